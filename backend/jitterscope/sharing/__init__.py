@@ -1,1 +1,1 @@
-"""Showing an incident to others: links that need no account, and the post-mortem as Markdown."""
+"""Sharing an incident: links that need no account, and the post-mortem as Markdown."""

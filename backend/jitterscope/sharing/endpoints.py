@@ -1,4 +1,4 @@
-"""Links to incidents for people without an account: make, list, revoke, and forbid them."""
+"""Links to incidents for people without an account: create, list, revoke, and forbid them."""
 
 from __future__ import annotations
 

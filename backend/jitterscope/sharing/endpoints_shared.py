@@ -1,4 +1,4 @@
-"""What the holder of a link sees: one incident and its picture. The link says which, so no route takes an id."""
+"""What the holder of a link sees: one incident and its picture. The link identifies it, so no route takes an id."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from jitterscope.sharing.schemas import SharedChanges, SharedIncident
 
 router = APIRouter(prefix="/shared", tags=["sharing"])
 OfLink = Annotated[Holder, Depends(link_holder)]
-# What is seen of the time around the incident's window.
+# Time shown around the incident's window.
 _MARGIN = timedelta(seconds=30)
-# What was changed shortly before the picture belongs to it.
+# Changes shortly before the picture belong to it.
 _BEFORE = timedelta(minutes=10)
 _POINTS, _QUERIES, _MOST_CHANGES = 6_000, 100_000, 200
-# For browsers that open the answer itself: its address holds no secret, but need not go anywhere either.
+# For browsers that open the answer itself: its address holds no secret, but need not be passed on either.
 _HEADERS = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 
 
@@ -75,7 +75,7 @@ def get_shared_timeline(request: Request, holder: OfLink, from_: From = None, to
             )
         area = all_areas().get(row.cause.partition("/")[0])
         content = timeline.build(session, tree, from_us, to_us, Budget(_POINTS, _QUERIES), area)
-    # The only part with ids of resources.
+    # The only part with resource ids.
     shown = {name: content[name] for name in TimelinePicture.model_fields}
     return wire.answer(request, shown, _HEADERS)
 
@@ -99,7 +99,7 @@ def get_shared_changes(holder: OfLink, response: Response, from_: From = None, t
 
 
 def _within(from_: str | None, to: str | None, first_us: int, last_us: int) -> tuple[int, int]:
-    """Cut, not refused: the window may have grown or moved since the page asked for it."""
+    """Clipped, not refused: the window may have grown or moved since the page asked for it."""
     from_us = max(first_us, asked.instant_or_none(from_) or first_us)
     to_us = min(last_us, asked.instant_or_none(to) or last_us)
     asked.check_window(from_us, to_us, last_us - first_us)

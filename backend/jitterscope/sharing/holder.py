@@ -1,4 +1,4 @@
-"""The dependency of routes that the holder of a link may call: they take no other credentials, and no id.
+"""The dependency of routes for the holder of a link: they take no other credentials, and no id.
 
 holder: Annotated[Holder, Depends(link_holder)]
 """
@@ -14,15 +14,15 @@ from jitterscope.sharing import links
 from jitterscope.sharing.links import Holder
 from jitterscope.tenancy.attempts import per_minute
 
-# A page asks for the incident every 30 s, and for a part of the picture where the hand rests.
+# A page requests the incident every 30 s, and a part of the picture where the pointer rests.
 _REQUESTS_PER_MINUTE = 240
 
 
 async def link_holder(request: Request) -> Holder:
     """The holder of the link whose secret is the bearer token. Raises Problem 401 or 429.
 
-    It also takes the slot that the route declares. Requests are counted by link and not for the organization: who
-    holds a link cannot use up what members may ask.
+    It also takes the slot that the route declares. Requests are counted per link and not for the organization: a holder
+    cannot use up the members' limit.
     """
     holder = await run_in_threadpool(_holder, request)
     await bounds.enter(request, bounds.Caller(f"link {holder.link_id}", holder.organization_id))

@@ -1,4 +1,4 @@
-"""Tables of shared links, of whether an organization allows them, and of post-mortems that members edited."""
+"""Tables of shared links, of whether an organization allows them, and of edited post-mortems."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from jitterscope.policies import Policy
 
 
 class SharedLinkRow(Base):
-    """A link to one incident. It ends with its owner's membership and with the API token that made it.
+    """A link to one incident. It ends with its owner's membership and with the API token that created it.
 
-    `hint` is the last four characters of its secret, of which only a hash is kept.
+    `hint` is the last four characters of its secret, of which only a hash is stored.
     """
 
     __tablename__ = "shared_links"

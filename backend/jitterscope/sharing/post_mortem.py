@@ -23,7 +23,7 @@ _HAPPENED: dict[str, str] = {
     "fix_applied": "Fix seen", "fix_withdrawn": "Fix withdrawn", "verified": "Fix verified",
     "did_not_help": "Fix did not help", "made_worse": "Fix made it worse", "spread": "Another subject affected",
 }  # fmt: skip
-# Not part of what happened: pins keep data, and notes have a section of their own.
+# Not part of the timeline: pins only keep data, and notes have their own section.
 _ASIDE = ("pinned", "unpinned", "noted")
 _RESULT: dict[str, str] = {
     "waiting": "Not decided yet", "verified": "Verified: it helped", "did_not_help": "It did not help",
@@ -40,7 +40,7 @@ _RIVALS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a post-mortem is written from. `notified`: when each notification was sent, oldest first.
+    """The input of a post-mortem. `notified`: when each notification was sent, oldest first.
 
     `harm`: one sentence; `verifications`: newest first.
     """
@@ -103,7 +103,7 @@ def _timeline(told: Told) -> Iterator[str]:
         happened.append((applied.applied_at, f"**Fix applied**: {escape(applied.fix_title)}{by}"))
     happened.append((one.last_seen_at, "**Last seen**: newest measurements that show the fault"))
     happened += [(entry.at, _entry(entry)) for entry in one.history if entry.action not in _ASIDE]
-    # What is listed first stays first where times are equal.
+    # Entries with equal times stay in order.
     for at, words in sorted(happened, key=lambda item: item[0]):
         yield f"{_time(at)}: {words}"
 
@@ -112,7 +112,7 @@ def _entry(entry: Transition) -> str:
     words = f"**{_HAPPENED[entry.action]}**"
     if entry.actor != "jitterscope":
         words += f" by {code(entry.actor)}"
-    # The summary is above.
+    # The summary is already above.
     detail = None if entry.action == "opened" else entry.detail
     return f"{words}: {escape(detail)}" if detail else words
 
@@ -132,7 +132,7 @@ def _cause(one: Incident) -> str:
 
 
 def _reference(text: str) -> str:
-    # Of the rule base, not of others: but only what is a plain address becomes a link.
+    # From the rule base, not from users; still, only a plain address becomes a link.
     plain = text.startswith("https://") and not set(text) & set("<> \n`")
     return f"<{text}>" if plain else escape(text)
 

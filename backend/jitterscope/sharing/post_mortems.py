@@ -1,4 +1,4 @@
-"""Post-mortems that members edited: one text per incident, which no edit replaces unseen."""
+"""Edited post-mortems: one text per incident, which no edit overwrites unseen."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from jitterscope.tenancy.auth import Principal
 
 
 def stored(session: Session, incident_id: int) -> PostMortemRow | None:
-    """The text that members keep; None where nobody edited it."""
+    """The text that members keep; None if the post-mortem was never edited."""
     return session.get(PostMortemRow, incident_id)
 
 
 def keep(session: Session, principal: Principal, incident_id: int, content: str, version: int) -> PostMortemRow:
-    """Store the text that was made of `version`. Raises Problem 404, and 409 where there is another one by now."""
+    """Store the text that was based on `version`. Raises Problem 404, and 409 if there is another version by now."""
     row = _of_version(session, incident_id, version)
     if row is None:
         row = PostMortemRow(incident_id=incident_id, organization_id=principal.organization_id, version=0)
@@ -34,7 +34,7 @@ def keep(session: Session, principal: Principal, incident_id: int, content: str,
 
 
 def discard(session: Session, principal: Principal, incident_id: int, version: int) -> None:
-    """Forget the text: the post-mortem is written from the data again. Raises Problem as `keep`."""
+    """Delete the text: the post-mortem is written from the data again. Raises Problem as `keep` does."""
     row = _of_version(session, incident_id, version)
     if row is not None:
         _note(session, principal, incident_id, "discarded", row)
@@ -42,14 +42,14 @@ def discard(session: Session, principal: Principal, incident_id: int, version: i
 
 
 def shown(row: PostMortemRow | None) -> PostMortem:
-    """As the API shows it."""
+    """The post-mortem as the API shows it."""
     if row is None:
         return PostMortem(version=0, content=None, edited_by=None, edited_at=None)
     return PostMortem(version=row.version, content=row.content, edited_by=row.edited_by, edited_at=row.edited_at)
 
 
 def _of_version(session: Session, incident_id: int, version: int) -> PostMortemRow | None:
-    # Two edits at a time: the second waits and sees what the first did.
+    # Concurrent edits: the second waits and sees what the first did.
     actions.locked(session, incident_id)
     row = session.get(PostMortemRow, incident_id, populate_existing=True)
     if version == (0 if row is None else row.version):

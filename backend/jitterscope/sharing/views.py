@@ -34,7 +34,7 @@ from jitterscope.tenancy import members
 from jitterscope.tenancy.scopes import Role
 
 Who = Literal["jitterscope", "a member"]
-# Of these the service writes the detail itself, of others a member may have.
+# For these actions the service writes the detail itself; for others a member may have.
 _OWN_WORDS = (
     "opened", "escalated", "reopened", "reclassified", "spread", "verified", "did_not_help", "made_worse",
 )  # fmt: skip
@@ -70,7 +70,7 @@ def state_of(row: SharingPolicyRow | None) -> SharingState:
 
 
 def url_of(secret: str) -> str:
-    """Where a browser opens a link. What is behind # stays in the browser: the page sends it in a header."""
+    """The URL where a browser opens a link. The part after # stays in the browser: the page sends it in a header."""
     return f"{settings().public_url.rstrip('/')}/shared#{secret}"
 
 
@@ -123,14 +123,14 @@ _REPORTED = {"deploy": "Deploy", "config": "Change of configuration", "scale": "
 
 
 def shared_change(one: Change, subject: str) -> SharedChange:
-    """What the holder of a link sees of a change: of what facts show the words, of a report that there was one."""
+    """What the holder of a link sees of a change: of one seen in facts its text, of a report that there was one."""
     if one.seen is None:
         return SharedChange(at=time_of(one.at_us), origin="reported", text=_REPORTED[one.kind], what=subject)
     return SharedChange(at=time_of(one.at_us), origin="seen", text=one.text, what=one.what)
 
 
 def rivals_of(incident: Incident) -> list[SharedRival]:
-    """Other causes that were considered, those without enough data among them."""
+    """Other causes that were considered, including those without enough data."""
     found = [
         SharedRival(cause=one.cause, title=one.title, status=one.status, reason=one.reason) for one in incident.rivals
     ]
