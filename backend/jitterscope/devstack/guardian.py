@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> None:
-    """Wait for the process to end, then end supervisord, our parent, and with it everything."""
+    """Wait for the process to end, then end supervisord, our parent, and with it the whole stack."""
     try:
         descriptor = os.pidfd_open(int(sys.argv[1]))
         select.select([descriptor], [], [])

@@ -19,7 +19,7 @@ from pathlib import Path
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 1 << 18
-# A number that /etc/passwd of every distribution knows: initdb looks it up.
+# An id that /etc/passwd of every distribution has: initdb looks it up.
 INNER_ID = 1
 
 
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def remove_stale_pid(pgdata: Path) -> None:
-    """After a SIGKILL or a reboot the number in postmaster.pid may belong to somebody else by now."""
+    """Delete a stale postmaster.pid: after a SIGKILL or a reboot its pid may belong to another process."""
     pid_file = pgdata / "postmaster.pid"
     try:
         pid = int(pid_file.read_text().split("\n", 1)[0])
@@ -56,14 +56,14 @@ def remove_stale_pid(pgdata: Path) -> None:
     except FileNotFoundError:
         executable = working_folder = ""
     except (OSError, ValueError):
-        return  # not ours to look at: let PostgreSQL judge
+        return  # not ours to inspect: let PostgreSQL decide
     # PostgreSQL changes into its data folder.
     if os.path.basename(executable) != "postgres" or os.path.basename(working_folder) != pgdata.name:
         pid_file.unlink(missing_ok=True)
 
 
 def enter(root: str | None, binds: list[str], not_root: bool) -> None:
-    """Become another user number and see another root folder, as far as asked and needed."""
+    """Switch to another user id and another root folder, as far as requested and needed."""
     if root is None and not (not_root and (os.geteuid() == 0 or nameless())):
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -84,7 +84,7 @@ def enter(root: str | None, binds: list[str], not_root: bool) -> None:
 
 
 def nameless() -> bool:
-    """Whether our user number has no name, as in some containers."""
+    """Whether our user id has no name, as in some containers."""
     try:
         pwd.getpwuid(os.geteuid())
     except KeyError:
@@ -102,7 +102,7 @@ def call(result: int, what: str) -> None:
 
 
 def guard(child: int) -> int:
-    """Wait for the child; end it when standard input closes, that is when whoever started us is gone."""
+    """Wait for the child; end it when standard input closes, that is, when our parent is gone."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, lambda received, _frame: os.kill(child, received))
     ended = os.pidfd_open(child)

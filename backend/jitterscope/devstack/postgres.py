@@ -1,4 +1,4 @@
-"""A PostgreSQL server as an ordinary child process: the embedded one, or TimescaleDB of Debian."""
+"""A PostgreSQL server as an ordinary child process: the embedded one, or Debian's TimescaleDB."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ START_TIMEOUT_S = 120.0
 
 
 class StartFailed(RuntimeError):
-    """A server did not come up; the message has the end of its log."""
+    """A server did not come up; the message includes the end of its log."""
 
 
 class PostgresServer:
@@ -41,7 +41,7 @@ class PostgresServer:
     ) -> None:
         self.folder = folder.resolve()
         self.flavour = flavour or flavours.selected()
-        # One data folder for each flavour: their formats differ.
+        # One data folder per flavor: their formats differ.
         self.pgdata = self.folder / ("data" if self.flavour.name == "embedded" else f"data-{self.flavour.name}")
         self.port = port or free_port()
         self.password = password or secrets.token_urlsafe(24)
@@ -53,7 +53,7 @@ class PostgresServer:
         return f"postgresql://postgres:{self.password}@127.0.0.1:{self.port}/{database}"
 
     def initialize(self) -> None:
-        """Make the data folder where there is none."""
+        """Create the data folder if it does not exist."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if (self.pgdata / "PG_VERSION").exists():
             return
@@ -80,7 +80,7 @@ class PostgresServer:
             raise StartFailed(f"initdb failed: {done.stderr.strip()[-2000:]}")
 
     def command(self) -> list[str]:
-        """The command line of the server, complete: a supervisor can run it."""
+        """The complete command line of the server, so that a supervisor can run it."""
         options = {
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
@@ -154,7 +154,7 @@ class PostgresServer:
         os.kill(self.pid, signal.SIGKILL)
 
     def stop(self) -> None:
-        """Fast shutdown; does nothing where it does not run."""
+        """Fast shutdown; does nothing if it is not running."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -170,7 +170,7 @@ class PostgresServer:
             process.wait()
 
     def _environment(self) -> dict[str, str]:
-        # Nothing of the caller's secrets; libraries of the flavour.
+        # None of the caller's secrets; the flavor's libraries.
         return {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", **self.flavour.environment}
 
     def _log_tail(self) -> str:

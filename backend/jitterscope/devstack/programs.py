@@ -13,12 +13,12 @@ _PYTHON = [sys.executable, "-m"]
 
 
 def python_programs(state: StateFolder, api_port: int) -> list[Program]:
-    """API, worker and beat. The API waits for the schema, the others for the API, to which the CPU belongs first."""
+    """API, worker, and beat. The API waits for the schema, the others for the API, which gets the CPU first."""
     gate = _gate(state.migrated)
     api = "uvicorn --factory jitterscope.main:create_app --host 127.0.0.1 --no-server-header --no-access-log"
     limits = "--no-proxy-headers --timeout-graceful-shutdown 3 --log-level warning"
     celery = [*_gate(state.serving), *_PYTHON, "celery", "-A", "jitterscope.worker:app"]
-    # Threads: one process that a SIGKILL ends as a whole, with no orphaned children.
+    # Threads: one process that a SIGKILL ends completely, without orphaned children.
     worker = "worker --pool threads --concurrency 4 --without-gossip --without-mingle --loglevel INFO"
     beat = "beat --pidfile= --loglevel WARNING --schedule"
     return [
@@ -35,10 +35,10 @@ def collector(state: StateFolder, binary: Path, server_url: str, arguments: tupl
 
 
 def guardian(owner_pid: int) -> Program:
-    """Ends the stack with the process that started it."""
+    """The program that ends the stack when the process that started it is gone."""
     return Program("guardian", [*_PYTHON, "jitterscope.devstack.guardian", str(owner_pid)], 1)
 
 
 def _gate(file: Path) -> list[str]:
-    """Starts what follows when the file is there. Restarts find it and do not wait."""
+    """A prefix that delays a command until the file exists. Restarts find it and do not wait."""
     return [sys.executable, "-I", "-S", str(LAUNCH), "--wait-file", str(file), "--"]

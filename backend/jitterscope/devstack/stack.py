@@ -30,10 +30,10 @@ Say = Callable[[str], None]
 
 
 class Stack:
-    """One running product. Its folder keeps data, secrets and ports between starts.
+    """One running product. Its folder keeps data, secrets, and ports between starts.
 
-    `owner_pid`: stop everything when that process is gone (tests and labs give their own). `durable=False` skips
-    fsync. `environment` adds or overrides JITTERSCOPE_* settings of API, worker and collector.
+    `owner_pid`: stop everything when that process is gone (tests and labs pass their own). `durable=False` skips fsync.
+    `environment` adds or overrides JITTERSCOPE_* settings of API, worker, and collector.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Stack:
         self.organization_id = 0
 
     def start(self) -> Self:
-        """Start what does not run yet and wait until /readyz says 200. Calling it again changes nothing."""
+        """Start what is not running yet and wait until /readyz returns 200. Calling it again changes nothing."""
         self.state.prepare()
         self._secrets = self.state.load_secrets()
         if self.supervisor.pid is not None:
@@ -85,27 +85,27 @@ class Stack:
         return self
 
     def stop(self) -> None:
-        """Stop everything; the data stay."""
+        """Stop everything; the data stays."""
         self.supervisor.stop()
 
     @property
     def url(self) -> str:
-        """Where API and UI answer."""
+        """The URL of the API and the UI."""
         return f"http://127.0.0.1:{self._ports.api}"
 
     @property
     def database_url(self) -> str:
-        """As the application role, which row-level security binds."""
+        """The URL for the application role, which row-level security applies to."""
         return self._postgres_url("jitterscope_app", self._secrets.app_password)
 
     @property
     def owner_database_url(self) -> str:
-        """As the owner of the schema."""
+        """The URL for the owner of the schema."""
         return self._postgres_url("jitterscope_owner", self._secrets.owner_password)
 
     @property
     def superuser_url(self) -> str:
-        """As PostgreSQL's superuser, in a database of its own."""
+        """The URL for PostgreSQL's superuser, in a separate database."""
         return self._postgres.url()
 
     @property
@@ -119,21 +119,21 @@ class Stack:
 
     @property
     def admin(self) -> tuple[str, str]:
-        """E-mail address and password of the administrator."""
+        """Email address and password of the administrator."""
         return ADMIN_EMAIL, self._secrets.admin_password
 
     def create_ingest_token(self, organization_id: int | None = None, name: str = "stack") -> str:
-        """A new ingest token, by default of the first organization."""
+        """Create an ingest token, by default in the first organization."""
         return founding.make_token(self.owner_database_url, organization_id or self.organization_id, "ingest", name)
 
     def create_api_token(self, organization_id: int | None = None, scopes: tuple[str, ...] = ("*:*",)) -> str:
-        """A new API token, by default with every scope but ingest."""
+        """Create an API token, by default with every scope but ingest."""
         return founding.make_token(
             self.owner_database_url, organization_id or self.organization_id, "api", "stack", scopes
         )
 
     def pids(self) -> dict[str, int]:
-        """Program name → process id, of those that run now."""
+        """Program name → process id, for running programs."""
         return {name: entry["pid"] for name, entry in self.supervisor.programs().items() if entry["pid"]}
 
     @property
@@ -181,7 +181,7 @@ class Stack:
         return made
 
     def _environment(self) -> dict[str, str]:
-        """Nothing of the caller's environment but what programs need to run: no stray settings, no secrets."""
+        """Only what programs need from the caller's environment: no stray settings, no secrets."""
         kept = {
             name: os.environ[name]
             for name in ("PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME")
@@ -197,13 +197,13 @@ class Stack:
             "JITTERSCOPE_API_LANE": "front",
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
-            # Each thread would keep what its largest request took.
+            # Each thread would keep the memory of its largest request.
             "MALLOC_ARENA_MAX": "2",
             **self._extra,
         }
 
     def _set_up(self) -> None:
-        """Roles, schema, first organization, collector token: all of it can be repeated."""
+        """Set up roles, schema, first organization, and collector token: all of it can be repeated."""
         bootstrap.bootstrap(
             self._postgres.url(), "jitterscope", self._secrets.owner_password, self._secrets.app_password
         )

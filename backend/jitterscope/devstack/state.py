@@ -1,4 +1,4 @@
-"""What a stack keeps in its folder: ports and secrets, made once, and where everything is."""
+"""The contents of a stack's folder: ports and secrets, created once, and the paths of everything."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ class StateFolder:
 
     @property
     def serving(self) -> Path:
-        """Exists once the API answered: worker, beat and collector wait for it when they start for the first time."""
+        """Exists once the API has answered: worker, beat, and collector wait for it when they first start."""
         return self.path / "serving"
 
     @property
     def supervisor_socket(self) -> Path:
-        """In the state folder, or in a folder of its own below /tmp where that path is too long for a socket."""
+        """In the state folder, or in a separate folder below /tmp if that path is too long for a socket."""
         inside = self.path / "supervisor.sock"
         if len(str(inside)) <= _MAX_SOCKET_PATH:
             return inside
@@ -102,7 +102,7 @@ class StateFolder:
         return folder / "supervisor.sock"
 
     def load_secrets(self) -> Secrets:
-        """The stack's secrets, made at first use."""
+        """The stack's secrets, created at first use."""
         file = self.path / "secrets.json"
         if not file.exists():
             made = Secrets(
@@ -118,7 +118,7 @@ class StateFolder:
         return Secrets(**json.loads(file.read_text()))
 
     def choose_ports(self, api: int) -> Ports:
-        """The ports of last time where they are still free, otherwise others. `api` 0: any."""
+        """The previous ports if they are still free, otherwise others. `api` 0: any."""
         file = self.path / "ports.json"
         known = json.loads(file.read_text()) if file.exists() else {}
         ports = Ports(**{field.name: int(known.get(field.name, 0)) for field in fields(Ports)})
@@ -132,7 +132,7 @@ class StateFolder:
 
 
 def write_private(file: Path, text: str) -> None:
-    """Write a file that only its owner may read, in one step."""
+    """Write a file that only its owner can read, atomically."""
     partial = file.with_name(file.name + ".partial")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as output:

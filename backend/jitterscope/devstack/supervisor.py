@@ -1,4 +1,4 @@
-"""supervisord: writes its configuration, starts and stops it, asks it about its programs."""
+"""supervisord: writes its configuration, starts and stops it, queries the state of its programs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from jitterscope.devstack.state import StateFolder, write_private
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A process that is started again whenever it ends, SIGKILL included."""
+    """A process that is restarted whenever it ends, even after SIGKILL."""
 
     name: str
     command: list[str]
-    priority: int  # started in this order, stopped in the reverse one
+    priority: int  # started in this order, stopped in reverse
     stop_signal: str = "TERM"
     stop_wait_s: int = 15
 
@@ -74,7 +74,7 @@ def configuration(state: StateFolder, programs: list[Program], working_folder: P
 
 
 def escape(value: object) -> str:
-    """supervisord expands %(name)s in values."""
+    """Escape a value: supervisord expands %(name)s."""
     return str(value).replace("%", "%%")
 
 
@@ -85,7 +85,7 @@ class Supervisor:
         self._state = state
 
     def start(self, text: str, environment: Mapping[str, str]) -> None:
-        """Start it in the background; its programs get exactly this environment."""
+        """Start supervisord in the background; its programs get exactly this environment."""
         write_private(self._state.supervisor_configuration, text)
         self._state.supervisor_socket.unlink(missing_ok=True)
         done = subprocess.run(
@@ -109,7 +109,7 @@ class Supervisor:
 
     @property
     def pid(self) -> int | None:
-        """Its process id; None where it does not run."""
+        """supervisord's process id; None if it is not running."""
         try:
             pid = int(self._state.supervisor_pid.read_text())
             command = psutil.Process(pid).cmdline()
@@ -129,7 +129,7 @@ class Supervisor:
             proxy.stopProcess(name)
 
     def start_program(self, name: str) -> None:
-        """Start one that was stopped."""
+        """Start a stopped program."""
         with self._proxy() as proxy:
             proxy.startProcess(name)
 

