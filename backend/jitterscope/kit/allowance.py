@@ -1,7 +1,7 @@
-"""What one piece of work may take: bytes held at once, and time. Where none is set, nothing is limited.
+"""Limits of one piece of work: bytes held at once, and time. Nothing is limited unless an allowance is set.
 
-Whoever reads much counts it with `hold` before it is there, so that a request ends with a clear answer instead of the
-process with an OOM kill.
+Code that reads a lot counts it with `hold` before it is in memory, so that a request fails with a clear answer instead
+of the process with an OOM kill.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class TooMuch(Exception):
 
 
 class TooLong(Exception):
-    """The time of the work is over."""
+    """The time of the work is up."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"more than {seconds:g} s")
@@ -32,7 +32,7 @@ class TooLong(Exception):
 
 @dataclass(slots=True)
 class Allowance:
-    """`held` bytes of `most_bytes`; `ends` is a time of the monotonic clock."""
+    """`held` of at most `most_bytes` bytes; `ends` is a time of the monotonic clock."""
 
     most_bytes: int
     seconds: float
@@ -48,12 +48,12 @@ _current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
 
 
 def current() -> Allowance | None:
-    """That of the work that goes on here."""
+    """The allowance of the current work, if it has one."""
     return _current.get()
 
 
 def grant(allowance: Allowance) -> None:
-    """Limit what follows in this task and in the threads that it calls."""
+    """Limit the rest of this task and the threads that it calls."""
     _current.set(allowance)
 
 
@@ -68,7 +68,7 @@ def limited(allowance: Allowance) -> Iterator[Allowance]:
 
 
 def hold(size_bytes: int) -> None:
-    """Count what is about to be held. Raises TooMuch, TooLong."""
+    """Count bytes before they are held. Raises TooMuch, TooLong."""
     allowance = _current.get()
     if allowance is None:
         return
@@ -80,7 +80,7 @@ def hold(size_bytes: int) -> None:
 
 @contextmanager
 def borrowed() -> Iterator[None]:
-    """What the block counts is given back at its end: it keeps nothing of it."""
+    """Release at the end of the block what it counted, for blocks that keep nothing."""
     allowance = _current.get()
     before = 0 if allowance is None else allowance.held
     try:
@@ -92,7 +92,7 @@ def borrowed() -> Iterator[None]:
 
 @contextmanager
 def measured() -> Iterator[Allowance]:
-    """What the block takes, under the limits that there are; it is given back at its end."""
+    """Measure what the block takes, under the current limits; it is released at the end of the block."""
     outer = _current.get()
     if outer is None:
         inner = Allowance(2**62, math.inf, math.inf)
@@ -103,19 +103,19 @@ def measured() -> Iterator[Allowance]:
 
 
 def room(size_bytes: int) -> int | None:
-    """How many things of a size may still be held, and one more: reading that many says whether it is too much."""
+    """One more than the number of items of a size that still fit: reading that many shows whether it is too much."""
     allowance = _current.get()
     return None if allowance is None else max(0, allowance.most_bytes - allowance.held) // size_bytes + 1
 
 
 def in_time() -> None:
-    """Raises TooLong where the time is over."""
+    """Raise TooLong if the time is up."""
     allowance = _current.get()
     if allowance is not None and time.monotonic() > allowance.ends:
         raise TooLong(allowance.seconds)
 
 
 def left_s() -> float | None:
-    """Seconds that are left; None where time is not limited."""
+    """Remaining seconds; None if time is not limited."""
     allowance = _current.get()
     return None if allowance is None else max(0.0, allowance.ends - time.monotonic())

@@ -1,10 +1,10 @@
-"""Documents whose integer columns are bytes, so that a hundred thousand numbers are light and quickly read.
+"""Documents with binary integer columns, so that a hundred thousand numbers are small and quick to read.
 
-Layout: the length of the head (uint32, little-endian), the head, the columns in the order in which the head names them.
-The head is the document as JSON, where a column is {"column": [count, width, base, running]}. A column is `width`
-planes of `count` bytes, the lowest byte of all numbers first: alike bytes beside each other are what gzip packs best. A
-number is `base` plus what its bytes say; where `running`, its bytes are the zigzag-coded step from the number before
-(for the first: from `base`).
+Layout: the length of the head (uint32, little-endian), the head, then the columns in the order in which the head names
+them. The head is the document as JSON, where a column is {"column": [count, width, base, running]}. A column is `width`
+planes of `count` bytes, the lowest byte of all numbers first: similar bytes next to each other compress best with gzip.
+A number is `base` plus the value of its bytes; with `running`, its bytes are the zigzag-coded difference from the
+previous number (for the first: from `base`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MEDIA_TYPE = "application/vnd.jitterscope.columns"
 
 
 def pack(document: Mapping[str, Any]) -> bytes:
-    """Each array of integers in the document becomes a column; whatever else it holds stays JSON (NaN is null)."""
+    """Turn each array of integers in the document into a column; everything else stays JSON (NaN is null)."""
     planes: list[bytes] = []
     head = orjson.dumps(_without(document, planes), option=orjson.OPT_SERIALIZE_NUMPY)
     return b"".join([struct.pack("<I", len(head)), head, *planes])
@@ -44,7 +44,7 @@ def _column(values: NDArray[np.int64]) -> tuple[list[Any], bytes]:
         return [0, 0, 0, False], b""
     above = values - values.min()
     steps = np.diff(values, prepend=values[:1])
-    # Times are near the one before, latencies are not: told by which numbers are smaller.
+    # Times are close to the previous one, latencies are not: the encoding with the smaller numbers wins.
     running = bool(np.abs(steps).sum() < above.sum())
     coded = (steps << 1) ^ (steps >> 63) if running else above
     base = values[0] if running else values.min()

@@ -1,4 +1,4 @@
-"""Opaque cursors of paged lists: a few integers, base64. They are positions, not secrets."""
+"""Opaque cursors of paged lists: a few integers in base64. They are positions, not secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each route declares beside itself: who may call it, and what it leaves in the audit trail.
+"""What each route declares: who may call it, and what it records in the audit trail.
 
     @router.post("/channels", dependencies=[audited("channel.create")])
     def create_channel(principal: Annotated[Principal, Depends(require("channels:write"))]) -> …
@@ -23,7 +23,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may call a route. `scope` where one is needed, `reason` where none is; link: holders of a shared link."""
+    """Who may call a route. `scope` if it needs one, `reason` if it does not; "link": holders of a shared link."""
 
     who: Literal["scope", "any caller", "anyone", "link"]
     scope: str | None = None
@@ -49,7 +49,7 @@ class Route:
     audit: Audit | None
     streams: bool
     endpoint: Callable[..., Any]
-    statuses: frozenset[int]  # of answers that are no errors
+    statuses: frozenset[int]  # of non-error answers
     in_path: tuple[str, ...]  # names of parameters
     takes_values: bool  # parameters or a body
     takes_body: bool
@@ -62,26 +62,26 @@ class Route:
 
 
 class UndeclaredRoute(RuntimeError):
-    """A route does not say who may call it or what it records."""
+    """A route does not declare who may call it or what it records."""
 
 
 def anyone(reason: str) -> Any:  # noqa: ANN401
-    """A route for callers without credentials, and why that is right."""
+    """Declare a route for callers without credentials, and why that is acceptable."""
     return Depends(_marker("access", Access("anyone", reason=reason)))
 
 
 def audited(*actions: str) -> Any:  # noqa: ANN401
-    """A route that records these actions with `audit.record`, in the transaction of the change."""
+    """Declare the actions that a route records with `audit.record`, in the transaction of the change."""
     return Depends(_marker("audit", Audit(actions)))
 
 
 def not_audited(reason: str) -> Any:  # noqa: ANN401
-    """A route with a method that may change something, and why nothing of it is in the audit trail."""
+    """Declare why a route whose method may change something records nothing in the audit trail."""
     return Depends(_marker("audit", Audit(reason=reason)))
 
 
 def route_table(routers: Iterable[tuple[str, APIRouter]]) -> list[Route]:
-    """Every route of routers and their prefixes. Raises UndeclaredRoute."""
+    """Every route of the routers, with their prefixes. Raises UndeclaredRoute."""
     return [row for prefix, router in routers for route in _routes(router) for row in _rows(prefix, route)]
 
 
@@ -128,7 +128,7 @@ def _declared(route: APIRoute, name: str) -> list[Any]:
 
 def _marker(name: str, value: Access | Audit) -> Callable[[], Any]:
     async def declares() -> None:
-        """Nothing happens here: the route table reads the attribute."""
+        """Do nothing: the route table reads the attribute."""
 
     setattr(declares, name, value)
     return declares

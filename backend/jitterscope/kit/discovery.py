@@ -1,4 +1,4 @@
-"""Finds modules by file name, so that a new domain is a new folder and no list names it."""
+"""Finds modules by file name, so that a new domain is a new folder and needs no list entry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 def modules_named(package: str, leaf: str) -> list[str]:
     """Dotted names below `package` whose last part is `leaf` or starts with `leaf_`, sorted. Imports none of them.
 
-    The package's own `leaf` is not among them: it is what asks.
+    The package's own `leaf` is not included: it is the caller.
     """
     module = importlib.import_module(package)
     names: set[str] = set()

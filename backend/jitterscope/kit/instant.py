@@ -8,16 +8,16 @@ _LATEST_US = 32_503_680_000_000_000  # the year 3000
 
 
 class BadInstant(ValueError):
-    """The text is no time."""
+    """The text is not a valid time."""
 
 
 def parse_us(text: str) -> int:
-    """µs since the epoch from RFC 3339 with a time zone, or from µs since the epoch in digits. Raises BadInstant."""
+    """Parse RFC 3339 with a time zone, or digits of µs since the epoch, to µs since the epoch. Raises BadInstant."""
     if text.isascii() and text.isdigit():
         us = int(text)
     else:
         try:
-            # A + in a query string that was not escaped arrives as a space.
+            # An unescaped + in a query string arrives as a space.
             time = datetime.fromisoformat(text.replace(" ", "+") if "T" in text else text)
         except ValueError as error:
             raise BadInstant(f"{text!r} is neither RFC 3339 nor µs since the epoch") from error

@@ -1,4 +1,4 @@
-"""Markdown from texts that others wrote: names of pods, looked-up names and notes stay what they say.
+"""Markdown from untrusted text: names of pods, looked-up names, and notes read literally.
 
 CommonMark with GitHub's tables and links: no text becomes a heading, an image, HTML, or a link.
 """
@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 
-# What means something inside a line. An underscore between letters or digits means nothing.
+# Characters with a meaning inside a line. An underscore between letters or digits has none.
 _INLINE = re.compile(r"[\\`*<>\[\]|~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|!(?=\[)")
-# What makes a link by itself: schemes, www., addresses. A backslash keeps the text and undoes that.
+# Text that becomes a link by itself: schemes, www., addresses. A backslash keeps the text and prevents the link.
 _LINK = re.compile(r"(?<=:)//|(?<=[Ww][Ww][Ww])\.|@")
-# What begins a block at the start of a line.
+# Text that begins a block at the start of a line.
 _BLOCK = re.compile(r"^(#(?=#{0,5}(?:\s|$))|[+-](?=\s|$)|-(?=-+\s*$)|=(?==*\s*$)|\d{1,9}(?=[.)](?:\s|$)))")
 _CODE = re.compile(r"`([^`]+)`")
 
 
 def escape(text: str) -> str:
-    """One line of text as it reads. What stands between backticks is code, as in texts of the rule base."""
+    """Escape one line so that it reads literally. Text between backticks becomes code, as in texts of the rule base."""
     line = " ".join(text.split())
     parts = _CODE.split(line)
     found = "".join(code(part) if number % 2 else _plain(part) for number, part in enumerate(parts))
@@ -25,7 +25,7 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A name, literally."""
+    """A name as literal inline code."""
     line = " ".join(text.split())
     if not line:
         return ""
@@ -35,13 +35,13 @@ def code(text: str) -> str:
 
 
 def fenced(text: str, language: str) -> str:
-    """Lines of code, literally."""
+    """Lines as a literal code block."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def quoted(text: str) -> str:
-    """Several lines that somebody wrote, as a quotation."""
+    """Several lines that a user wrote, as a block quote."""
     lines = [escape(line) for line in text.splitlines()]
     return "\n".join(f"> {line}".rstrip() for line in lines)
 

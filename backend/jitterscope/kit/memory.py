@@ -10,9 +10,9 @@ _last = [float("-inf")]
 
 
 def give_back(at_most_every_s: float = 0.0) -> None:
-    """Return free heap pages to the system: glibc keeps the peak of the largest computation for good otherwise.
+    """Return free heap pages to the system: otherwise glibc keeps the peak of the largest computation for good.
 
-    Takes milliseconds; does nothing with other C libraries, and not more often than asked for.
+    Takes milliseconds; does nothing with other C libraries, and runs at most every `at_most_every_s`.
     """
     now = time.monotonic()
     if sys.platform == "linux" and now - _last[0] >= at_most_every_s:

@@ -1,4 +1,4 @@
-"""State that belongs to another object and goes with it."""
+"""State that belongs to another object and is dropped with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ State = TypeVar("State")
 
 
 class PerObject(Generic[State]):
-    """One `State` for each owner, made at first use: a cache of a database must not outlive the engine to it."""
+    """One `State` per owner, created at first use: a cache of a database must not outlive its engine."""
 
     def __init__(self, make: Callable[[], State]) -> None:
         self._make = make

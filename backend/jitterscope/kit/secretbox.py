@@ -1,6 +1,6 @@
 """Encryption of small secrets at rest (Fernet: AES-128-CBC with HMAC-SHA256).
 
-`keys` is one key, or several with commas between them: the first one seals, all of them unseal.
+`keys` is one key, or several separated by commas: the first one seals, all of them unseal.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 
 class SecretUnreadable(Exception):
-    """The stored text was sealed with none of these keys."""
+    """The stored text was not sealed with any of these keys."""
 
 
 def new_key() -> str:
@@ -18,12 +18,12 @@ def new_key() -> str:
 
 
 def seal(keys: str, plaintext: str) -> str:
-    """Encrypted text, safe to store."""
+    """Encrypt a text for storage."""
     return _boxes(keys)[0].encrypt(plaintext.encode()).decode()
 
 
 def unseal(keys: str, sealed: str) -> str:
-    """The text that was sealed. Raises SecretUnreadable for other keys or damaged text."""
+    """Decrypt a sealed text. Raises SecretUnreadable for other keys or damaged text."""
     try:
         return MultiFernet(_boxes(keys)).decrypt(sealed.encode()).decode()
     except InvalidToken as error:
@@ -33,7 +33,7 @@ def unseal(keys: str, sealed: str) -> str:
 
 
 def is_newest(keys: str, sealed: str) -> bool:
-    """Whether the first key sealed the text, so that it needs none of the others."""
+    """Whether the first key sealed the text, so that the other keys are not needed for it."""
     try:
         _boxes(keys)[0].decrypt(sealed.encode())
     except InvalidToken:
