@@ -1,12 +1,13 @@
-"""Which errors each route answers with. Most follow from what it declares beside itself: who may call it, its bound,
-what it takes. Its own it adds with `refuses`:
+"""The errors that each route answers with.
+
+Most follow from what the route declares: who may call it, its bound, and its parameters. `refuses` adds its own:
 
     @router.post("/incidents/{incident_id}/acknowledge")
     @bounded(QUICK)
     @refuses(409, "The incident is resolved.")
     def acknowledge_incident(…)
 
-The API's schema says them, and an answer that it lacks is counted and logged.
+The API's schema lists them. An answer that is not in the schema is counted and logged.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from jitterscope.kit.declared import Route
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 
-# Errors that say the same of every route: name and description.
+# Errors that mean the same for every route: name and description.
 _COMMON = {
     400: (
         "Malformed",
@@ -45,7 +46,7 @@ _CROSS_SITE = "A session's cookie came with a request from another site."
 
 
 def refuses(status: int, when: str) -> Callable[[Endpoint], Endpoint]:
-    """Declare an error that is the endpoint's own."""
+    """Declare an error that is specific to the endpoint."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
         endpoint.__refuses__ = {status: when} | getattr(endpoint, "__refuses__", {})  # type: ignore[attr-defined]
@@ -55,7 +56,7 @@ def refuses(status: int, when: str) -> Callable[[Endpoint], Endpoint]:
 
 
 def errors_of(route: Route) -> dict[int, str]:
-    """Status → when, of each error that a route answers with. A 500 is never meant."""
+    """Status → when, for each error that a route answers with. 500 is never declared."""
     own: dict[int, str] = getattr(route.endpoint, "__refuses__", {})
     found = _derived(route)
     if 404 in own:
@@ -92,7 +93,7 @@ def by_route(routes: Iterable[Route]) -> dict[tuple[object, str], Collection[int
 
 
 def undeclared(scope: Scope, status: int) -> bool:
-    """Whether the route of a request did not declare its answer. An unexpected error has a log line of its own."""
+    """Whether the request's route did not declare this answer. Unexpected errors (500) have their own log line."""
     application = scope.get("app")
     if application is None or status in (0, 500):
         return False
@@ -101,7 +102,7 @@ def undeclared(scope: Scope, status: int) -> bool:
 
 
 def describe(schema: dict[str, Any], routes: Iterable[Route]) -> None:
-    """Put the errors of all routes in an OpenAPI document."""
+    """Add the errors of all routes to an OpenAPI document."""
     components = schema["components"]
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own 422
         components["schemas"].pop(name, None)

@@ -1,12 +1,12 @@
-"""What each route may take: declared beside it, enforced for all.
+"""Resource bounds of each route: declared next to it and enforced for all.
 
     @router.get("/dns/path")
     @bounded(HEAVY)
     def get_dns_path(…)
 
-A class of cost bounds how many requests a caller, an organization and the process answer at once, the memory that one
-may hold, and its time. A request above the limits of its caller waits for its turn; what cannot wait is answered with
-429, or with 503 where other callers keep the process busy. An application with a route without a bound does not start.
+A cost class limits how many requests a caller, an organization, and the process answer at once, the memory that one
+request may hold, and its time. A request above its caller's limits waits for its turn. A request that cannot wait gets
+429, or 503 if other callers keep the process busy. An application with an unbounded route does not start.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A class of cost. Requests at once: `of_caller` of one user or token, `of_organization`, `of_process` in all.
+    """A cost class. Concurrent requests: `of_caller` per user or token, `of_organization`, and `of_process` in total.
 
-    `memory_bytes` is what one may hold of stored data, `seconds` its whole time, sending included. As many as `waiting`
-    of one caller wait, `waits_s` at most. `body_bytes`: of a request, None where the route counts them itself.
-    `anonymous`: for callers without credentials, told apart by address. `expensive`: goes to the bulk lane where its
-    organization keeps such requests running.
+    `memory_bytes` is how much stored data one request may hold, `seconds` its total time, including sending. Up to
+    `waiting` requests of one caller wait, each for at most `waits_s`. `body_bytes` limits the request body; None if the
+    route counts the bytes itself. `anonymous`: for callers without credentials, distinguished by address. `expensive`:
+    goes to the bulk lane if its organization keeps such requests running.
     """
 
     name: str
@@ -63,27 +63,27 @@ class Bound:
 
 # A few rows by key.
 QUICK = Bound("quick", 32 * _MIB, 20, 16, 24, 40, 200, 15)
-# Series of a window, cut to the points of a chart.
+# Series of a window, reduced to the points of a chart.
 CHART = Bound("chart", 96 * _MIB, 30, 6, 8, 10, 100, 20, expensive=True)
-# Another service is asked, several times, while the caller waits.
+# Calls another service several times while the caller waits.
 REMOTE = Bound("remote", 32 * _MIB, 45, 2, 4, 8, 8, 20)
-# All that is stored of a node in a window, and models over it.
+# Everything stored about a node in a window, and models over it.
 HEAVY = Bound("heavy", 256 * _MIB, 30, 2, 3, 4, 16, 20, expensive=True)
-# As much, piece by piece: the memory is that of a piece.
+# The same amount, piece by piece: the memory is that of one piece.
 STREAMED = Bound("streamed", 256 * _MIB, 600, 2, 3, 4, 4, 20, expensive=True)
-# One batch; its own limits (ingest_max_batch_bytes) bound its memory. Every collector of a cluster may share a token.
+# One batch; its own limits (ingest_max_batch_bytes) bound its memory. All collectors of a cluster may share a token.
 INGEST = Bound("ingest", 256 * _MIB, 60, 8, 8, 12, 1000, 30, body_bytes=None)
-# A file that goes to disk as it comes.
+# A file that goes to disk as it arrives.
 UPLOAD = Bound("upload", 32 * _MIB, 3600, 2, 4, 8, 2, 20, body_bytes=None)
 # Server-sent events: the client keeps the connection.
 EVENTS = Bound("events", 4 * _MIB, 20 * 60, 20, 200, 1000, 0, 0)
-# A password is checked: argon2 takes 64 MiB for each.
+# A password check: argon2 takes 64 MiB for each.
 SIGN_IN = Bound("sign in", 64 * _MIB, 30, 4, 8, 8, 50, 20, anonymous=True)
-# A button was pressed in a chat, whose service gives us 3 s. All organizations come from its few addresses.
+# A button pressed in a chat, whose service gives us 3 s. All organizations come from its few addresses.
 PRESS = Bound("press", 16 * _MIB, 10, 16, 16, 16, 100, 2, anonymous=True, body_bytes=256 * 1024)
-# What a shared link shows. A class of its own: holders of links take no slots of members.
+# What a shared link shows. Its own class: holders of links take no slots from members.
 SHARED = Bound("shared", 96 * _MIB, 30, 3, 4, 6, 20, 20)
-# Probes and the files of the UI.
+# Probes and the UI's files.
 OPEN = Bound("open", 8 * _MIB, 60, 64, 256, 256, 256, 30, anonymous=True)
 
 
@@ -102,21 +102,21 @@ class Unbounded(RuntimeError):
 
 
 def check(router: APIRouter) -> None:
-    """Raises Unbounded where a route of the router has none: the application does not start with it."""
+    """Raise Unbounded if a route of the router has no bound: the application does not start with it."""
     for route in router.routes:
         if bound_of(getattr(route, "endpoint", None)) is None:
             raise Unbounded(f"{getattr(route, 'path', route)} needs @bounded(…) of jitterscope.bounds")
 
 
 def bound_of(endpoint: object) -> Bound | None:
-    """The declared bound."""
+    """The declared bound of an endpoint, if any."""
     found = getattr(endpoint, "__bound__", None)
     return found if isinstance(found, Bound) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who takes slots: a user, a token or an address, and the organization."""
+    """Who takes slots: a user, a token, or an address, and its organization."""
 
     identity: str
     organization_id: int | None = None
@@ -124,7 +124,7 @@ class Caller:
 
 @dataclass(slots=True)
 class _Class:
-    """The slots of one bound that are taken, and who waits for one, first come first."""
+    """The taken slots of one bound and the callers waiting for one, first come, first served."""
 
     total: int = 0
     callers: Counter[Caller] = field(default_factory=Counter)
@@ -132,7 +132,7 @@ class _Class:
     queue: list[tuple[Caller, asyncio.Future[None]]] = field(default_factory=list)
 
     def limit(self, bound: Bound, caller: Caller) -> str | None:
-        """Which limit keeps the caller out now."""
+        """The limit that currently keeps the caller out; None if it can enter."""
         if self.callers[caller] >= bound.of_caller:
             return "caller"
         if caller.organization_id is not None and self.organizations[caller.organization_id] >= bound.of_organization:
@@ -148,7 +148,7 @@ class _Class:
 
 
 class Slots:
-    """The slots of one process. Used from its event loop only."""
+    """The slots of one process. Used only from its event loop."""
 
     def __init__(self) -> None:
         self._classes: dict[str, _Class] = {}
@@ -177,7 +177,7 @@ class Slots:
         RUNNING.labels(bound.name).set(state.total)
 
     def give_back(self, bound: Bound, caller: Caller) -> None:
-        """The request is over."""
+        """Release the slot of a request that is over."""
         self._leave(bound, self._classes[bound.name], caller)
 
     @staticmethod
@@ -192,7 +192,7 @@ class Slots:
 
 @dataclass(slots=True)
 class Held:
-    """The slot of a request, and when its time is over (of the event loop's clock)."""
+    """The slot of a request, and when its time is up on the event loop's clock."""
 
     bound: Bound
     caller: Caller
@@ -201,8 +201,10 @@ class Held:
 
 
 async def enter(request: Request, caller: Caller) -> None:
-    """Take the slot that the route of this request declares, and limit its memory and time. Raises Problem, and
-    Elsewhere where another process answers it."""
+    """Take the slot that the request's route declares, and limit its memory and time.
+
+    Raises Problem, and Elsewhere if another process answers the request.
+    """
     bound = bound_of(request.scope.get("endpoint"))
     state = request.scope.setdefault("state", {})
     if bound is None or "held" in state:
@@ -219,7 +221,7 @@ async def enter(request: Request, caller: Caller) -> None:
 
 
 async def enter_by_address(request: Request) -> None:
-    """The same for routes that need no credentials; for others nothing: they know more of their caller."""
+    """As `enter`, for routes without credentials; does nothing for other routes, which know more about their caller."""
     bound = bound_of(request.scope.get("endpoint"))
     if bound is not None and bound.anonymous:
         await enter(request, Caller(f"address {request.client.host if request.client else 'unknown'}"))
@@ -227,8 +229,10 @@ async def enter_by_address(request: Request) -> None:
 
 @asynccontextmanager
 async def in_time(scope: Scope) -> AsyncIterator[None]:
-    """Raises TooLong where the block goes on when the time of the request is over: a client that hardly reads or
-    writes keeps no slot."""
+    """Raise TooLong if the block is still running when the request's time is up.
+
+    A client that barely reads or writes must not keep a slot.
+    """
     held: Held | None = scope.get("state", {}).get("held")
     if held is None:
         yield
@@ -241,7 +245,7 @@ async def in_time(scope: Scope) -> AsyncIterator[None]:
 
 
 def leave(scope: Scope) -> None:
-    """The request is over, its body sent or cut off."""
+    """Release the slot of a request that is over: its body is sent or cut off."""
     held: Held | None = scope.get("state", {}).pop("held", None)
     if held is not None:
         held.slots.give_back(held.bound, held.caller)

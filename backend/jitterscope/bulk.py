@@ -1,9 +1,9 @@
-"""Expensive requests of whoever asks most are answered by a second process that gives way: the bulk lane.
+"""The bulk lane: a second, low-priority process answers expensive requests of the organizations that send most.
 
-One process computes one thing at a time in Python, and the kernel shares CPUs fairly between processes only. An
-organization that keeps expensive requests running while others work goes on in a second process, on CPU time that
-others leave. There it waits for others like it, and nobody who asks little waits for it. The process starts when it is
-first needed.
+A process computes one thing at a time in Python, and the kernel shares CPUs fairly only between processes. An
+organization that keeps expensive requests running while others work is served by a second process, on CPU time that
+others leave. Its requests wait there for each other, and organizations with few requests do not wait for them. The
+process starts when it is first needed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ log = structlog.get_logger(__name__)
 FORWARDED = Counter("jitterscope_requests_forwarded_total", "Expensive requests that the bulk lane answered", ["route"])
 
 # Expensive requests that an organization may keep running, averaged over the last seconds, and at once: a page that
-# loads its charts is far below the first, a loop that always has one running is above.
+# loads its charts is far below the first, a loop that always has one running is above it.
 _MOST_RUNNING = 1.0
 _AVERAGED_S = 10.0
 _MOST_AT_ONCE = 8
 _WORKS_S = 60.0  # since its last expensive request: longer than a page takes to ask again
 _STARTS_WITHIN_S = 30.0
-_AGAIN_S = 5.0  # after it ended
-# A pool looks at every connection that it keeps, for each request; a Unix socket costs less than that.
+_AGAIN_S = 5.0  # after it exited
+# For each request, a pool checks every connection that it keeps; a new Unix socket costs less than that.
 _ONE_EACH = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 _PROCESS = (sys.executable, "-m", "jitterscope.bulk_process")
 _HOP_BY_HOP = frozenset(
@@ -46,23 +46,23 @@ _HOP_BY_HOP = frozenset(
 
 
 class Elsewhere(Exception):
-    """The bulk lane answers this request."""
+    """Raised when the bulk lane answers this request."""
 
     def __init__(self, request: Request) -> None:
         super().__init__(request.url.path)
-        self.request = request  # has the body, where that was read
+        self.request = request  # includes the body if it was already read
 
 
 @dataclass(slots=True)
 class Running:
-    """How many expensive requests of an organization run, now and on average over the last seconds."""
+    """How many expensive requests of an organization are running, now and on average over the last seconds."""
 
     now: int = 0
     average: float = 0.0
     at_s: float = 0.0
 
     def change(self, by: int, at_s: float) -> float:
-        """Requests that began (or ended, where negative) at a time; the average up to then."""
+        """Record that `by` requests began (ended, if negative) at a time, and return the average up to then."""
         kept = math.exp(-max(0.0, at_s - self.at_s) / _AVERAGED_S)
         self.average = self.average * kept + self.now * (1 - kept)
         self.now, self.at_s = self.now + by, at_s
@@ -70,19 +70,19 @@ class Running:
 
 
 class Lanes:
-    """Which organizations keep expensive requests running. Used from the event loop only."""
+    """Which organizations keep expensive requests running. Used only from the event loop."""
 
     def __init__(self) -> None:
         self._running: dict[int | None, Running] = {}
 
     def begin(self, organization_id: int | None, at_s: float) -> bool:
-        """A request begins; whether its organization has too many running while others work."""
+        """Record that a request begins, and return whether its organization has too many running while others work."""
         running = self._running.setdefault(organization_id, Running())
         much = running.change(1, at_s) > _MOST_RUNNING or running.now > _MOST_AT_ONCE
         return much and any(one is not running and at_s - one.at_s < _WORKS_S for one in self._running.values())
 
     def end(self, organization_id: int | None, at_s: float) -> None:
-        """A request is over."""
+        """Record that a request is over."""
         found = self._running[organization_id]
         found.change(-1, at_s)
         for key in [one for one, of in self._running.items() if not of.now and of.at_s < at_s - 100 * _AVERAGED_S]:
@@ -90,7 +90,7 @@ class Lanes:
 
 
 class Bulk:
-    """The second process: started when first needed, and again when it ended."""
+    """The second process: started when first needed, and again after it exits."""
 
     def __init__(self) -> None:
         self.lanes = Lanes()
@@ -99,19 +99,19 @@ class Bulk:
         self._client: httpx.AsyncClient | None = None
 
     def takes(self, organization_id: int | None) -> bool:
-        """A request of an organization begins; whether it goes to the bulk lane. `leaves` must follow."""
+        """Record that a request begins, and return whether it goes to the bulk lane. `leaves` must follow."""
         if not self.lanes.begin(organization_id, time.monotonic()):
             return False
         self._needed.set()
         return True
 
     def leaves(self, organization_id: int | None) -> None:
-        """A request is over, wherever it was answered."""
+        """Record that a request is over, wherever it was answered."""
         self.lanes.end(organization_id, time.monotonic())
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep it running from when it is needed until the context ends."""
+        """Keep the process running from when it is needed until the context ends."""
         keeper = asyncio.create_task(self._keep())
         try:
             yield
@@ -122,11 +122,11 @@ class Bulk:
 
     async def _keep(self) -> None:
         await self._needed.wait()
-        # Made when it is needed, which is seldom: a process that is killed leaves its folder behind.
+        # Created when needed, which is rare: a process that is killed leaves its folder behind.
         with tempfile.TemporaryDirectory(prefix="jitterscope-bulk-") as folder:
             self._socket = str(Path(folder) / "socket")
             transport = httpx.AsyncHTTPTransport(uds=self._socket, limits=_ONE_EACH)
-            # The process bounds the time of each request, and so does who waits for it.
+            # The bulk process bounds the time of each request, and so does the request that waits for it.
             unbounded = httpx.Timeout(None)
             async with httpx.AsyncClient(
                 transport=transport, base_url="http://bulk", timeout=unbounded
@@ -160,7 +160,7 @@ class Bulk:
                 self._ready.set()
 
     async def answer(self, request: Request) -> Response:
-        """What the bulk lane answers, as it comes. Raises TimeoutError or httpx.TransportError where it does not."""
+        """Stream the bulk lane's answer. Raises TimeoutError or httpx.TransportError if it does not answer."""
         await asyncio.wait_for(self._ready.wait(), _STARTS_WITHIN_S)
         assert self._client is not None
         FORWARDED.labels(getattr(request.scope.get("route"), "path", "unmatched")).inc()
@@ -182,7 +182,7 @@ class Bulk:
 
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Of the process: our settings, but that only we connect, and that it has no lane and no metrics of its own."""
+    """The process's environment: our settings, but all peers trusted (only we connect), no lane, and no metrics."""
     return {
         **own,
         "JITTERSCOPE_API_LANE": "bulk",

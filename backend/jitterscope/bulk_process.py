@@ -1,4 +1,4 @@
-"""The process of the bulk lane (see `bulk`): the application behind a Unix socket, on CPU time that others leave."""
+"""The bulk lane's process (see `bulk`): the application behind a Unix socket, on CPU time that others leave."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from anyio import to_thread
 
 from jitterscope.main import create_app
 
-# What computes at once, on threads: each may hold a connection, and PostgreSQL knows nothing of priorities. So at most
-# half of the CPUs work for the lane, there as here.
+# Threads that compute at once: each may hold a connection, and PostgreSQL does not know about priorities. So at most
+# half of the CPUs work for the lane, both here and in PostgreSQL.
 _THREADS = max(1, len(os.sched_getaffinity(0)) // 2)
 
 
 def main() -> None:
-    """Serve at the socket of the first argument until standard input ends: it is the parent's."""
-    # At once whenever another process wants the CPU: with a nice value it would finish its time slice first.
+    """Serve on the socket in the first argument until standard input, a pipe from the parent, ends."""
+    # SCHED_IDLE yields as soon as another process wants the CPU; with a nice value it would first finish its time
+    # slice.
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     asyncio.run(_serve(sys.argv[1]))

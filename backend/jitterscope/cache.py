@@ -1,4 +1,4 @@
-"""The process-wide Valkey client: locks, rate limits, debouncing, pub/sub. Nothing in it has to survive."""
+"""The process-wide Valkey client: locks, rate limits, debouncing, pub/sub. Nothing in Valkey has to survive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _clients: dict[str, redis.Redis] = {}
 
 
 def valkey() -> redis.Redis:
-    """A pooled client; safe across threads. Values come back as text."""
+    """A pooled client, safe across threads. Values come back as text."""
     url = settings().valkey_url
     client = _clients.get(url)
     if client is None:
@@ -27,23 +27,24 @@ def valkey() -> redis.Redis:
             socket_timeout=5,
             socket_connect_timeout=2,
             health_check_interval=15,
-            # The default waits for seconds between tries; a caller that can do without must not hang on an outage.
+            # The default waits for seconds between tries; a caller that can work without Valkey must not hang on an
+            # outage.
             retry=Retry(NoBackoff(), 1),
         )
     return client
 
 
 def async_valkey() -> redis.asyncio.Redis:
-    """A client of its own for one asynchronous subscriber; close it after use."""
+    """A separate client for one asynchronous subscriber; close it after use."""
     return redis.asyncio.Redis.from_url(settings().valkey_url, decode_responses=True, socket_connect_timeout=2)
 
 
 def failed(error: BaseException) -> outages.Part:
-    """A caller does without Valkey: the log has each outage once."""
+    """Record a failure that a caller works around; each outage is logged once."""
     outages.valkey.failed(outages.valkey_reason(error) or outages.SILENT, error)
     return outages.valkey
 
 
 def worked() -> None:
-    """Valkey kept something."""
+    """Record that Valkey stored something."""
     outages.valkey.worked()

@@ -57,7 +57,7 @@ def engine() -> Engine:
 
 
 def make_engine(url: str, pool_size: int = 5) -> Engine:
-    """An engine for a postgresql:// URL. Connections are checked before use, so a restarted server is no error."""
+    """An engine for a postgresql:// URL. Connections are checked before use, so a server restart causes no errors."""
     if not url:
         raise RuntimeError("JITTERSCOPE_DATABASE_URL is not set: give the URL of the PostgreSQL database")
     timeout_ms = int(settings().database_statement_timeout_s * 1000)
@@ -78,8 +78,8 @@ def make_engine(url: str, pool_size: int = 5) -> Engine:
     return created
 
 
-# A connection that was in use this long ago is asked before use even where its socket is quiet: the server's machine
-# may have gone without a word.
+# A connection idle for this long is checked with a query even if its socket is quiet: the server's machine may have
+# vanished without closing it.
 _TRUST_S = 10.0
 
 
@@ -88,9 +88,9 @@ def _note_use(_connection: object, record: ConnectionPoolEntry) -> None:
 
 
 def _check_idle(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
-    """Make sure before use that the server is still there: after a restart of it nobody meets a dead connection.
+    """Check before use that the server is still there, so that no caller gets a dead connection after a restart.
 
-    A server that ended has closed the socket, which then has something to read: asking the kernel costs no round trip.
+    A server that exited has closed the socket, which is then readable: asking the kernel costs no round trip.
     """
     used = record.info.get("used")
     if used is None:
@@ -102,11 +102,11 @@ def _check_idle(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy
             connection.cursor().execute("SELECT 1")
             connection.rollback()
     except (psycopg.Error, OSError) as error:
-        raise InvalidatePoolError("the server was restarted") from error  # the pool makes other connections
+        raise InvalidatePoolError("the server was restarted") from error  # the pool opens new connections
 
 
 def dispose() -> None:
-    """Close all connections; the next use connects anew (after a fork, or with other settings)."""
+    """Close all connections; the next use reconnects (after a fork, or with other settings)."""
     global _engine
     with _engine_lock:
         if _engine is not None:
@@ -118,7 +118,7 @@ when_replaced(dispose)
 
 
 def forget_after_fork() -> None:
-    """In a forked child: drop the parent's connections without closing the parent's sockets."""
+    """In a forked child, drop the parent's connections without closing the parent's sockets."""
     global _engine
     if _engine is not None:
         _engine.dispose(close=False)
@@ -127,14 +127,14 @@ def forget_after_fork() -> None:
 
 @contextmanager
 def organization_session(organization_id: int) -> Iterator[Session]:
-    """One transaction that sees and writes rows of this organization only. Commits at the end of the block."""
+    """One transaction that reads and writes rows of this organization only. Commits at the end of the block."""
     with _transaction() as session:
         enter_organization(session, organization_id)
         yield session
 
 
 def enter_organization(session: Session, organization_id: int) -> None:
-    """Bind the rest of a transaction to an organization, or to another one: what a SECURITY DEFINER function told."""
+    """Bind the rest of a transaction to an organization, or to another that a SECURITY DEFINER function returned."""
     session.info["organization_id"] = organization_id
     connection = session.connection().connection.driver_connection
     assert isinstance(connection, psycopg.Connection)
@@ -155,21 +155,24 @@ def system_session() -> Iterator[Session]:
 
 @contextmanager
 def lookup_connection() -> Iterator[Connection]:
-    """For single statements that find out who is calling: each commits by itself, without round trips around it."""
+    """For single statements that find out who is calling: each commits by itself, without extra round trips."""
     with engine().connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         yield connection
 
 
 def organization_ids() -> list[int]:
-    """Every organization, for periodic work that visits each with its own scoped session."""
+    """Every organization, for periodic work that visits each in its own scoped session."""
     with system_session() as session:
         return list(session.execute(text("SELECT organization_id FROM system_organization_ids()")).scalars())
 
 
 @contextmanager
 def isolated(what: str, **details: object) -> Iterator[None]:
-    """Log what goes wrong in the block and go on behind it: rows of one organization that cannot be handled must not
-    keep others waiting. A database that is not there is everybody's trouble, and is raised."""
+    """Log an exception in the block and carry on after it.
+
+    Rows of one organization that cannot be handled must not keep others waiting. An unavailable database affects every
+    organization, so that error is raised.
+    """
     try:
         yield
     except Exception as error:
@@ -180,7 +183,7 @@ def isolated(what: str, **details: object) -> Iterator[None]:
 
 
 def each_organization(what: str, work: Callable[[int], object]) -> None:
-    """Periodic work for every organization; where it fails for one, the others get theirs all the same."""
+    """Run periodic work for every organization; a failure for one does not stop the others."""
     for organization_id in organization_ids():
         with isolated(what, organization=organization_id):
             work(organization_id)
@@ -189,7 +192,7 @@ def each_organization(what: str, work: Callable[[int], object]) -> None:
 def after_commit(session: Session, hook: Callable[[], object]) -> None:
     """Call `hook` once the surrounding transaction is committed; never if it rolls back.
 
-    A hook that fails is logged, not raised: the data are committed and the caller must not undo or repeat them.
+    A hook that fails is logged, not raised: the data is committed and the caller must not undo or repeat it.
     """
     session.info.setdefault(_HOOKS, []).append(hook)
 

@@ -22,7 +22,7 @@ from jitterscope.kit import allowance
 
 log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
-# A part of the service is down: `outages` has told the log.
+# A part of the service is down: `outages` has already logged it.
 UNAVAILABLE = "unavailable"
 
 
@@ -39,7 +39,7 @@ class ProblemDocument(BaseModel):
 
 
 class Problem(Exception):
-    """Raise anywhere below an endpoint. `detail` says what and why, `what_to_do` how to get on."""
+    """Raise anywhere below an endpoint. `detail` says what failed and why, `what_to_do` how to continue."""
 
     def __init__(
         self,
@@ -57,13 +57,15 @@ class Problem(Exception):
         self.status, self.type, self.title, self.detail, self.what_to_do = status, type, title, detail, what_to_do
         self.headers = dict(headers or {})
         self.errors = errors
-        # Done once the answer is sent, so that it takes no longer for it.
+        # Called after the answer is sent, so that it does not delay it.
         self.afterwards = afterwards
 
 
 class BodyTooLarge(HTTPException):
-    """A request's body has more bytes than its route takes. FastAPI makes a 400 of any other exception while it reads
-    a body."""
+    """A request body is larger than its route accepts.
+
+    An HTTPException because FastAPI turns any other exception raised while it reads a body into a 400.
+    """
 
     def __init__(self, most_bytes: int) -> None:
         super().__init__(413)
@@ -71,7 +73,7 @@ class BodyTooLarge(HTTPException):
 
 
 def not_found(what: str, identifier: object) -> Problem:
-    """404 for a thing that does not exist or belongs to another organization: the two look the same."""
+    """404 for something that does not exist or belongs to another organization: the two look the same."""
     return Problem(
         404,
         "not-found",
@@ -102,7 +104,7 @@ def problem_response(problem: Problem, request_id: str | None) -> JSONResponse:
 
 
 def problem_for(error: Exception) -> Problem:
-    """The problem that an exception means to a client. Unexpected ones are logged in full and told as a bare 500."""
+    """The problem that an exception means to a client. Unexpected ones are logged in full and become a bare 500."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):
@@ -138,12 +140,12 @@ def problem_for(error: Exception) -> Problem:
         )
     if (part := outages.noticed(error)) is not None:
         return _unavailable(f"{part.title} {part.why}.")
-    # psycopg's own: hot paths use the driver below SQLAlchemy.
+    # psycopg's own errors: hot paths use the driver without SQLAlchemy.
     if isinstance(error, OperationalError | psycopg.OperationalError):
         log.warning("database_busy", error=str(getattr(error, "orig", None) or error)[:300])
         return _unavailable("PostgreSQL did not finish the request.")
     if isinstance(error, DataError | UnicodeEncodeError):
-        # What fits JSON but no database: a NUL or half a surrogate pair in a text, a number beyond 64 bits.
+        # Valid in JSON but not storable: a NUL or half a surrogate pair in a text, a number beyond 64 bits.
         log.info("unstorable_value", error=type(error).__name__)
         return Problem(
             400,
@@ -165,7 +167,7 @@ def problem_for(error: Exception) -> Problem:
 def install(app: FastAPI, refused: Callable[[Request, Problem], Callable[[], object] | None]) -> None:
     """Register the handlers. Everything else reaches `problem_for` through the request middleware.
 
-    `refused` says what to do after a 403 was sent.
+    `refused` returns what to call after a 403 is sent.
     """
 
     async def handle(request: Request, error: Exception) -> JSONResponse:

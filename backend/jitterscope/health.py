@@ -1,4 +1,4 @@
-"""/healthz: the process lives. /readyz: it can serve. /metrics for Prometheus has a listener of its own."""
+"""/healthz: the process is alive. /readyz: it can serve. /metrics for Prometheus has its own listener."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ router = APIRouter(tags=["health"], dependencies=[anyone("probes have no credent
 
 
 class Readiness(BaseModel):
-    # Degraded: everything that is stored and read works, something beside it does not.
+    # Degraded: storing and reading data works, something else does not.
     status: Literal["ready", "degraded", "not_ready"]
     # By part of the service: "ok", or what is wrong with it.
     checks: dict[str, str]
-    # What somebody should see to although the service can serve.
+    # What an operator should fix although the service can serve.
     warnings: list[str] | None = None
 
 
@@ -47,12 +47,14 @@ async def healthz() -> dict[str, str]:
 @router.get("/readyz", include_in_schema=False, response_model_exclude_none=True)
 @bounded(OPEN)
 def readyz(request: Request, response: Response) -> Readiness:
-    """Readiness: the database and its schema answer. Without Valkey data are taken and read all the same, and taking
-    every API process out of service would lose that too."""
+    """Readiness: the database and its schema answer.
+
+    Without Valkey, data is still ingested and read, and taking every API process out of service would lose that too.
+    """
     serves, database = _database()
     checks = {"database": database, "valkey": _valkey()}
     response.status_code = 200 if serves else 503
-    request.state.told = not serves  # the log has it from whoever noticed
+    request.state.told = not serves  # the part that noticed has already logged it
     well = all(value == "ok" for value in checks.values())
     warnings = [f"{proxies.TITLE}. {proxies.DETAIL} {proxies.WHAT_TO_DO}"] if proxies.untrusted() else None
     status: Literal["ready", "degraded", "not_ready"] = "not_ready" if not serves else "ready" if well else "degraded"
@@ -61,9 +63,9 @@ def readyz(request: Request, response: Response) -> Readiness:
 
 @contextmanager
 def metrics_served() -> Iterator[None]:
-    """Serve /metrics of this process where JITTERSCOPE_METRICS_LISTEN says: never on the port that users reach.
+    """Serve /metrics of this process on JITTERSCOPE_METRICS_LISTEN: never on the port that users reach.
 
-    Raises OSError where the address is taken, ValueError where it is none.
+    Raises OSError if the address is taken, ValueError if it is invalid.
     """
     listen = settings().metrics_listen
     if not listen:
@@ -83,7 +85,7 @@ def metrics_served() -> Iterator[None]:
 
 
 def _database() -> tuple[bool, str]:
-    """Whether it serves, and what is wrong with it: connections that exist may work while it refuses others."""
+    """Whether the database serves, and what is wrong: existing connections may work while it refuses new ones."""
     try:
         with db.system_session() as session:
             migrated = session.execute(text("SELECT to_regclass('organizations') IS NOT NULL")).scalar_one()
@@ -96,7 +98,7 @@ def _database() -> tuple[bool, str]:
 
 
 def _valkey() -> str:
-    """Asked to keep something: a server that is full answers pings."""
+    """Check Valkey with a write: a server that is full still answers pings."""
     try:
         cache.valkey().set(_PROBE, "1", ex=60)
         cache.worked()

@@ -46,7 +46,7 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
 class RequestMiddleware:
     """Pure ASGI, so that streaming bodies and server-sent events pass through unbuffered.
 
-    `request_ids_given`: by a process of ours in front of this one.
+    `request_ids_given`: whether one of our own processes in front of this one sets the request ids.
     """
 
     def __init__(self, app: ASGIApp, hsts: bool = False, request_ids_given: bool = False) -> None:
@@ -86,7 +86,8 @@ class RequestMiddleware:
             async with bounds.in_time(scope):
                 message = await receive()
             received += len(message.get("body", b""))
-            # Here, where a 413 is a problem document like all errors: FastAPI's max_body_size sends plain text.
+            # Checked here, where a 413 becomes a problem document like all errors: FastAPI's max_body_size sends plain
+            # text.
             bound = bounds.bound_of(scope.get("endpoint"))
             if bound is not None and bound.body_bytes is not None and received > bound.body_bytes:
                 raise BodyTooLarge(bound.body_bytes)
@@ -98,7 +99,7 @@ class RequestMiddleware:
         except Exception as error:
             problem = problem_for(error)
             scope["state"]["told"] = problem.type == UNAVAILABLE
-            if status:  # the response has begun: all that is left is to cut it off
+            if status:  # the response has begun: it can only be cut off
                 log.error("response_aborted", path=scope["path"])
                 raise
             response = problem_response(problem, request_id)
@@ -110,18 +111,18 @@ class RequestMiddleware:
 
     @staticmethod
     def _record(scope: Scope, status: int, seconds: float) -> None:
-        # Templates, not paths: an id in a label would make a series of its own. Included routers know theirs without
-        # the prefix.
+        # Templates, not paths: an id in a label would create a new series. Included routers know their templates
+        # without the prefix.
         prefix = "/api/v1" if scope["path"].startswith("/api/v1/") else ""
         found = getattr(scope.get("route"), "path", None)
         route = "unmatched" if found is None else found if found.startswith("/api/") else prefix + found
-        # Whatever a client calls its method becomes a label, and a label is memory until the process ends.
+        # Any method a client invents would become a label, and a label uses memory until the process ends.
         method = scope["method"] if scope["method"] in _METHODS else "other"
         REQUESTS.labels(method, route, str(status)).inc()
         SECONDS.labels(method, route).observe(seconds)
         if answers.undeclared(scope, status):
             UNDECLARED.labels(method, route, str(status)).inc()
             log.error("undeclared_answer", method=method, route=route, status=status)
-        # An outage is in the log once, not once for each request.
+        # An outage is logged once, not once per request.
         level = log.warning if status >= 500 and not scope["state"].get("told") else log.debug
         level("request", method=scope["method"], path=scope["path"], status=status, ms=round(seconds * 1000, 1))

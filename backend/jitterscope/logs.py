@@ -49,7 +49,7 @@ def configure_logging() -> None:
 
 
 def _not_an_outage(record: logging.LogRecord) -> bool:
-    """Libraries tell each failure with a traceback, every second for as long as an outage lasts."""
+    """False for records about an outage: libraries log each failure with a traceback, every second while it lasts."""
     error = record.exc_info[1] if record.exc_info else None
     return error is None or not record.name.startswith(("kombu", "celery")) or outages.noticed(error) is None
 

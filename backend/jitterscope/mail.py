@@ -1,4 +1,4 @@
-"""Sends mails by SMTP, where it is configured."""
+"""Sends email by SMTP, if it is configured."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TIMEOUT_S = 10.0
 
 
 def configured() -> bool:
-    """Whether mails can be sent."""
+    """Whether email can be sent."""
     return settings().smtp_host != ""
 
 
 def send(to: str, subject: str, text: str) -> None:
-    """Hand a mail to the mail server. Raises Problem 503 where it does not take it."""
+    """Hand a message to the mail server. Raises Problem 503 if the server does not accept it."""
     given = settings()
     message = EmailMessage()
     try:

@@ -29,7 +29,7 @@ PREFIX = "/api/v1"
 
 
 def create_app() -> FastAPI:
-    """Build the application. Give it to uvicorn with `--factory`."""
+    """Build the application. Run it with uvicorn's `--factory`."""
     configure_logging()
     app = FastAPI(
         dependencies=[Depends(bounds.enter_by_address)],
@@ -67,7 +67,7 @@ def _routers(app: FastAPI) -> Iterator[tuple[str, APIRouter]]:
         if isinstance(router, APIRouter):
             yield PREFIX, router
     yield PREFIX, _description(app)
-    # Last: it answers what no other route did.
+    # Last: it answers what no other route does.
     yield "", ui.router(settings().frontend_dist)
 
 
@@ -110,7 +110,7 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """The schema, with the errors that follow from what each route declares."""
+    """The schema, including the errors that follow from what each route declares."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         answers.describe(schema, app.state.route_table)

@@ -1,4 +1,4 @@
-"""What the service needs and lacks at the moment: PostgreSQL, Valkey. Told when it begins and ends, not by request."""
+"""Outages of what the service depends on: PostgreSQL and Valkey. Logged when they begin and end, not per request."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 log = structlog.get_logger(__name__)
-# An outage ends with a success after so long without a failure: half a server fails and works by turns.
+# An outage ends with a success after this long without a failure: a half-working server alternates between both.
 QUIET_S = 10.0
-# Another reason replaces one not given for so long: a server that stops, or has no room, fails in several ways.
+# Another reason replaces one not seen for this long: a server that stops, or is full, fails in several ways.
 OTHER_S = 3.0
 SILENT = "does not answer"
 
-# Parts of messages of PostgreSQL and libpq, which give connections that fail no SQLSTATE, and what they mean.
+# Parts of messages from PostgreSQL and libpq, which set no SQLSTATE on failed connections, and what they mean.
 _DATABASE_REASONS = (
     ("too many clients", "refuses connections: all of its connections are in use"),
     ("connection slots are reserved", "refuses connections: all of its connections are in use"),
@@ -38,7 +38,7 @@ _DATABASE_REASONS = (
 )
 
 
-# Operational errors in the database's words that say nothing about the server.
+# Errors that psycopg classes as operational although they say nothing about the server.
 _OF_A_STATEMENT = (
     psycopg.errors.QueryCanceled,
     psycopg.errors.DeadlockDetected,
@@ -48,7 +48,7 @@ _OF_A_STATEMENT = (
 
 
 class Part:
-    """A server that everything here needs. `why` is empty while it works."""
+    """A server that the whole service depends on. `why` is empty while it works."""
 
     def __init__(self, name: str, title: str) -> None:
         self.name, self.title = name, title
@@ -59,11 +59,11 @@ class Part:
 
     @property
     def why(self) -> str:
-        """What keeps it from working, as a clause behind its name; seconds after the last failure it is empty."""
+        """Why it does not work, as a clause that follows its name; empty QUIET_S after the last failure."""
         return self._why if time.monotonic() - self._failed_s < QUIET_S else ""
 
     def failed(self, why: str, error: object) -> None:
-        """It failed. The log has the first failure of an outage and each other reason."""
+        """Record a failure. The first failure of an outage and each new reason are logged."""
         now_s = time.monotonic()
         with self._lock:
             begins, differs = not self._why, why != self._why
@@ -80,7 +80,7 @@ class Part:
         log.warning(f"{self.name}_unavailable", why=why, error=str(error).strip()[:300])
 
     def worked(self) -> None:
-        """It did what it was asked for."""
+        """Record a success."""
         if not self._why:
             return
         now_s = time.monotonic()
@@ -97,7 +97,7 @@ valkey = Part("valkey", "Valkey")
 
 
 def noticed(error: BaseException) -> Part | None:
-    """The part whose outage an error is about, which it is told to; None for any other error."""
+    """Record an outage that the error is about and return its part; None for any other error."""
     for one in _causes(error):
         if (why := database_reason(one)) is not None:
             database.failed(why, getattr(one, "orig", None) or one)
@@ -109,7 +109,7 @@ def noticed(error: BaseException) -> Part | None:
 
 
 def database_reason(error: BaseException) -> str | None:
-    """What an error says about PostgreSQL as a whole; None where it is about a statement."""
+    """What an error says about PostgreSQL as a whole; None if it is about a statement."""
     cause = getattr(error, "orig", None) or error
     if isinstance(cause, _OF_A_STATEMENT):
         return None
@@ -121,7 +121,7 @@ def database_reason(error: BaseException) -> str | None:
 
 
 def valkey_reason(error: BaseException) -> str | None:
-    """The same of Valkey."""
+    """As `database_reason`, for Valkey."""
     if isinstance(error, redis.exceptions.OutOfMemoryError):
         return "is full: it refuses to store anything"
     if isinstance(error, redis.exceptions.AuthenticationError):
@@ -138,7 +138,7 @@ def valkey_reason(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, behind what it was raised from: the broker's client hides what the server said."""
+    """The error, after the errors that caused it: the broker's client hides what the server said."""
     if error.__cause__ is not None:
         yield from _causes(error.__cause__)
     yield error

@@ -7,7 +7,7 @@ from jitterscope.kit import cursor as cursors
 
 
 def position(cursor: str | None, count: int) -> tuple[int, ...] | None:
-    """The `count` integers of a cursor; None: the first page. Raises Problem 400 where it is not of that list."""
+    """The `count` integers of a cursor; None for the first page. Raises Problem 400 for a cursor of another list."""
     try:
         return cursors.decode(cursor, count) if cursor else None
     except cursors.BadCursor as error:
@@ -15,11 +15,11 @@ def position(cursor: str | None, count: int) -> tuple[int, ...] | None:
 
 
 def one_position(cursor: str | None) -> int | None:
-    """As `position`, of a list whose cursors are one integer: an id or a count."""
+    """As `position`, for a list whose cursors are one integer: an id or a count."""
     found = position(cursor, 1)
     return found[0] if found else None
 
 
 def bad_cursor(why: str) -> Problem:
-    """The answer to what is not a cursor of the list that was asked for."""
+    """The answer to a cursor that does not belong to the requested list."""
     return Problem(400, "invalid-cursor", "Invalid cursor", why, "Start again without a cursor.")

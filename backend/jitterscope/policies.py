@@ -1,4 +1,4 @@
-"""What an organization decided once for all its members: one row of a table, with who changed it last and when."""
+"""What an organization decided for all its members: one row of a table, with who changed it last and when."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Mapped, Session, mapped_column
 
 
 class Policy:
-    """Columns of such a table; without a row, what holds is what the product does by itself."""
+    """Columns of such a table. Without a row, the product's defaults apply."""
 
     organization_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     changed_by: Mapped[str] = mapped_column(Text)
@@ -23,14 +23,14 @@ Value = TypeVar("Value")
 
 
 def read(session: Session, table: type[Row]) -> Row | None:
-    """The policy of the session's organization; None where nobody ever changed it."""
+    """The policy of the session's organization; None if it was never changed."""
     return session.scalars(select(table)).one_or_none()
 
 
 def change(session: Session, column: InstrumentedAttribute[Value], usual: Value, wanted: Value, by: str) -> Value:
-    """Set one column of a policy; what held before, which is `usual` where there was no row."""
+    """Set one column of a policy and return the value before: `usual` if there was no row."""
     table = column.class_
-    # Two changes at a time: the second waits and sees what the first did.
+    # Concurrent changes: the second waits and sees what the first did.
     lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :organization))")
     organization_id = session.info["organization_id"]
     session.execute(lock, {"name": table.__tablename__, "organization": organization_id})

@@ -1,4 +1,4 @@
-"""Which address a request comes from: behind a trusted proxy the one that the proxy names. Others are warned about."""
+"""The client address of a request: behind a trusted proxy, the one it forwards. Untrusted proxies cause a warning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WHAT_TO_DO = (
 
 
 class ClientAddressMiddleware:
-    """uvicorn's reading of X-Forwarded-For, and a warning where the header comes from somebody else."""
+    """uvicorn's handling of X-Forwarded-For, and a warning if the header comes from an untrusted peer."""
 
     def __init__(self, app: ASGIApp, trusted: str) -> None:
         self._app = app
@@ -45,7 +45,7 @@ class ClientAddressMiddleware:
             await self._app(scope, receive, send)
         finally:
             state = scope.get("state", {})
-            # Without credentials anybody can send the header.
+            # Without credentials, any client can send the header.
             if "principal" in state and scope.get("client") == state.get("peer"):
                 self._look_at(scope)
 
@@ -61,7 +61,7 @@ class ClientAddressMiddleware:
 
 
 def untrusted() -> bool:
-    """Whether a request of the last day came through a proxy that is not trusted, to any API process."""
+    """Whether a request of the last day came through an untrusted proxy, to any API process."""
     with suppress(cache.ValkeyError, OSError):
         return bool(cache.valkey().exists(_KEY))
     return False

@@ -1,4 +1,4 @@
-"""Points and windows of time as requests give them. What is wrong with them is a Problem 422."""
+"""Points and windows of time as requests give them. Invalid ones raise Problem 422."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def instant(text: str) -> int:
 
 
 def instant_or_none(text: str | None) -> int | None:
-    """As `instant`, where the parameter may be left out."""
+    """As `instant`, for an optional parameter."""
     return None if text is None else instant(text)
 
 
 def check_window(from_us: int, to_us: int, longest_us: int) -> None:
-    """Raises Problem where it is empty or longer than that."""
+    """Raise Problem if the window is empty or longer than `longest_us`."""
     if not from_us < to_us <= from_us + longest_us:
         longest = f"{longest_us // _HOUR_US} h" if longest_us % _HOUR_US == 0 else f"{longest_us // _MIN_US} min"
         raise Problem(
@@ -48,14 +48,14 @@ def newest_window(from_: str | None, to: str | None, now_us: int, default_us: in
     to_us, from_us = instant_or_none(to), instant_or_none(from_)
     until_us = to_us if to_us is not None else now_us
     since_us = from_us if from_us is not None else until_us - default_us
-    if to_us is None:  # the clock went on since the caller looked at it
+    if to_us is None:  # time has passed since the caller looked at the clock
         since_us = max(since_us, until_us - longest_us)
     check_window(since_us, until_us, longest_us)
     return since_us, until_us
 
 
 def on_grid(since_us: int, until_us: int) -> tuple[int, int]:
-    """Both rounded down to ticks, a tick apart at least."""
+    """Both rounded down to ticks, at least one tick apart."""
     start_us = since_us - since_us % TICK_US
     return start_us, max(until_us - until_us % TICK_US, start_us + TICK_US)
 
@@ -63,9 +63,9 @@ def on_grid(since_us: int, until_us: int) -> tuple[int, int]:
 def page_in_minutes(
     cursor: str | None, from_: str | None, to: str | None, now_us: int, default_us: int, longest_us: int
 ) -> tuple[int, int, int]:
-    """A window widened to whole minutes, and how many entries lie before the page.
+    """A window widened to whole minutes, and the number of entries before the page.
 
-    A cursor holds all three: later pages are of the window of the first one.
+    A cursor holds all three: later pages belong to the window of the first one.
     """
     at = position(cursor, 3)
     if at is None:

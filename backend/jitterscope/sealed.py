@@ -1,4 +1,4 @@
-"""Secrets that the database keeps encrypted: in text columns whose names end in `_sealed`, whatever the table."""
+"""Secrets that the database keeps encrypted: text columns of any table whose names end in `_sealed`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jitterscope.settings import settings
 
 @dataclass(frozen=True, slots=True)
 class Resealed:
-    """Secrets that were encrypted anew with the first key, and those that no key opens."""
+    """How many secrets were re-encrypted with the first key, and how many no key decrypts."""
 
     done: int = 0
     unreadable: int = 0
@@ -29,12 +29,12 @@ def seal(text: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Raises SecretUnreadable, and Problem 503 without a key."""
+    """Decrypt a secret. Raises SecretUnreadable, and Problem 503 without a key."""
     return secretbox.unseal(_keys(), sealed)
 
 
 def reseal(session: Session) -> Resealed:
-    """Encrypt with the first key what another one of the keys encrypted, so that the others can go."""
+    """Re-encrypt with the first key what other keys encrypted, so that those can be removed."""
     import_named("jitterscope", "models")
     keys, done, unreadable = _keys(), 0, 0
     for mapper in sorted(Base.registry.mappers, key=lambda one: one.class_.__name__):

@@ -1,4 +1,4 @@
-"""What is read of an organization for every request, and changes seldom: read from the database now and then."""
+"""Values of an organization that every request needs and that seldom change: cached, and reread from time to time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Value = TypeVar("Value")
 
 
 class Trusted(Generic[Value]):
-    """A value of each organization, trusted for `trust_s`: other processes obey a change after so long."""
+    """A per-organization value, cached for `trust_s`: other processes see a change after at most that long."""
 
     def __init__(self, read: Callable[[Session], Value], trust_s: float) -> None:
         self._read, self._trust_s = read, trust_s
         self._caches: PerObject[dict[int, tuple[Value, float]]] = PerObject(dict)
 
     def of(self, organization_id: int) -> Value:
-        """The organization's value, as of some seconds ago at most."""
+        """The organization's value, at most `trust_s` old."""
         now = time.monotonic()
         cache = self._caches.of(db.engine())
         cached = cache.get(organization_id)
@@ -32,5 +32,5 @@ class Trusted(Generic[Value]):
         return cached[0]
 
     def changed(self, session: Session, organization_id: int) -> None:
-        """The session changes the value: this process reads it anew once that is committed."""
+        """Reread the value in this process after the session, which changes it, commits."""
         db.after_commit(session, lambda: self._caches.of(db.engine()).pop(organization_id, None))

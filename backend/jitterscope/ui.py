@@ -1,4 +1,4 @@
-"""Serves the built UI: hashed assets forever, index.html for every page of the single-page application."""
+"""Serves the built UI: hashed assets cached forever, index.html for every page of the single-page application."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from jitterscope.bounds import OPEN, bounded
 from jitterscope.kit.compressed import takes_gzip
 from jitterscope.kit.declared import anyone
 
-# The page that holders of a link to an incident open: no search engine lists it, no site hears of it.
+# The page that a shared incident link opens: not indexed by search engines, and no referrer leaks to other sites.
 _UNLISTED = "shared"
 _UNLISTED_HEADERS = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 _NOT_BUILT = "<!doctype html><title>Jitterscope</title><p>The UI is not built yet: run <code>make build</code>.</p>"
 
 
 def router(dist: Path) -> APIRouter:
-    """The catch-all route. It must come last: it answers what no other route did."""
+    """The catch-all route. It must come last: it answers what no other route does."""
     routes = APIRouter()
 
     @routes.get("/{path:path}", include_in_schema=False, dependencies=[anyone("the UI's files hold no data")])
@@ -49,7 +49,7 @@ def router(dist: Path) -> APIRouter:
 
 
 def _file(request: Request, file: Path, headers: dict[str, str]) -> Response:
-    """The file, or what the build has compressed of it."""
+    """The file, or the copy that the build compressed."""
     packed = file.with_name(f"{file.name}.gz")
     if not packed.is_file():
         return FileResponse(file, headers=headers)

@@ -19,7 +19,7 @@ from jitterscope.settings import settings
 
 
 class Work(Task):  # type: ignore[misc]
-    """A task that an outage of PostgreSQL or Valkey ends: what is due stays due, and the log has the outage once."""
+    """A task that an outage of PostgreSQL or Valkey ends: due work stays due, and the outage is logged once."""
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         try:
@@ -31,7 +31,7 @@ class Work(Task):  # type: ignore[misc]
 
 
 class Beat(PersistentScheduler):  # type: ignore[misc]
-    """Says once that Valkey takes no task, not with a traceback for each of them. What is due is due again soon."""
+    """Logs once that Valkey accepts no tasks, without a traceback for each one. Due tasks soon come due again."""
 
     def apply_async(self, entry: ScheduleEntry, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         try:
@@ -58,7 +58,7 @@ def make_app() -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         worker_cancel_long_running_tasks_on_connection_loss=False,
-        # How long a message of a worker that was killed stays invisible before another one gets it.
+        # How long the message of a killed worker stays invisible before another worker gets it.
         broker_transport_options={"visibility_timeout": 60, "socket_timeout": 10, "socket_connect_timeout": 5},
         enable_utc=True,
         timezone="UTC",
@@ -77,7 +77,7 @@ Function = Callable[..., Any]
 def periodic(*, seconds: float, name: str | None = None) -> Callable[[Function], Any]:
     """Make a function without arguments a task that beat runs every `seconds`. Named "<domain>.<function>".
 
-    A run that could not start before the next one is due is dropped, so that a slow worker does not pile them up.
+    A run that cannot start before the next one is due is dropped, so that a slow worker does not build up a backlog.
     """
 
     def register(function: Function) -> Any:  # noqa: ANN401
@@ -100,8 +100,8 @@ def task_name_of(function: Function) -> str:
 
 
 def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:  # noqa: ANN401
-    """Queue a task by name. Call it from `db.after_commit`, so that the task finds what it was sent for."""
-    valkey().ping()  # fails at once on an outage, where the broker's client would try for seconds
+    """Queue a task by name. Call it from `db.after_commit`, so that the task finds the data it was sent for."""
+    valkey().ping()  # fails at once on an outage; the broker's client would retry for seconds
     app.send_task(task_name, kwargs=kwargs, countdown=countdown_s or None, retry=False)
 
 
