@@ -245,13 +245,13 @@ CAUSE = Cause(
     "whole program, requests included, until the next period, several times in a row.",
     mechanism="While a cycle marks the heap, the runtime runs on several CPUs at once: Go on up to GOMAXPROCS, a JVM "
     "on its GC threads (one per CPU that it sees up to 8 CPUs, fewer per CPU beyond), Node.js on its main thread and "
-    "V8's workers. A cycle over a large heap needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of "
-    "CPU time per `period` (100 ms): the cycle uses up all of it in the first part of a period, and everything in the cgroup is "
-    "stopped for the rest. This repeats until the cycle is done. Average CPU use stays far below the limit. Go's "
-    "pauses stay below 1 ms, so go_gc_duration_seconds does not show it. A JVM's GC log shows long pauses with little "
-    "CPU time in them, but not what made them long. Found when the CPU time that the requests do not explain falls "
-    "into GC cycles and the requests alone, replayed through the limit, would not have been throttled, or when "
-    "collections that stop the program used most of the CPU time of the stalls.",
+    "V8's workers. A cycle over a large heap needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` "
+    "of CPU time per `period` (100 ms): the cycle uses up all of it in the first part of a period, and everything in "
+    "the cgroup is stopped for the rest. This repeats until the cycle is done. Average CPU use stays far below the "
+    "limit. Go's pauses stay below 1 ms, so go_gc_duration_seconds does not show it. A JVM's GC log shows long pauses "
+    "with little CPU time in them, but not what made them long. Found when the CPU time that the requests do not "
+    "explain falls into GC cycles and the requests alone, replayed through the limit, would not have been throttled, "
+    "or when collections that stop the program used most of the CPU time of the stalls.",
     needs=NEEDS,
     rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,
