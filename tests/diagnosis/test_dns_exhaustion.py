@@ -46,7 +46,7 @@ def test_an_incident_before_the_first_failure(limit: int, delay_ms: float, times
     assert made.failures == 0
     found = only(made.snapshot)
     assert found.severity is not None
-    assert "none has failed yet" in found.title
+    assert "no query has failed yet" in found.title
     assert "No query has failed yet" in found.summary
     onset_s = (found.onset_us - made.snapshot.start_us) / 1e6
     assert 4.0 <= onset_s <= 4.3 + 2 * delay_ms / 1000
@@ -114,7 +114,7 @@ def test_children_at_the_limit_alone_hurt_nobody() -> None:
     edge = _changed(snapshot, dns_accept_backlog=0.0, dns_listen_drops=0.0)
     said = exhaustion.detect(edge)
     assert isinstance(said, NotFound)
-    assert "edge" in said.reason
+    assert "at the limit" in said.reason
     assert said.numbers["children_max"] == 20
 
 

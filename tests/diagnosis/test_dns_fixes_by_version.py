@@ -171,7 +171,7 @@ def test_coredns_is_told_what_its_version_knows(version: str | None, stale: bool
     if bounded is not None:
         fix = fixes["max_concurrent"]
         assert f"excess queries get {bounded} immediately" in fix.summary
-        assert fix.precondition == ("CoreDNS 1.6.8 or later" if version is None else None)
+        assert fix.precondition == ("Requires CoreDNS 1.6.8 or later." if version is None else None)
         assert any("notes/coredns-1.6.8.md" in reference for reference in fix.references)
 
 
@@ -184,11 +184,11 @@ def test_a_bound_that_is_set_is_not_proposed() -> None:
 @pytest.mark.parametrize(
     ("version", "precondition"),
     [
-        ("1.6.9", "CoreDNS 1.12.0 or later; this is 1.6.9"),  # notes/coredns-1.12.0.md
-        ("1.11.3", "CoreDNS 1.12.0 or later; this is 1.11.3"),
+        ("1.6.9", "Requires CoreDNS 1.12.0 or later; this is 1.6.9."),  # notes/coredns-1.12.0.md
+        ("1.11.3", "Requires CoreDNS 1.12.0 or later; this is 1.11.3."),
         ("1.12.0", None),
         ("1.14.2", None),
-        (None, "CoreDNS 1.12.0 or later"),
+        (None, "Requires CoreDNS 1.12.0 or later."),
     ],
 )
 def test_multisocket_needs_a_version(version: str | None, precondition: str | None) -> None:

@@ -63,7 +63,7 @@ def test_gke_1_30_is_upgraded_or_moved_to_cloud_dns() -> None:
     assert "--cluster-dns=clouddns" in text(fixes["cloud_dns"])
     # GKE sets its own Deployment back: an option that dnsmasq would know cannot be set.
     assert fixes["max_tcp_connections"].verdict == "cannot_help"
-    assert "resets changes" in fixes["max_tcp_connections"].summary
+    assert "arguments are reset" in fixes["max_tcp_connections"].summary
 
 
 def test_gke_1_36_needs_no_upgrade() -> None:

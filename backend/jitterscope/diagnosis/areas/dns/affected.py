@@ -99,22 +99,22 @@ def _combination(
     if not servers:
         reply, text, missing = "cannot_tell", "No DNS server was seen on this node.", ["dns.software"]
     elif not caches:
-        reply, text = "no", f"None of {say.count(len(servers), 'DNS server')} here caches for a dnsmasq behind it."
+        reply, text = "no", f"No cache in front of a dnsmasq among {say.count(len(servers), 'DNS server')} here."
     elif linked and not forced:
-        reply, text = "no", "A cache on the node forwards to dnsmasq, but by UDP, which needs no child process."
+        reply, text = "no", "A cache on the node forwards to dnsmasq, but over UDP, which needs no child process."
     elif linked:
         reply, text = "yes", "A cache on the node forwards to dnsmasq over TCP (force_tcp)."
     elif gke >= GKE_KUBE_DNS_ON_COREDNS:
-        reply, text = "no", f"NodeLocal DNSCache runs here, but kube-dns of GKE {version} is a CoreDNS."
+        reply, text = "no", f"NodeLocal DNSCache runs here, but kube-dns on GKE {version} is CoreDNS."
     elif gke and forced and (_kube_dns_replicas(nodes) or dnsmasqs):
         reply, text = (
             "yes",
-            f"NodeLocal DNSCache forwards over TCP (force_tcp), and kube-dns of GKE {version} is dnsmasq.",
+            f"NodeLocal DNSCache forwards over TCP (force_tcp), and kube-dns on GKE {version} is dnsmasq.",
         )
     else:
         reply, text = (
             "cannot_tell",
-            "NodeLocal DNSCache runs here; what answers behind its upstream address was not seen.",
+            "NodeLocal DNSCache runs here, but the server behind its upstream address was not seen.",
         )
         missing = ["kube.server_version", "kube.cluster_size"]
     return Answer(
@@ -204,7 +204,7 @@ def _limit(
             text += (
                 f"; up to {numbers['backlog_max']:,.0f} connections in the accept queue."
                 if waiting.any()
-                else "; no connection waited, which is harmless."
+                else "; no connection waited, so there was no harm."
             )
     answer = Answer(
         id="dnsmasq_at_limit",
@@ -235,13 +235,13 @@ def _near(full: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> np.ndarray[tuple[
 
 def _verdict(combination: Reply, lines: Reply, limit: Reply, waited: bool | None) -> tuple[Verdict, str]:
     if combination == "no":
-        return "no", "Not affected: the combination of the two is not in use here."
+        return "no", "Not affected: the two are not used together here."
     if limit == "yes" and waited is not False:
         if combination == "yes":
             return "yes", "Affected: dnsmasq has no free child for connections of NodeLocal DNSCache."
         return "at_risk", "dnsmasq reaches its limit. NodeLocal DNSCache was not seen among its clients."
     if combination == "cannot_tell":
-        return "cannot_tell", "Whether the combination is in use is not known here."
+        return "cannot_tell", "Whether the two are used together is not known here."
     if lines == "yes" and limit == "cannot_tell":
         return "yes", "Affected, judging by the timeouts. dnsmasq itself is not visible from this node."
     if limit == "yes":

@@ -155,7 +155,7 @@ MEASURES = (
     ),
     answers.SLOW_DNS_ANSWERS,
     Measure(
-        "mean_ms", "Mean time to the answer, 5 s where none came", "ms", ("dns_latency_us", "dns_timeouts"), _mean_ms,
+        "mean_ms", "Mean latency, 5 s if no answer came", "ms", ("dns_latency_us", "dns_timeouts"), _mean_ms,
         least=0.5,
     ),
     answers.DNS_P99,

@@ -24,9 +24,9 @@ def of_held(snapshot: Snapshot, case: Held) -> list[Evidence]:
     return [
         Evidence(
             id="children_busy",
-            statement="Share of time children worked on a query during the shortage",
+            statement="Share of time that children worked on a query, during the shortage",
             value=say.percent(case.busy_ratio),
-            comparison=f"all {tcp.now:,.0f} were taken",
+            comparison=f"all {tcp.now:,.0f} in use",
             numbers={"busy_ratio": case.busy_ratio, "child_limit": tcp.now},
             series=refs(snapshot, () if tcp.process is None else (tcp.process,), "process_children"),
         ),
@@ -47,9 +47,9 @@ def of_held(snapshot: Snapshot, case: Held) -> list[Evidence]:
         ),
         Evidence(
             id="slow_in_stalls",
-            statement=f"Queries that took {case.hurt.briefly_over}, failed or still wait, during the shortage",
+            statement=f"Queries that took {case.hurt.briefly_over}, failed, or still wait, during the shortage",
             value=f"{case.hurt.suffered:,} of {of:,}",
-            comparison=f"chance {say.percent(chance)}",
+            comparison=f"by chance: {say.percent(chance)}",
             numbers={
                 "hits": float(case.hurt.suffered),
                 "of": float(of),
@@ -60,8 +60,7 @@ def of_held(snapshot: Snapshot, case: Held) -> list[Evidence]:
         ),
         Evidence(
             id="given_up",
-            statement="Connections that the client has closed and dnsmasq has not (close_wait), at most; queries "
-            "that failed",
+            statement="Connections closed by the client but not by dnsmasq (close_wait), maximum; failed queries",
             value=f"{waiting:,.0f}; {case.hurt.failures:,}",
             numbers={"close_wait": waiting, "failed": float(case.hurt.failures)},
             series=refs(snapshot, tcp.servers, "dns_tcp_close_wait"),
@@ -82,7 +81,7 @@ def of_opened(snapshot: Snapshot, case: Opened) -> list[Evidence]:
         ),
         Evidence(
             id="forward_time",
-            statement="Mean time of a forwarded query: connections are not lost to timeouts",
+            statement="Mean time of a forwarded query",
             value=say.ms(case.mean_us),
             numbers={"mean_us": case.mean_us},
             series=refs(snapshot, server, "coredns_forward_time_us", "coredns_forward_requests"),

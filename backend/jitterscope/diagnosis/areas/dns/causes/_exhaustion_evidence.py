@@ -37,7 +37,7 @@ def _children(snapshot: Snapshot, case: Shortage) -> Evidence:
     most, ticks = float(np.nanmax(tcp.children)), int(tcp.full.sum())
     return Evidence(
         id="children_at_limit",
-        statement="Child processes of dnsmasq, one for each TCP connection",
+        statement="Child processes of dnsmasq, one per TCP connection",
         value=f"{most:,.0f} of {tcp.now:,.0f}",
         comparison=f"at the limit for {say.seconds(ticks * snapshot.step_us)} of this window",
         numbers={"children": most, "child_limit": tcp.now, "full_ticks": float(ticks)},
@@ -68,8 +68,8 @@ def _turned_away(snapshot: Snapshot, case: Shortage) -> Evidence | None:
         return None
     return Evidence(
         id="turned_away",
-        statement="Connection attempts that the kernel dropped because the accept queue was full; each is made again "
-        "after 1 s at the earliest",
+        statement="Connection attempts that the kernel dropped because the accept queue was full (retried after 1 s "
+        "or later)",
         value=f"{case.hurt.turned_away:,}",
         numbers={"listen_drops": float(case.hurt.turned_away)},
         series=refs(snapshot, case.tcp.servers, "dns_listen_drops", "dns_listen_overflows"),
@@ -85,7 +85,7 @@ def _demand(snapshot: Snapshot, case: Shortage) -> Evidence | None:
         id="connections_wanted",
         statement=f"Connections needed: queries/s {whence} × time per connection (Little's law)",
         value=f"{need.rate:,.0f}/s × {say.ms(need.hold_us)} = {need.expected:,.0f}",
-        comparison=f"limit {case.tcp.now:,.0f}; between {need.low:,.0f} and {need.high:,.0f} are needed",
+        comparison=f"limit: {case.tcp.now:,.0f}; needed: {need.low:,.0f} to {need.high:,.0f}",
         numbers={
             "queries_per_s": need.rate, "hold_us": need.hold_us, "wanted": need.expected, "wanted_low": need.low,
             "wanted_high": need.high, "child_limit": case.tcp.now,
@@ -98,9 +98,9 @@ def _waiting(snapshot: Snapshot, case: Shortage) -> Evidence:
     hurt, failures = case.hurt, case.hurt.failures
     return Evidence(
         id="waiting_queries",
-        statement="Queries waiting unread at the same time, at least; queries that failed (SERVFAIL or timed out)",
+        statement="Queries waiting unread at the same time, at least; failed queries (SERVFAIL or timed out)",
         value=f"{hurt.waiting:,}; {failures:,}",
-        comparison=_failed(hurt) if failures else f"for up to {say.seconds(hurt.waited_us)} so far",
+        comparison=_failed(hurt) if failures else f"unread for up to {say.seconds(hurt.waited_us)} so far",
         numbers={
             "waiting": float(hurt.waiting), "waited_us": hurt.waited_us, "failed": float(failures),
             "servfail": float(hurt.failed), "timed_out": float(hurt.lost), "late_servfail": float(hurt.failed_late),
@@ -123,9 +123,9 @@ def _late(snapshot: Snapshot, case: Shortage) -> Evidence | None:
     chance = float(case.tcp.short.mean())
     return Evidence(
         id="slow_in_stalls",
-        statement=f"Queries that took {hurt.briefly_over}, failed or still wait, during the shortage",
+        statement=f"Queries that took {hurt.briefly_over}, failed, or still wait, during the shortage",
         value=f"{hurt.suffered:,} of {of:,}",
-        comparison=f"chance {say.percent(chance)}",
+        comparison=f"by chance: {say.percent(chance)}",
         numbers={
             "hits": float(hurt.suffered), "of": float(of), "chance_ratio": chance, "late_us": hurt.late_us,
             "lost": float(hurt.lost), "waiting": float(hurt.waiting),
@@ -148,7 +148,7 @@ def _upstream(snapshot: Snapshot, case: Shortage) -> Evidence | None:
             id="upstream_time",
             statement=f"Latency of upstream {time.edge.address}:{time.edge.port} during the shortage, median",
             value=say.ms(now),
-            comparison=f"usually {say.ms(time.usual_us)}, so not the cause of the waits",
+            comparison=f"usual: {say.ms(time.usual_us)}",
             numbers={"upstream_us": now, "usual_us": time.usual_us},
             series=refs(snapshot, views, "dns_queries"),
         )

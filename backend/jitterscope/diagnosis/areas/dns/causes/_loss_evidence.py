@@ -20,7 +20,7 @@ def evidence(snapshot: Snapshot, case: Loss, asked: float) -> list[Evidence]:
         found.append(
             Evidence(
                 id="slow_in_stalls",
-                statement=f"Queries that took {case.hurt.briefly_over} or failed; began where some were lost",
+                statement=f"Queries that took {case.hurt.briefly_over} or failed, sent while datagrams were lost",
                 value=f"{case.hurt.suffered:,} of {of:,}",
                 numbers={"hits": float(case.hurt.suffered), "of": float(of)},
                 series=refs(snapshot, (case.server,), "dns_slow", "dns_timeouts"),
@@ -61,8 +61,8 @@ def _mechanism(snapshot: Snapshot, case: Loss, asked: float) -> list[Evidence]:
         0,
         Evidence(
             id="behind_timeouts",
-            statement=f"Answers right behind a timeout of {again.after_us / 1e6:g} s or a multiple of it, and late "
-            "ones in between",
+            statement=f"Answers right after a timeout of {again.after_us / 1e6:g} s or a multiple of it; late answers "
+            "in between",
             value=f"{len(again.again):,}; {again.between:,}",
             comparison=f"{say.percent(again.quick / max(1, again.queries))} of {again.queries:,} were quick",
             numbers={"again": float(len(again.again)), "between": float(again.between), "quick": float(again.quick),
@@ -76,7 +76,7 @@ def _mechanism(snapshot: Snapshot, case: Loss, asked: float) -> list[Evidence]:
         found.append(
             Evidence(
                 id="upstream_quick",
-                statement="Queries that reached the upstream and were not answered; its slowest hundredth",
+                statement="Queries that reached the upstream and got no answer; p99 latency of the upstream",
                 value=f"{unanswered:,.0f}; {say.ms(p99) if p99 is not None else 'unknown'}",
                 numbers={"unanswered": unanswered} | ({"p99_us": p99, "p50_us": p50 or 0.0} if p99 is not None else {}),
                 series=refs(snapshot, (case.target,), "dns_timeouts", "dns_queries"),

@@ -22,17 +22,17 @@ def evidence_of(snapshot: Snapshot, case: RateCase, low: int, high: int) -> list
     found = [
         Evidence(
             id="rate",
-            statement="Queries/s sent on at the busiest, against the limit",
+            statement="Peak queries/s sent upstream / limit",
             value=f"{busiest(case.sent):,.0f} / {case.limit_per_s:,.0f}",
-            comparison="published" if case.limit is not None else "where the answers stop to grow",
+            comparison="published" if case.limit is not None else "the rate at which answers/s stop growing",
             numbers={"peak_per_s": busiest(case.sent), "limit_per_s": case.limit_per_s},
             series=refs,
         ),
         Evidence(
             id="sent_on",
-            statement="Queries that no cache answered, of all",
+            statement="Share of queries that no cache answered",
             value=say.percent(sent / asked if asked else 0.0),
-            comparison=None if case.rates.measured else "at most: not counted by the server",
+            comparison=None if case.rates.measured else "at most: the server does not count them",
             numbers={"sent": sent, "queries": asked},
             series=refs,
         ),
@@ -42,9 +42,9 @@ def evidence_of(snapshot: Snapshot, case: RateCase, low: int, high: int) -> list
     found.append(
         Evidence(
             id="failed_over_limit",
-            statement="Queries that failed or waited for a retry and were sent while the rate was at the limit",
+            statement="Failed or retried queries that were sent while the rate was at the limit",
             value=f"{case.failed_over:,.0f} of {case.failed:,.0f}",
-            comparison=f"chance {say.percent(float((~rest).mean()))}",
+            comparison=f"by chance: {say.percent(float((~rest).mean()))}",
             numbers={"hits": case.failed_over, "of": case.failed, "chance_ratio": float((~rest).mean())},
             series=failures,
         )
@@ -53,7 +53,7 @@ def evidence_of(snapshot: Snapshot, case: RateCase, low: int, high: int) -> list
         found.append(
             Evidence(
                 id="failed_under_limit",
-                statement="Share of queries that fail or wait at the limit, and under it",
+                statement="Share of queries that failed or waited for a retry: at the limit / below it",
                 value=f"{say.percent(case.ratio(case.over))} / {say.percent(case.ratio(rest))}",
                 numbers={"over_ratio": case.ratio(case.over), "under_ratio": case.ratio(rest)},
                 series=failures,
@@ -65,9 +65,9 @@ def evidence_of(snapshot: Snapshot, case: RateCase, low: int, high: int) -> list
         found.append(
             Evidence(
                 id="answered",
-                statement="Answers/s while queries fail",
+                statement="Answers/s while queries failed",
                 value=f"{answered:,.0f}",
-                comparison=f"limit {case.limit_per_s:,.0f}",
+                comparison=f"limit: {case.limit_per_s:,.0f}",
                 numbers={"answered_per_s": answered, "limit_per_s": case.limit_per_s},
                 series=refs,
             )

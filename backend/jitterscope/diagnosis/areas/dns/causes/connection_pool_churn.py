@@ -40,7 +40,7 @@ def _found_held(snapshot: Snapshot, case: Held) -> Found:
     short = np.flatnonzero(tcp.short)
     onset = snapshot.start_us + int(short[0]) * snapshot.step_us
     last = snapshot.start_us + int(short[-1] + 1) * snapshot.step_us
-    end = f"{say.count(hurt.failures, 'query', 'queries')} failed" if hurt.failures else "none has failed yet"
+    end = f"{say.count(hurt.failures, 'query', 'queries')} failed" if hurt.failures else "no query has failed yet"
     peak = float(np.nanmax(tcp.backlog))
     return Found(
         cause=ID,
@@ -48,11 +48,12 @@ def _found_held(snapshot: Snapshot, case: Held) -> Found:
         confidence=_confidence(case),
         severity=hurt.severity,
         harm=hurt.harm,
-        title=f"All {tcp.now:,.0f} TCP connections of {say.who(snapshot)} are taken but busy only "
+        title=f"All {tcp.now:,.0f} TCP connections of {say.who(snapshot)} are in use but busy only "
         f"{say.percent(case.busy_ratio)} of the time; {peak:,.0f} wait and {end}",
-        summary=f"Clients opened connections in a burst and keep them open unused. For "
-        f"{say.seconds(tcp.short_ticks * snapshot.step_us)} all {tcp.now:,.0f} children served such connections, while "
-        f"queries on others waited unread; a server in front gives them up after {FAILS_AFTER_US / 1e6:.0f} s.",
+        summary=f"Clients opened connections in a burst and keep them open idle. For "
+        f"{say.seconds(tcp.short_ticks * snapshot.step_us)} all {tcp.now:,.0f} children served such connections while "
+        "queries on other connections waited unread. A server in front gives up on a query after "
+        f"{FAILS_AFTER_US / 1e6:.0f} s.",
         onset_us=onset,
         last_us=last,
         impact=impact.of_harm(case.front, hurt),
@@ -84,8 +85,8 @@ def _found_opened(snapshot: Snapshot, case: Opened) -> Found:
         title=f"{say.who(snapshot)} opens a TCP connection for {say.percent(case.miss_ratio)} of the queries it "
         f"forwards ({rate:,.0f}/s)",
         summary=f"{case.misses:,.0f} of {case.misses + case.hits:,.0f} forwarded queries found no idle connection. "
-        "Each new one costs a round trip and, at a dnsmasq, a process; and it stays open after its query. It can "
-        "exhaust a server that has few connections.",
+        "Each new connection costs a round trip and, with dnsmasq, a process, and it stays open after its query. This "
+        "can exhaust a server that allows few connections.",
         onset_us=onset,
         last_us=last,
         impact=impact.of_harm(snapshot, hurt),
@@ -122,15 +123,15 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Idle pooled connections exhaust the server",
-    summary="A forwarder opens TCP connections in bursts and keeps them open unused; a server with few of them runs "
-    "out.",
-    mechanism="With `force_tcp`, CoreDNS opens a connection for every query that finds no idle one, without a bound, "
-    "and keeps it. `expire` only says which idle connections may not be used again: since 1.7.1 they are closed when "
-    "the next query meets them or at a clean-up every 10 s, so that with `expire 1s` they stay for up to 11 s "
-    "(before, the clean-up ran every `expire`). Since 1.14.1 the oldest idle connection is used first, so that a "
-    "burst's connections all stay in use. dnsmasq keeps a child for each. Found at a dnsmasq whose connections are "
-    "short while its children have little to do; as a risk at a forwarder that opens connections for a third of its "
-    "queries.",
+    summary="A forwarder opens TCP connections in bursts and keeps them open idle. A server that allows few "
+    "connections runs out of them.",
+    mechanism="With `force_tcp`, CoreDNS opens a connection for every query that finds no idle one, without a limit, "
+    "and keeps it. `expire` only decides which idle connections are not reused: since 1.7.1 they are closed when the "
+    "next query comes across them, or by a clean-up every 10 s, so with `expire 1s` they stay open for up to 11 s. "
+    "Before 1.7.1 the clean-up ran every `expire`. Since 1.14.1 the oldest idle connection is reused first, so all "
+    "connections of a burst stay in use. dnsmasq keeps a child process for each of them. Found at a dnsmasq that runs "
+    "out of connections while its children have little to do, and as a risk at a forwarder that opens connections for "
+    "a third of its queries.",
     needs=NEEDS,
     relies_on=("dns_tcp_connections", "dns_accept_backlog"),
     rivals=("dns/dnsmasq_connection_exhaustion", "dns/slow_upstream", "dns/udp_loss"),

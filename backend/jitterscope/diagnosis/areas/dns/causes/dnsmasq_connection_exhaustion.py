@@ -53,7 +53,7 @@ def _found(snapshot: Snapshot, case: Shortage) -> Found:
     peak = float(np.nanmax(tcp.backlog))
     waiting = f"{say.count(peak, 'connection waits', 'connections wait')}" if peak else "connections are turned away"
     title = (
-        f"{say.who(snapshot)} serves {tcp.now:,.0f} concurrent TCP connections and {wanted}: {waiting}, {_end(hurt)}"
+        f"{say.who(snapshot)} serves {tcp.now:,.0f} concurrent TCP connections but {wanted}: {waiting}, {_end(hurt)}"
     )
     score = 0.55 + 0.25 * min(1.0, len(short) / 10) + (0.2 if hurt.severity else 0.0)
     return Found(
@@ -75,29 +75,29 @@ def _end(hurt: AnswersHarm) -> str:
     if hurt.failures:
         return f"and {say.count(hurt.failures, 'query', 'queries')} failed"
     if hurt.inside and hurt.max_ms:
-        return f"so answers take up to {hurt.max_ms:,.0f} ms; none has failed yet"
-    return "and their queries will fail after 5 s; none has failed yet"
+        return f"so answers take up to {hurt.max_ms:,.0f} ms; no query has failed yet"
+    return "and their queries will fail after 5 s; no query has failed yet"
 
 
 def _summary(snapshot: Snapshot, case: Shortage) -> str:
     tcp, failures = case.tcp, case.hurt.failures
     lasted_us, latest_us = tcp.short_ticks * snapshot.step_us, tcp.latest_ticks * snapshot.step_us
     parts = [
-        f"dnsmasq serves each TCP connection in a child process, {tcp.now:,.0f} at most, and for "
-        f"{say.seconds(lasted_us)} all were busy while others waited in the accept queue, unread."
+        f"dnsmasq serves each TCP connection in a child process, up to {tcp.now:,.0f}. For "
+        f"{say.seconds(lasted_us)} all of them were busy while other connections waited unread in the accept queue."
     ]
     if case.demand is not None:
         need = case.demand
         parts.append(
-            f"{need.rate:,.0f} queries/s that keep a connection for {say.ms(need.hold_us)} each want "
+            f"{need.rate:,.0f} queries/s that keep a connection for {say.ms(need.hold_us)} each need "
             f"{need.expected:,.0f} connections (between {need.low:,.0f} and {need.high:,.0f})."
         )
     if failures:
         parts.append(f"{say.count(failures, 'query', 'queries')} failed so far.")
     else:
         parts.append(
-            "No query has failed yet: servers that forward give up after 5 s, so those that wait now fail "
-            f"{max(0.0, FAILS_AFTER_US - latest_us) / 1e6:.1f} s from the end of this window unless they are served."
+            "No query has failed yet. Forwarding servers give up after 5 s, so the waiting queries fail "
+            f"{max(0.0, FAILS_AFTER_US - latest_us) / 1e6:.1f} s after the end of this window unless they are served."
         )
     return " ".join(parts)
 
@@ -129,12 +129,12 @@ CAUSE = Cause(
     title="dnsmasq runs out of child processes for TCP",
     summary="All child processes of dnsmasq are busy with TCP connections; queries on further connections wait unread.",
     mechanism="dnsmasq answers UDP itself but forks a child for each TCP connection, up to 20 (`MAX_PROCS`; since "
-    "2.90 the default of `--max-tcp-connections`). With all children busy it stops accepting: the kernel completes "
-    "further connections, the client sends its query, and it stays unread. NodeLocal DNSCache makes it likely: "
-    "`force_tcp` turns each query into one on TCP, and CoreDNS opens a connection whenever none is idle, without a "
-    "bound. Wanted are as many connections as queries per second times the seconds that an answer takes. Found when "
-    "the children are at the limit AND connections wait, within 0.2 s; at the limit alone there is no harm. Answers "
-    "are late after one to two seconds; the first query fails about five seconds after it began.",
+    "2.90 the default of `--max-tcp-connections`). With all children busy it stops accepting: the kernel still "
+    "completes the handshake of further connections, the client sends its query, and the query stays unread. "
+    "NodeLocal DNSCache makes this likely: `force_tcp` sends every query over TCP, and CoreDNS opens a connection "
+    "whenever none is idle, without a limit. The connections needed are queries/s × the seconds that an answer takes. "
+    "Found within 0.2 s when the children are at the limit and connections wait. Being at the limit alone does no "
+    "harm. Answers become late after one to two seconds, and the first query fails about five seconds after it began.",
     needs=NEEDS,
     rivals=("dns/connection_pool_churn", "dns/slow_upstream", "dns/udp_loss"),
     detect=detect,

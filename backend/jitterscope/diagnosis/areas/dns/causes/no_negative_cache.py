@@ -54,8 +54,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if found.repeated_short < LEAST_REPEATED or found.repeated_short < LEAST_RATIO * count.queries:
         return NotFound(
             cause=ID,
-            reason=f"Only {found.repeated_short:,} of {count.nxdomain:,.0f} negative answers came within 5 s of one "
-            "for the same name that the upstream has to answer.",
+            reason=f"Only {found.repeated_short:,} of {count.nxdomain:,.0f} negative answers repeated, within 5 s, a "
+            "name that the upstream has to answer.",
             numbers=numbers,
         )
     passed = _passed_on(snapshot)
@@ -98,7 +98,7 @@ def _found(
     level = severity(found.slow, queries, found.worst_us / 1000) if found.slow and blamed is None else None
     share = found.repeated / max(1, queries)
     name = say.who(snapshot)
-    late = f", each takes {say.ms(found.mean_us)}" if level is not None else ""
+    late = f" and each takes {say.ms(found.mean_us)}" if level is not None else ""
     return Found(
         cause=ID,
         score=round(min(1.0, 0.2 + 0.35 * share + (0.2 + 0.1 * min(1.0, found.slow / 100)) * (level is not None)), 4),
@@ -110,7 +110,7 @@ def _found(
         summary=f"{found.total:,} of {queries:,} queries were answered NXDOMAIN, {found.repeated_short:,} of these "
         "within 5 s of a negative answer for the same name. A cache would answer them. Here each goes to the "
         "upstream and waits for it."
-        + (f" That this takes long now has a separate cause: {blamed}." if blamed is not None else ""),
+        + (f" The current delay has a separate cause: {blamed}." if blamed is not None else ""),
         onset_us=low,
         last_us=high,
         impact=impact.of_servers(snapshot),
@@ -126,9 +126,9 @@ def _evidence(
     evidence = [
         Evidence(
             id="repeated",
-            statement="NXDOMAIN answers a cache of 5 s / 30 s would have given",
+            statement="NXDOMAIN answers that a cache of 5 s / 30 s would have given",
             value=f"{found.repeated_short:,} / {found.repeated:,} of {found.total:,}",
-            comparison=f"{found.repeated / seconds:,.0f} a second",
+            comparison=f"{found.repeated / seconds:,.0f}/s",
             numbers={"repeated_5s": float(found.repeated_short), "repeated_30s": float(found.repeated),
                      "of": float(found.total)},
             series=refs,
@@ -184,11 +184,9 @@ CAUSE = Cause(
     title="Negative answers are not cached",
     summary="The server queries its upstream each time a client looks up a name that does not exist.",
     mechanism="A negative answer (NXDOMAIN) carries an SOA record that says how long it can be cached (RFC 2308). "
-    "kube-dns starts "
-    "dnsmasq with "
-    "--no-negcache, and a CoreDNS without `cache` keeps nothing, so every NXDOMAIN step of a search list goes to the "
-    "upstream. Found where the same names get NXDOMAIN repeatedly within seconds and the settings, or the upstream's "
-    "own counts, show that they are not cached.",
+    "kube-dns starts dnsmasq with --no-negcache, and a CoreDNS without `cache` keeps nothing, so every NXDOMAIN step "
+    "of a search list goes to the upstream. Found where the same names get NXDOMAIN repeatedly within seconds and the "
+    "settings, or the upstream's own counts, show that they are not cached.",
     needs=NEEDS,
     rivals=("dns/search_domain_amplification",),
     detect=detect,

@@ -70,7 +70,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if (front := _judged_in_front(snapshot)) is not None:
         return NotFound(
             cause=ID,
-            reason=f"The {found.wasted:,} wasted queries come through {front}, which clients query: judged there.",
+            reason=f"The {found.wasted:,} wasted queries come through {front} and are attributed to that server.",
             numbers=numbers,
         )
     return _found(snapshot, spans, found)
@@ -80,9 +80,9 @@ def _why_not(found: Amplification) -> str:
     if found.nonexistent > 2 * found.wasted:
         return (
             f"{found.nonexistent:,} queries were for names that do not exist, with or without a search domain; only "
-            f"{found.wasted:,} of {found.queries:,} were steps of a lookup that was answered."
+            f"{found.wasted:,} of {found.queries:,} were wasted steps of a lookup that was answered."
         )
-    return f"Only {found.wasted:,} of {found.queries:,} queries were steps of a lookup that was answered."
+    return f"Only {found.wasted:,} of {found.queries:,} queries were wasted steps of a lookup that was answered."
 
 
 def _judged_in_front(snapshot: Snapshot) -> str | None:
@@ -141,12 +141,12 @@ def _found(snapshot: Snapshot, spans: list[dns_names.NameSpan], found: Amplifica
 def _summary(found: Amplification, cost: Delay, load: float, blamed: str | None) -> str:
     first = found.clients[0]
     text = (
-        f"{found.wasted:,} of {found.queries:,} queries asked for a name with a search domain appended, got NXDOMAIN, "
-        f"and the lookup then found its name elsewhere. {search_domains.label(first)} sends "
-        f"{first.queries_per_lookup:.1f} queries for each such lookup. A and AAAA count as lookups of their own."
+        f"{found.wasted:,} of {found.queries:,} queries asked for a name with a search domain appended and got "
+        f"NXDOMAIN before the lookup succeeded with another suffix or none. {search_domains.label(first)} sends "
+        f"{first.queries_per_lookup:.1f} queries for each such lookup. A and AAAA count as separate lookups."
     )
     if blamed is not None:
-        return f"{text} That they are late now has another cause: {blamed}."
+        return f"{text} The current delay has another cause: {blamed}."
     if cost.slow or cost.lost:
         return f"{text} The wasted queries add {say.ms(cost.mean_us)} to a lookup."
     return f"{text} The server uses {say.percent(load)} of its CPU limit." if load >= BUSY else text
@@ -172,10 +172,10 @@ def _evidence(snapshot: Snapshot, found: Amplification, cost: Delay, low: int, h
     return [
         Evidence(
             id="queries_per_lookup",
-            statement="Queries per lookup of one name and type, over everything asked",
+            statement="Queries per lookup of one name and type, all lookups",
             value=f"{found.queries_per_name:.2f}",
             comparison=f"{per_lookup(chains):.1f} for names found through the search list, "
-            f"{say.count(len(by_name), 'name')} listed; 1 with a full name and a dot at its end",
+            f"{say.count(len(by_name), 'name')} listed; 1 for a full name with a trailing dot",
             numbers={
                 "queries_per_lookup": found.queries_per_name,
                 "searched_queries_per_lookup": per_lookup(chains),
@@ -203,13 +203,13 @@ def _evidence(snapshot: Snapshot, found: Amplification, cost: Delay, low: int, h
             value=" ".join(first.search.domains),
             comparison={
                 "resolv_conf": f"its resolv.conf, ndots:{first.search.ndots}",
-                "matching_resolv_conf": f"a resolv.conf of this node that fits, ndots:{first.search.ndots}",
+                "matching_resolv_conf": f"a matching resolv.conf of this node, ndots:{first.search.ndots}",
             }.get(first.search.source, "inferred from its queries; its resolv.conf is not known"),
             numbers={"domains": float(len(first.search.domains)), "ndots": float(first.search.ndots or 0)},
         ),
         Evidence(
             id="clients",
-            statement="Clients with most wasted queries (queries per lookup)",
+            statement="Clients with the most wasted queries (queries per lookup)",
             value=", ".join(f"{search_domains.label(use)} {use.queries_per_lookup:.1f} ×" for use in users),
             numbers={f"wasted_{place}": float(use.wasted) for place, use in enumerate(users, 1)},
         ),
@@ -244,8 +244,8 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
         search_domains.trailing_dot(use),
         search_domains.ndots(snapshot, use),
         autopath.propose(snapshot, use),
-        negative_cache.propose(snapshot, "The cache then answers the wasted queries: as many of them, but none goes "
-                               "upstream."),
+        negative_cache.propose(snapshot, "The cache then answers the wasted queries: their number stays the same, but "
+                               "none goes upstream."),
     ]  # fmt: skip
     return [fix for fix in proposals if fix is not None]
 
@@ -256,16 +256,16 @@ CAUSE = Cause(
     summary="Programs look up names with fewer dots than ndots, so the resolver tries every search domain, and gets "
     "NXDOMAIN, before it tries the name itself.",
     mechanism="A stub resolver appends each domain of resolv.conf's `search` to a name with fewer dots than `ndots` "
-    "and asks for the name itself last. Kubernetes sets `ndots:5` and three search domains, GKE six: "
+    "and tries the name itself last. Kubernetes sets `ndots:5` and three search domains, GKE six: "
     "`api.example.com` costs 7 queries per type. Each of them can be slow or fail, and all of them are load. Found "
-    "where the same client gets NXDOMAIN for a name and then, with another ending or none, an answer; names that do "
-    "not exist are no amplification.",
+    "where the same client gets NXDOMAIN for a name and then, with another suffix or none, an answer. Names that do "
+    "not exist do not count as amplification.",
     needs=NEEDS,
     rivals=("dns/no_negative_cache",),
     detect=detect,
     propose=propose,
     false_positives=(
-        "A client that looks a name up under several domains on purpose, as some service discovery does.",
+        "A client that looks up a name under several domains on purpose, as some service discovery does.",
         "Behind an address that many pods share, the queries of one lookup can come from two of them.",
     ),
     references=(

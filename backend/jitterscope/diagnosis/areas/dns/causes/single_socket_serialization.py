@@ -87,7 +87,7 @@ def _with_cpu(
     if capacity < 1.5 or used >= BUSY:
         return NotFound(
             cause=ID,
-            reason=f"While queries waited the server used {say.percent(used)} of its {capacity:.3g} CPU, so CPU is "
+            reason=f"While queries waited, the server used {say.percent(used)} of its {capacity:.3g} CPU, so CPU is "
             "short, not sockets.",
             numbers=numbers,
         )
@@ -96,7 +96,7 @@ def _with_cpu(
     if idle < IDLE and not starved < STARVED:
         return NotFound(
             cause=ID,
-            reason=f"While queries waited {say.percent(idle)} of the node's CPU time was idle, so CPU is short, not "
+            reason=f"While queries waited, {say.percent(idle)} of the node's CPU time was idle, so CPU is short, not "
             "sockets.",
             numbers=numbers | {"node_idle_ratio": idle},
         )
@@ -104,7 +104,7 @@ def _with_cpu(
     if waited < worked:
         return NotFound(
             cause=ID,
-            reason=f"Where queries waited they spent {say.percent(waited / (waited + worked))} of their time in the "
+            reason=f"Queries that waited spent {say.percent(waited / (waited + worked))} of their time in the "
             "queue, the rest in the server.",
             numbers=numbers | {"queue_ratio": waited / (waited + worked)},
         )
@@ -180,7 +180,9 @@ def _found(snapshot: Snapshot, server: ResourceView, waits: Waits, numbers: dict
                 id="sockets",
                 statement="UDP sockets that the queries go through",
                 value="1",
-                comparison=f"{drops:,.0f} datagrams found the queue full" if drops else "none found the queue full",
+                comparison=f"{drops:,.0f} datagrams found the queue full"
+                if drops
+                else "0 datagrams found the queue full",
                 numbers={"udp_sockets": 1.0, "drops": drops},
                 series=report.refs(snapshot, low, high, "dns_socket_drops"),
             ),
@@ -197,12 +199,11 @@ CAUSE = Cause(
     id=ID,
     title="One UDP socket serializes queries",
     summary="The server reads one socket with one reader; queries wait in its queue while CPUs are idle.",
-    mechanism="Each UDP socket has one queue and, in CoreDNS, one goroutine that reads it; dnsmasq has one thread for "
-    "everything. "
-    "When queries come faster than one reader takes them, for a rate or for a burst, they wait in the queue, and a "
-    "full "
-    "queue drops. More CPU does not help. Found where the time from the packet's arrival to its reading exceeds the "
-    "time of the work, the CPU was neither throttled nor used up, and there is one socket, whose reader was busy.",
+    mechanism="Each UDP socket has one queue and, in CoreDNS, one goroutine that reads it. dnsmasq has one thread for "
+    "everything. When queries arrive faster than one reader takes them, at a steady rate or in a burst, they wait in "
+    "the queue, and a full queue drops them. More CPU does not help. Found where queries wait in the queue longer "
+    "than they are worked on, the CPU was neither throttled nor used up, and there is only one socket, with a busy "
+    "reader.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/neighbours", "cpu/request_burst"),
     # Waits of a server that hardly ran, or on a node without idle CPU, are not counted as waits for the reader.
@@ -210,8 +211,8 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "A node whose CPUs are taken by others delays the reader, too: the node's idle time is looked at, and whether "
-        "the same rate was read without waiting at other times.",
+        "Other programs that use up the node's CPUs also delay the reader. The node's idle time is checked, and "
+        "whether the same rate was read without waiting at other times.",
     ),
     references=(
         "https://coredns.io/plugins/multisocket/",

@@ -35,13 +35,13 @@ def _found(snapshot: Snapshot, case: SlowUpstream) -> Found:
     last = snapshot.start_us + int(hot[-1] + 1) * snapshot.step_us
     time, mean = case.time, case.slow_mean_us
     usual = f" instead of {say.ms(time.usual_us)}" if time.usual_us is not None and time.usual_us < mean / 2 else ""
-    end = "so answers are as late"
+    end = "so its answers are late"
     if case.hurt.lost or case.hurt.failed:
         end = f"and {say.count(case.hurt.lost + case.hurt.failed, 'query', 'queries')} failed"
     elif case.hurt.severity is None:
-        end = "but hardly anyone waited for it"
+        end = "but hardly any query waited for it"
     share = case.slow / case.of
-    takes = f"takes {say.ms(mean)} for an answer{usual}"
+    takes = f"takes {say.ms(mean)} to answer{usual}"
     if case.awaited:
         takes = f"has not answered {say.count(case.awaited, 'query', 'queries')} for up to {say.ms(mean)}"
     return Found(
@@ -64,18 +64,18 @@ def _found(snapshot: Snapshot, case: SlowUpstream) -> Found:
 def _summary(case: SlowUpstream, share: float) -> str:
     time = case.time
     how = (
-        "measured where it answers"
+        "measured at the upstream itself"
         if time.measured == "upstream"
-        else "by the server's own counters of what it forwards (means only; all its upstreams together)"
+        else "according to the server's own counters of forwarded queries (means only, all upstreams together)"
     )
     parts = [
-        f"{say.percent(share)} of its answers were slow while it lasted, {how}. "
-        "A server in front can only hide it for names in its cache."
+        f"{say.percent(share)} of its answers were slow during this time, {how}. "
+        "A server in front can hide this only for names in its cache."
     ]
     if case.hurt.failed or case.hurt.lost:
-        parts.append("CoreDNS gives an attempt 2 s and a query 5 s; what takes longer fails.")
+        parts.append("CoreDNS gives up an attempt after 2 s and a query after 5 s, so slower queries fail.")
     if time.measured != "upstream":
-        parts.append("Whether that server waits for yet another one cannot be seen from here.")
+        parts.append("Whether that upstream waits for another one in turn was not measured.")
     return " ".join(parts)
 
 
@@ -97,10 +97,10 @@ def _evidence(snapshot: Snapshot, case: SlowUpstream, share: float) -> list[Evid
     found = [
         Evidence(
             id="upstream_time",
-            statement=f"Time to the answer at {case.where}, mean of its slow seconds",
+            statement=f"Latency of {case.where}, mean of its slow seconds",
             value=say.ms(mean),
-            comparison=f"usually {say.ms(time.usual_us)}" if time.usual_us is not None else "no quick second to "
-            "compare with",
+            comparison=f"usual: {say.ms(time.usual_us)}" if time.usual_us is not None else "no quick second for "
+            "comparison",
             numbers=numbers,
             series=refs(snapshot, seen, "dns_slow", "dns_queries") or refs(
                 snapshot, here, "coredns_forward_time_us", "coredns_forward_requests"
@@ -108,9 +108,9 @@ def _evidence(snapshot: Snapshot, case: SlowUpstream, share: float) -> list[Evid
         ),
         Evidence(
             id="slow_seconds",
-            statement="Seconds in which its answers were slow or did not come, of those with queries",
+            statement="Seconds with slow or missing answers, of those with queries",
             value=f"{int(time.blocks.sum())} of {int((time.blocks | (time.answers > 0)).sum())}",
-            comparison=f"{int(quiet.sum())} were not",
+            comparison=f"{int(quiet.sum())} without",
             numbers={"hits": float(time.blocks.sum()), "of": float((time.blocks | (time.answers > 0)).sum())},
             series=refs(snapshot, seen or here, "dns_queries"),
         ),
@@ -123,9 +123,9 @@ def _evidence(snapshot: Snapshot, case: SlowUpstream, share: float) -> list[Evid
         found.append(
             Evidence(
                 id="slow_in_stalls",
-                statement=f"Queries that took {case.hurt.briefly_over} or failed, while the upstream was slow",
+                statement=f"Queries that took {case.hurt.briefly_over} or failed while the upstream was slow",
                 value=f"{case.hurt.suffered:,} of {of:,}",
-                comparison=f"chance {say.percent(chance)}",
+                comparison=f"by chance: {say.percent(chance)}",
                 numbers={"hits": float(case.hurt.suffered), "of": float(of), "chance_ratio": chance},
                 series=refs(snapshot, here, "dns_slow", "dns_timeouts"),
             )
@@ -143,7 +143,7 @@ def _split(case: SlowUpstream) -> Evidence | None:
         return None
     return Evidence(
         id="time_at_upstream",
-        statement="Time of late answers spent at the upstream, and at this server",
+        statement="Time of late answers spent at the upstream / at this server",
         value=f"{say.percent(split.upstream_ratio)} / {say.percent(1 - split.upstream_ratio)}",
         comparison=f"{len(split.total_us):,} late answers matched across both by time",
         numbers={"upstream_ratio": split.upstream_ratio, "late": float(len(split.total_us))},
@@ -168,18 +168,19 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="The upstream is slow",
-    summary="The server that this one asks takes a second and more, or many times what it usually does.",
-    mechanism="A forwarding server is as quick as its upstream for every name that its cache does not hold. Found on "
-    "the server directly in front of the slow one: where that one only waits for yet another, or has no connection "
-    "left to accept, the trouble is there. Slow answers also hold connections: the same load then wants as many "
-    "times more of them as the answer takes longer, so that a dnsmasq behind runs out of children as a consequence.",
+    summary="The upstream takes a second or more to answer, or many times its usual latency.",
+    mechanism="A forwarding server is only as fast as its upstream for every name that is not in its cache. Found on "
+    "the server directly in front of the slow one: if that one only waits for another upstream, or is out of "
+    "connections, the fault is there. Slow answers also hold connections: the connections that the same load needs "
+    "grow in proportion to the latency, so a dnsmasq behind the forwarder runs out of child processes as a "
+    "consequence.",
     needs=NEEDS,
     relies_on=("dns.upstreams",),
     rivals=("dns/connection_pool_churn", "dns/dnsmasq_connection_exhaustion", "dns/udp_loss"),
     detect=detect,
     propose=propose,
     false_positives=(
-        "Names whose own authoritative servers do not answer are slow at every resolver: look at which names are late.",
+        "Names whose own authoritative servers do not answer are slow at every resolver: check which names are late.",
     ),
     references=("https://coredns.io/plugins/forward/", "https://www.rfc-editor.org/rfc/rfc8767"),
     spreads=True,

@@ -42,7 +42,7 @@ def _found(snapshot: Snapshot, case: Loss) -> Found:
         title = f"{name}'s socket dropped {case.lost:,.0f} queries in bursts; each waits until its client retries"
         summary = (
             f"{case.lost:,.0f} of {asked:,.0f} datagrams ({say.percent(ratio)}) found the receive buffer full. The "
-            "server never saw them; a client that uses glibc or Go retries after 5 s."
+            "server never saw them. A client that uses glibc or Go retries after 5 s."
         )
     else:
         assert case.edge is not None
@@ -51,9 +51,9 @@ def _found(snapshot: Snapshot, case: Loss) -> Found:
         where = f"{case.edge.address}:{case.edge.port}"
         title = f"Datagrams between {name} and {where} are lost: {case.lost:,.0f} queries waited {wait} or failed"
         summary = (
-            f"{case.lost:,.0f} of {asked:,.0f} queries ({say.percent(ratio)}) were answered only right behind a "
+            f"{case.lost:,.0f} of {asked:,.0f} queries ({say.percent(ratio)}) were answered only right after a "
             f"timeout or never, while {say.percent(case.found.quick / max(1, case.found.queries))} were quick and "
-            "hardly any took a time in between: that is not a slow upstream, but a query or an answer that got lost."
+            "hardly any fell in between. So the upstream is not slow: the queries or their answers were lost."
         )
     return Found(
         cause=ID,
@@ -102,17 +102,17 @@ CAUSE = Cause(
     id=ID,
     title="Datagrams are lost: queries wait for a timeout",
     summary="A query or its answer is lost, and its sender waits 2 s (CoreDNS) or 5 s (glibc, Go) before it retries.",
-    mechanism="UDP repeats nothing by itself: a full receive buffer, a race in conntrack (two queries from one "
-    "socket at once, kubernetes/kubernetes#56903) or a lossy link drops a datagram, and the query waits for the "
-    "resolver's timeout. Found at a socket that drops in bursts, or at a forwarder whose late answers all come "
-    "right behind a timeout, with none in between and an upstream that is quick. A loss between a client and the "
-    "server before it was seen shows only at the client.",
+    mechanism="UDP does not retransmit: a full receive buffer, a race in conntrack (two concurrent queries from one "
+    "socket, kubernetes/kubernetes#56903), or a lossy link drops a datagram, and the query waits for the resolver's "
+    "timeout. Found at a socket that drops in bursts, or at a forwarder whose late answers all come right after a "
+    "timeout, with none in between and a quick upstream. A datagram lost between a client and the first server that "
+    "is observed shows only at the client.",
     needs=NEEDS,
     relies_on=("dns_socket_drops",),
     rivals=("dns/dnsmasq_connection_exhaustion", "dns/slow_upstream", "dns/upstream_rate_limited"),
     detect=detect,
     propose=propose,
-    false_positives=("A client that asks the same question every few seconds on purpose.",),
+    false_positives=("A client that sends the same query every few seconds on purpose.",),
     references=(
         "https://man7.org/linux/man-pages/man5/resolv.conf.5.html",
         "https://github.com/kubernetes/kubernetes/issues/56903",

@@ -57,11 +57,11 @@ def _found(snapshot: Snapshot, case: RateCase, hurts: bool) -> Found:
         severity=level,
         # Failures are counted wherever it is found; near the limit there are none yet.
         harm=harm_of(level, known=True) if hurts else "predicted",
-        title=f"{who} sends {peak:,.0f} queries/s to {name}, which answers {case.limit_per_s:,.0f} for one "
+        title=f"{who} sends {peak:,.0f} queries/s to {name}, which answers {case.limit_per_s:,.0f}/s per "
         f"{per}{effect}",
         summary=f"{_when(case)} {_limit_text(case)}"
         if hurts
-        else f"At {say.percent(peak / case.limit_per_s)} of its limit nothing fails yet. {_limit_text(case)}",
+        else f"At {say.percent(peak / case.limit_per_s)} of the limit no query fails yet. {_limit_text(case)}",
         upstream=case.upstreams[0].endpoint if len(case.upstreams) == 1 else None,
         onset_us=low,
         last_us=high,
@@ -73,15 +73,15 @@ def _found(snapshot: Snapshot, case: RateCase, hurts: bool) -> Found:
 def _when(case: RateCase) -> str:
     seconds = say.count(int(case.over.sum()), "second")
     return (
-        f"{case.failed_over:,.0f} of {case.failed:,.0f} queries that failed, or were answered only when asked again, "
-        f"were sent in {seconds} at the limit or in the {RETRIED_S} s of retries after."
+        f"{case.failed_over:,.0f} of {case.failed:,.0f} queries that failed, or were answered only after a retry, "
+        f"were sent in {seconds} at the limit or in the {RETRIED_S} s of retries after that."
     )
 
 
 def _limit_text(case: RateCase) -> str:
     if case.limit is None:
-        return "The limit is not published: it is where the answers stop to grow, without becoming slower."
-    return f"{case.limit.operator}: {case.limit.per_s:,.0f} {case.limit.unit}/s for one {case.limit.counted_by}; " + (
+        return "The limit is not published: it is the rate at which answers/s stop growing without becoming slower."
+    return f"{case.limit.operator}: {case.limit.per_s:,.0f} {case.limit.unit}/s per {case.limit.counted_by};  " + (
         f"{case.limit.what_happens}."
     )
 
@@ -102,18 +102,13 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="The upstream resolver limits the rate",
-    summary="More queries a second go to a resolver than it answers for one address or network interface; the rest is "
-    "dropped "
-    "or refused.",
-    mechanism="Public and cloud resolvers count the queries of each client: Google Public DNS 1,500 a second for one "
-    "public "
-    "address, the resolver of an AWS VPC 1,024 packets a second for one network interface. What is above stays "
-    "unanswered, "
-    "the forwarder tries again and adds to the rate, and gives up after 5 s with SERVFAIL. Found where the queries "
-    "sent on reach "
-    "the limit and failures were sent only then; without a published limit, where answers stop to grow at one rate "
-    "without "
-    "becoming slower.",
+    summary="A resolver gets more queries/s than it answers for one address or network interface, and drops or "
+    "refuses the rest.",
+    mechanism="Public and cloud resolvers count the queries of each client: Google Public DNS answers 1,500/s per "
+    "public address, the resolver of an AWS VPC 1,024 packets/s per network interface. Queries above the limit time "
+    "out: the forwarder retries, which adds to the rate, and gives up after 5 s with SERVFAIL. Found where the "
+    "queries sent upstream reach the limit and only queries sent at that time fail; without a published limit, where "
+    "answers/s stop growing at one rate without becoming slower.",
     needs=NEEDS,
     relies_on=("dns.upstreams",),
     rivals=("dns/search_domain_amplification", "dns/slow_upstream", "dns/udp_loss"),

@@ -28,7 +28,7 @@ def propose(snapshot: Snapshot, use: Amplification) -> Fix | None:
             id="autopath",
             title="CoreDNS autopath",
             summary="Cannot help: it finds a pod's search list by the client address, and behind NodeLocal DNSCache "
-            "that is the node's.",
+            "that is the address of the node.",
             verdict="cannot_help",
             verify="-",
             undo="-",
@@ -50,11 +50,10 @@ def propose(snapshot: Snapshot, use: Amplification) -> Fix | None:
         id="autopath",
         title="CoreDNS autopath",
         summary="CoreDNS follows the pod's search list itself and answers the first query with the name that exists: "
-        "1 query "
-        f"per type instead of {per_lookup(use.chains):.1f}. It needs `pods verified`, so it watches every pod.",
+        f"1 query per type instead of {per_lookup(use.chains):.1f}. It needs `pods verified`, so it watches every pod.",
         verdict="reduces",
-        precondition="CoreDNS sees the addresses of the pods (no NodeLocal DNSCache or NAT between), and they are in "
-        "this cluster.",
+        precondition="Works only if CoreDNS sees the addresses of the pods (no NodeLocal DNSCache or NAT in between) "
+        "and the pods are in this cluster.",
         patches=config_map.with_command(
             snapshot,
             server,
@@ -62,15 +61,15 @@ def propose(snapshot: Snapshot, use: Amplification) -> Fix | None:
             Patch(label=f"Corefile, block {' '.join(blocks[0].keys)}", language="diff", text="\n".join(lines)),
         ),
         caveats=[
-            "Memory grows with the pods: about (pods + services) / 250 + 56 MB instead of / 1000 + 54 (CoreDNS's own "
-            "figures).",
-            "An address that passes to a pod of another namespace gets the old one's search list for a moment. "
-            "Pods on Windows nodes are not supported.",
+            "Memory grows with the number of pods: about (pods + services) / 250 + 56 MB instead of / 1000 + 54 "
+            "(CoreDNS's own figures).",
+            "When an address passes to a pod of another namespace, that pod briefly gets the search list of the old "
+            "namespace. Pods on Windows nodes are not supported.",
             "A managed add-on (EKS, AKS) resets its Corefile unless it is changed there.",
-            "Names that exist nowhere are still searched by the client.",
+            "For names that do not exist, clients still walk the search list.",
         ],
         verify="coredns_autopath_success_total rises and the share of names that do not exist falls.",
-        undo="Remove the line, set `pods` back, and let CoreDNS reload.",
+        undo="Remove the line, restore `pods`, and let CoreDNS reload.",
         references=REFERENCES,
     )
 
@@ -83,7 +82,7 @@ FIXES = (
     FixKind(
         id="autopath",
         title="Turn on CoreDNS autopath",
-        precondition="CoreDNS sees the pods' addresses: no NodeLocal DNSCache and no NAT between.",
+        precondition="CoreDNS sees the pods' addresses: no NodeLocal DNSCache and no NAT in between.",
         landing=landing.in_corefile("The Corefile gets the plugin autopath.", _walks_search_lists),
         measures=("queries_per_lookup", "nxdomain_ratio", "overdue_ratio", "mean_ms"),
     ),

@@ -18,11 +18,14 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import versions as dns_versions
 
 VERIFY = (
-    "The children stay below the limit and dns_accept_backlog stays 0 while the load is as high as now; this incident "
-    "closes when a window shows no waiting connection."
+    "The children stay below the limit and dns_accept_backlog stays 0 under the same load. This incident closes when "
+    "no connection waits in a window."
 )
 SPARE = 1.25
-MANAGED = "GKE resets changes of its kube-dns Deployment. Only your own Deployment can have other arguments"
+MANAGED = (
+    "Cannot help on GKE: kube-dns is managed and its arguments are reset. Only a Deployment of your own can have other "
+    "arguments"
+)
 
 
 def wanted_limit(tcp: TcpLimit, demand: Demand | None) -> int:
@@ -75,7 +78,7 @@ def max_tcp_connections(snapshot: Snapshot, tcp: TcpLimit, demand: Demand | None
         "id": "max_tcp_connections",
         "title": f"--max-tcp-connections={limit}",
         "verify": VERIFY,
-        "undo": "Remove the option and start dnsmasq again."
+        "undo": "Remove the option and restart dnsmasq."
         if tcp.now == dns_tcp_limit.DEFAULT_LIMIT
         else f"Restore the limit of {tcp.now:,.0f} and restart dnsmasq.",
         "references": [gate.source, "https://thekelleys.org.uk/dnsmasq/docs/dnsmasq-man.html"],
@@ -84,8 +87,8 @@ def max_tcp_connections(snapshot: Snapshot, tcp: TcpLimit, demand: Demand | None
         text = ".".join(map(str, version or ()))
         return Fix(
             **base, verdict="cannot_help",
-            summary=f"dnsmasq {text} does not know this option and would not start with it: the limit of 20 is built "
-            f"in before {gate.since_text}.",
+            summary=f"Cannot help: dnsmasq {text} does not know this option and would not start with it. Before "
+            f"{gate.since_text} the limit of 20 is compiled in.",
         )  # fmt: skip
     if is_managed_by_gke(snapshot):
         return Fix(**base, verdict="cannot_help", summary=f"{MANAGED}.")
@@ -95,13 +98,13 @@ def max_tcp_connections(snapshot: Snapshot, tcp: TcpLimit, demand: Demand | None
     return Fix(
         **base,
         verdict="removes",
-        summary=f"The load wants {need}; with {limit} of them a query finds a child free 99.9 % of the time.",
+        summary=f"The load needs {need}; with {limit} of them a query finds a free child 99.9 % of the time.",
         predicted=with_limit(found, demand, limit),
-        precondition=None if allowed else f"dnsmasq {gate.since_text} or later (its version is not known here)",
+        precondition=None if allowed else f"Requires dnsmasq {gate.since_text} or later (its version is not known).",
         patches=_patches(snapshot, limit),
         caveats=[
             "Each connection is a forked process: check the memory limit and pids.max of the container.",
-            "dnsmasq restarts and forgets its cache.",
+            "dnsmasq restarts and loses its cache.",
         ],
     )
 
@@ -131,10 +134,10 @@ def newer_kubernetes_dns(snapshot: Snapshot) -> Fix | None:
     return Fix(
         id="newer_kubernetes_dns",
         title=f"kubernetes/dns {gate.since_text} or later, with --max-tcp-connections",
-        summary=f"From {gate.since_text} on its dnsmasq is 2.90, which knows --max-tcp-connections. Alone it changes "
-        "nothing: the default stays 20.",
+        summary=f"From {gate.since_text} on it includes dnsmasq 2.90, which has --max-tcp-connections. The upgrade "
+        "alone changes nothing: the default stays 20.",
         verdict="unknown",
-        precondition="The option is set as well",
+        precondition="Works only if the option is set as well.",
         patches=[
             Patch(
                 label="kubectl (replaces the pods)",
@@ -158,8 +161,8 @@ def newer_gke(snapshot: Snapshot, found: Found) -> Fix | None:
     return Fix(
         id="newer_gke",
         title=f"GKE {gate.since_text} or later",
-        summary=f"From {gate.since_text} on kube-dns runs on CoreDNS, which needs no process for a connection: there "
-        f"is no limit of {dns_tcp_limit.DEFAULT_LIMIT:,.0f}. This cluster runs {'.'.join(map(str, version or ()))}.",
+        summary=f"From {gate.since_text} on kube-dns runs CoreDNS, which needs no process per connection and has no "
+        f"limit of {dns_tcp_limit.DEFAULT_LIMIT:,.0f}. This cluster runs {'.'.join(map(str, version or ()))}.",
         verdict="removes",
         predicted=without_limit(found),
         patches=[
@@ -170,9 +173,9 @@ def newer_gke(snapshot: Snapshot, found: Found) -> Fix | None:
                 "gcloud container clusters upgrade CLUSTER --node-pool=POOL",
             )
         ],
-        caveats=["An upgrade goes one minor version at a time and replaces the nodes."],
-        verify="The pods of kube-dns have no container dnsmasq. " + VERIFY,
-        undo="A control plane cannot go back to an earlier minor version.",
+        caveats=["Upgrades go one minor version at a time and replace the nodes."],
+        verify="The pods of kube-dns no longer have a dnsmasq container. " + VERIFY,
+        undo="Not possible: a control plane cannot be downgraded to an earlier minor version.",
         references=[gate.source],
     )
 

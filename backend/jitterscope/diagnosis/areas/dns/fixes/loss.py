@@ -16,7 +16,7 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map
 from jitterscope.diagnosis.programs import versions as dns_versions
 
-VERIFY = "dns_socket_drops and dns_timeouts stay 0, and no answer takes a whole timeout."
+VERIFY = "dns_socket_drops and dns_timeouts stay 0, and no answer takes a full timeout."
 RESOLV_CONF = "https://man7.org/linux/man-pages/man5/resolv.conf.5.html"
 RACE = "https://github.com/kubernetes/kubernetes/issues/56903"
 
@@ -30,9 +30,9 @@ def larger_buffer(server: ResourceView, drops: float, found: Found) -> Fix:
     # Linux's default of 212,992 bytes holds about 250 small datagrams: each is charged with its whole buffer.
     return Fix(
         id="larger_receive_buffer",
-        title="A larger receive buffer for UDP sockets",
-        summary=f"{drops:,.0f} datagrams came in bursts that were larger than the buffer. A buffer of 4 MiB holds some "
-        "5,000 small queries; they then wait some milliseconds instead of being lost.",
+        title="Enlarge the receive buffer of UDP sockets",
+        summary=f"{drops:,.0f} datagrams came in bursts that were larger than the buffer. A buffer of 4 MiB holds "
+        "about 5,000 small queries, which then wait a few milliseconds instead of being lost.",
         verdict="removes",
         predicted=predictions(slow_ratio=_without(found)),
         patches=[
@@ -43,8 +43,8 @@ def larger_buffer(server: ResourceView, drops: float, found: Found) -> Fix:
             )
         ],
         caveats=[
-            "It holds for sockets made afterwards, of all programs of the node.",
-            "Against a server that is too slow on average it only makes the queue longer.",
+            "Applies to all programs on the node, but only to sockets opened afterwards.",
+            "If the server is too slow on average, it only makes the queue longer.",
         ],
         verify=VERIFY,
         undo="sysctl -w net.core.rmem_default=212992 net.core.rmem_max=212992, and restart the server.",
@@ -60,18 +60,20 @@ def multisocket(snapshot: Snapshot, server: ResourceView) -> Fix | None:
     allowed = gate.open(dns_versions.of_server(server, "coredns"))
     base = {
         "id": "multisocket",
-        "title": "More UDP sockets (CoreDNS multisocket)",
+        "title": "Open several UDP sockets (CoreDNS multisocket)",
         "verify": VERIFY,
         "undo": "Remove the line and restart CoreDNS.",
         "references": ["https://coredns.io/plugins/multisocket/", gate.source],
     }
     if allowed is False:
-        return Fix(**base, verdict="cannot_help", summary=f"CoreDNS has multisocket from {gate.since_text} on only.")
+        return Fix(
+            **base, verdict="cannot_help", summary=f"Cannot help: no multisocket before CoreDNS {gate.since_text}."
+        )
     return Fix(
         **base,
         verdict="reduces",
-        summary="Each socket has a buffer and a reader of its own, so that a burst from several clients spreads.",
-        precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
+        summary="Each socket has its own buffer and reader, so a burst from several clients spreads over them.",
+        precondition=None if allowed else f"Requires CoreDNS {gate.since_text} or later.",
         patches=config_map.multisocket(snapshot, server, 2),
         caveats=["Datagrams of one client address and port all go to one socket."],
     )
@@ -88,7 +90,7 @@ def force_tcp(
         return None
     base = {
         "id": "force_tcp",
-        "title": f"Ask {edge.address} by TCP (force_tcp)",
+        "title": f"Query {edge.address} over TCP (force_tcp)",
         "verify": VERIFY,
         "undo": "Remove the line and reload.",
         "references": ["https://coredns.io/plugins/forward/", "https://www.rfc-editor.org/rfc/rfc7766"],
@@ -96,14 +98,17 @@ def force_tcp(
     if target is not None and is_dnsmasq(target):
         return Fix(
             **base, verdict="cannot_help",
-            summary="The upstream is a dnsmasq, which serves few concurrent TCP connections and would run out of them.",
+            summary="Cannot help: the upstream is dnsmasq, which serves few concurrent TCP connections and would run "
+            "out of them.",
         )  # fmt: skip
     return Fix(
         **base,
         verdict="reduces",
         summary="TCP resends a lost segment within about 200 ms, instead of the 2 s that CoreDNS waits for a datagram.",
         predicted=predictions(overdue_ratio=predicted.share(lost_ratio, 0.0, 0.02, 0.1)),
-        precondition=None if target is not None else "The upstream answers by TCP and is no dnsmasq (20 connections)",
+        precondition=None
+        if target is not None
+        else "Works only if the upstream answers over TCP and is not dnsmasq (20 connections).",
         patches=config_map.with_command(
             snapshot,
             server,
@@ -112,7 +117,7 @@ def force_tcp(
         ),
         caveats=[
             "An answer whose segment is lost still comes 200 ms late.",
-            "Wanted connections are queries/s × the time of an answer: the upstream must allow so many.",
+            "The upstream must allow enough connections: queries/s × the time of an answer.",
         ],
     )
 
@@ -132,7 +137,7 @@ def conntrack(where: Literal["socket", "upstream"]) -> Fix | None:
                   "nstat -az UdpRcvbufErrors UdpInErrors"),
         ],
         verify=VERIFY,
-        undo="Nothing to undo: it only looks.",
+        undo="Nothing to undo.",
         references=[RACE],
     )  # fmt: skip
 
@@ -140,9 +145,9 @@ def conntrack(where: Literal["socket", "upstream"]) -> Fix | None:
 def client_timeout(after_us: int) -> Fix:
     return Fix(
         id="client_timeout",
-        title="Ask again sooner (resolv.conf timeout:1)",
-        summary="It loses as many datagrams as before, but a query that a client loses waits 1 s instead of 5 s."
-        + ("" if after_us >= 5_000_000 else " The 2 s of a CoreDNS in between stay."),
+        title="Retry sooner (`timeout:1` in resolv.conf)",
+        summary="As many datagrams are lost as before, but a client retries a lost query after 1 s instead of 5 s."
+        + ("" if after_us >= 5_000_000 else " The 2 s timeout of a CoreDNS in between stays."),
         verdict="reduces",
         patches=[
             Patch(
@@ -151,7 +156,7 @@ def client_timeout(after_us: int) -> Fix:
                 text='dnsConfig:\n  options:\n  - name: timeout\n    value: "1"\n  - name: attempts\n    value: "3"',
             )
         ],
-        caveats=["An upstream that needs more than 1 s for a name then gets it asked several times."],
+        caveats=["If the upstream needs more than 1 s for a name, it gets the same query several times."],
         verify="Clients wait 1 s at most for a lost datagram.",
         undo="Remove the options and replace the pods.",
         references=[RESOLV_CONF],
@@ -172,7 +177,7 @@ FIXES = (
     FixKind(
         id="force_tcp",
         title="Ask the upstream over TCP (force_tcp)",
-        precondition="CoreDNS, and an upstream that is no dnsmasq.",
+        precondition="CoreDNS, and an upstream that is not dnsmasq.",
         landing=landing.in_corefile(
             "forward in the Corefile gets force_tcp.",
             lambda before, after: (
@@ -187,7 +192,7 @@ FIXES = (
         id="conntrack_race",
         title="Check conntrack for the loss",
         precondition="A Service's address between the servers.",
-        landing=Unseen("It changes nothing: it only looks where datagrams are lost."),
+        landing=Unseen("It changes nothing: it only shows where datagrams are lost."),
         measures=_LOST,
     ),
     FixKind(
@@ -195,7 +200,7 @@ FIXES = (
         title="Retry sooner (`timeout:1` in resolv.conf)",
         precondition="The programs read resolv.conf, as glibc, musl, and Go do.",
         landing=Seen(
-            "A client's resolv.conf sets a shorter timeout than any did before, or the longest one is gone.",
+            "A client's resolv.conf sets a shorter timeout than any before, or the longest one is gone.",
             (settings.RESOLV_CONF,),
             landing.clients_lower("timeout_s"),
         ),

@@ -18,7 +18,7 @@ REUSEPORT = "https://man7.org/linux/man-pages/man7/socket.7.html"
 UNBOUND = "https://nlnetlabs.nl/documentation/unbound/unbound.conf/"
 NODELOCAL = "https://kubernetes.io/docs/tasks/administer-cluster/nodelocaldns/"
 UDP = "https://man7.org/linux/man-pages/man7/udp.7.html"
-VERIFY = "The time in the receive queue falls below 1 ms at the same rate, and drops stop."
+VERIFY = "The wait in the receive queue falls below 1 ms at the same rate, and drops stop."
 
 
 def propose(snapshot: Snapshot, cpus: float, drops: float) -> list[Fix]:
@@ -37,8 +37,8 @@ def _sockets(snapshot: Snapshot, server: ResourceView, count: int) -> Fix | None
     if software == "unbound":
         return Fix(
             id="so_reuseport",
-            title=f"{count} threads with a socket each",
-            summary="Unbound opens one socket for each thread with so-reuseport.",
+            title=f"Run {count} threads with a socket each",
+            summary="With so-reuseport, Unbound opens one socket per thread.",
             verdict="reduces",
             patches=[
                 Patch(
@@ -48,13 +48,13 @@ def _sockets(snapshot: Snapshot, server: ResourceView, count: int) -> Fix | None
                 )
             ],
             verify=VERIFY,
-            undo="Set num-threads back.",
+            undo="Restore num-threads.",
             references=[UNBOUND, REUSEPORT],
         )
     if software == "dnsmasq":
         return Fix(
             id="multisocket",
-            title="More sockets in one dnsmasq",
+            title="Open more sockets in dnsmasq",
             summary="Cannot help: dnsmasq answers UDP in a single thread, whatever it listens on.",
             verdict="cannot_help",
             verify="-",
@@ -73,18 +73,17 @@ def _coredns(snapshot: Snapshot, server: ResourceView, count: int) -> Fix:
     return Fix(
         id="multisocket",
         title=f"multisocket {count}",
-        summary=f"CoreDNS opens {count} sockets with SO_REUSEPORT, each with a reader of its own; the kernel spreads "
-        "clients' "
-        "ports over them. Without a number it takes GOMAXPROCS.",
+        summary=f"CoreDNS opens {count} sockets with SO_REUSEPORT, each with its own reader, and the kernel spreads "
+        "the clients' ports over them. Without a number it uses GOMAXPROCS.",
         verdict="reduces",
         precondition=None
         if has
-        else f"CoreDNS {gate.since_text} or later"
-        + (f"; this is {server.fact('dns.version')}" if has is False else ""),
+        else f"Requires CoreDNS {gate.since_text} or later"
+        + (f"; this is {server.fact('dns.version')}." if has is False else "."),
         patches=config_map.multisocket(snapshot, server, count, label=where),
         caveats=[
             "Only the first server block of an address and port decides; later ones are ignored.",
-            "More readers use more concurrent CPUs. With a CPU limit, throttling can follow.",
+            "More readers use more CPUs at once: with a CPU limit, this can cause throttling.",
             "A client that sends everything from one port stays on one socket.",
         ],
         verify=VERIFY,
@@ -103,7 +102,8 @@ def _servers(snapshot: Snapshot, server: ResourceView) -> Fix | None:
     return Fix(
         id="scale_out",
         title="Double the replicas or add a cache on each node",
-        summary="Each replica has a socket of its own; NodeLocal DNSCache answers most queries before they come here.",
+        summary="Each replica has its own socket. NodeLocal DNSCache answers most queries before they reach this "
+        "server.",
         verdict="reduces",
         precondition="The clients spread over the replicas (a Service does so per connection or UDP flow).",
         patches=[
@@ -114,14 +114,14 @@ def _servers(snapshot: Snapshot, server: ResourceView) -> Fix | None:
                 "-o jsonpath='{.spec.replicas}') ))",
             )
         ],
-        caveats=["An autoscaler sets the number back: change it there instead."]
+        caveats=["If an autoscaler sets the number of replicas, change it there: it resets this one."]
         + (
-            ["NodeLocal DNSCache asks dnsmasq over TCP, which serves 20 concurrent connections."]
+            ["NodeLocal DNSCache queries dnsmasq over TCP, which serves 20 concurrent connections."]
             if server.fact("dns.software") == "dnsmasq"
             else []
         ),
         verify=VERIFY,
-        undo="Scale back to the number of replicas before.",
+        undo="Scale back to the previous number of replicas.",
         references=[NODELOCAL, "https://kubernetes.io/docs/tasks/administer-cluster/dns-horizontal-autoscaling/"],
     )
 
@@ -131,10 +131,9 @@ def _buffer(drops: float) -> Fix | None:
         return None
     return Fix(
         id="receive_buffer",
-        title="A larger receive buffer",
+        title="Enlarge the receive buffer",
         summary=f"{drops:,.0f} datagrams found the queue full. More room turns lost queries into late ones; it does "
-        "not make "
-        "the reader faster.",
+        "not make the reader faster.",
         verdict="reduces",
         patches=[
             Patch(
@@ -143,7 +142,7 @@ def _buffer(drops: float) -> Fix | None:
                 text="sysctl -w net.core.rmem_default=1048576 net.core.rmem_max=1048576",
             )
         ],
-        caveats=["It holds for every socket of the node that sets no size of its own."],
+        caveats=["Applies to every socket on the node that does not set its own size."],
         verify="dns_socket_drops stays 0.",
         undo="sysctl -w net.core.rmem_default=212992 net.core.rmem_max=212992",
         references=[UDP, REUSEPORT],
@@ -164,7 +163,7 @@ FIXES = (
         title="Open several UDP sockets (CoreDNS multisocket)",
         precondition="CoreDNS 1.12.0 or later.",
         landing=landing.in_corefile(
-            "The Corefile gets multisocket or another number of it, or the server listens on more UDP sockets.",
+            "The Corefile gets multisocket or a different number for it, or the server listens on more UDP sockets.",
             _more_sockets,
             "dns.udp_sockets",
         ),
@@ -187,7 +186,7 @@ FIXES = (
         title="Run more replicas of the DNS server, or a cache on each node",
         precondition="Clients spread over the replicas.",
         landing=Seen(
-            "The replicas of the cluster's DNS rise, where the collector may ask the API server.",
+            "The number of replicas of the cluster's DNS rises, if the collector can query the API server.",
             ("kube.cluster_size", "kube.dns_autoscaler"),
             lambda before, after: landing.replicas(after) > landing.replicas(before),
         ),

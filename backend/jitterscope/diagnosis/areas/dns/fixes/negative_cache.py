@@ -17,7 +17,7 @@ from jitterscope.diagnosis.programs import versions as dns_versions
 CACHE = "https://coredns.io/plugins/cache/"
 DNSMASQ = "https://thekelleys.org.uk/dnsmasq/docs/dnsmasq-man.html"
 RFC = "https://www.rfc-editor.org/rfc/rfc2308"
-VERIFY = "Answers with NXDOMAIN stay as many, and the queries that the server sends on fall."
+VERIFY = "The number of NXDOMAIN answers stays the same, and the server sends fewer queries upstream."
 UNDO_COREDNS = "Revert the change and let CoreDNS reload."
 
 
@@ -47,8 +47,8 @@ def _dnsmasq(snapshot: Snapshot, server: ResourceView, effect: str) -> Fix | Non
         newer = dns_versions.GKE_KUBE_DNS_ON_COREDNS
         return Fix(
             id="negative_cache",
-            title="dnsmasq without --no-negcache",
-            summary="Cannot help on GKE: the deployment kube-dns is managed, and dnsmasq's arguments are reset. "
+            title="Run dnsmasq without --no-negcache",
+            summary="Cannot help on GKE: kube-dns is managed and its arguments are reset. "
             f"From GKE {newer.since_text} on {newer.what}; Cloud DNS for GKE also caches negative answers.",
             verdict="cannot_help",
             verify="-",
@@ -57,16 +57,16 @@ def _dnsmasq(snapshot: Snapshot, server: ResourceView, effect: str) -> Fix | Non
         )
     return Fix(
         id="negative_cache",
-        title="dnsmasq without --no-negcache",
+        title="Run dnsmasq without --no-negcache",
         summary=f"{effect} dnsmasq caches a negative answer for as long as its SOA record says. --neg-ttl sets the "
-        "time where there is none.",
+        "time for answers without one.",
         verdict="reduces",
         patches=[_dnsmasq_patch(snapshot, given)],
         caveats=[
             "A new name is not found until its negative answer expires: choose a short --neg-ttl inside a cluster."
         ],
         verify=VERIFY + " dnsmasq counts them: misses.bind.",
-        undo=f"Give {given} again.",
+        undo=f"Restore {given}.",
         references=[DNSMASQ, RFC],
     )
 
@@ -111,7 +111,7 @@ def _coredns(snapshot: Snapshot, server: ResourceView, effect: str) -> Fix | Non
         return None
     return Fix(
         id="negative_cache",
-        title="CoreDNS cache for negative answers",
+        title="Cache negative answers in CoreDNS",
         summary=f"{effect} {what}",
         verdict="reduces",
         patches=config_map.with_command(
@@ -148,14 +148,14 @@ def elsewhere(snapshot: Snapshot, found: Found) -> Fix | None:
         return None
     return Fix(
         id="nodelocal_dnscache",
-        title="NodeLocal DNSCache",
+        title="Run NodeLocal DNSCache",
         summary="A cache on each node caches negative answers (`denial 9984 5` in its default Corefile) in front of "
         "dnsmasq.",
         verdict="reduces",
-        precondition="Kubernetes 1.18 or later",
+        precondition="Requires Kubernetes 1.18 or later.",
         caveats=[
-            "It asks dnsmasq over TCP (force_tcp), which serves 20 concurrent connections: see "
-            "dns/dnsmasq_connection_exhaustion before switching it on."
+            "It queries dnsmasq over TCP (force_tcp), which serves 20 concurrent connections: see "
+            "dns/dnsmasq_connection_exhaustion before you turn it on."
         ],
         verify=VERIFY,
         undo="Remove the DaemonSet node-local-dns.",
@@ -170,12 +170,12 @@ def stop_asking(names: tuple[tuple[str, int], ...]) -> Fix | None:
     listed = ", ".join(name for name, _ in names)
     return Fix(
         id="stop_asking",
-        title="Stop asking for these names",
-        summary=f"{listed}: a stale configuration, a typo or a search-list step.",
+        title="Stop looking up these names",
+        summary=f"{listed}: a stale configuration, a typo, or a search-list step.",
         verdict="reduces",
-        precondition="The program that asks is known: the DNS page lists clients by name.",
+        precondition="Works only if the program that looks them up is known: the DNS page lists clients by name.",
         verify="These names are gone from the table of names.",
-        undo="Set the names again.",
+        undo="Restore the names.",
         references=[RFC],
     )
 
@@ -198,7 +198,7 @@ FIXES = (
         title="Cache negative answers",
         precondition="A dnsmasq with --no-negcache, or a CoreDNS without a cache for them; not where it is managed.",
         landing=landing.in_corefile(
-            "dnsmasq starts without --no-negcache, or the Corefile gets cache, and nothing else of it changes.",
+            "dnsmasq starts without --no-negcache, or the Corefile gets cache, and nothing else in it changes.",
             _caches_negative,
             "dns.negative_cache",
             *landing.DNSMASQ,
@@ -211,7 +211,7 @@ FIXES = (
         title="Run NodeLocal DNSCache",
         precondition="Kubernetes 1.18 or later.",
         landing=Seen(
-            "A node-cache appears among the node's servers that ask this one.",
+            "A node-cache appears among the node's servers that query this one.",
             (settings.IN_FRONT, settings.RESOLV_CONF),
             _gets_node_cache,
         ),
@@ -219,11 +219,11 @@ FIXES = (
     ),
     FixKind(
         id="stop_asking",
-        title="Stop asking for names that do not exist",
-        precondition="The program that asks is known.",
+        title="Stop looking up names that do not exist",
+        precondition="The program that looks them up is known.",
         landing=Unseen(
-            "What a program looks up is not a setting: a name that it no longer looks up and one that it does not "
-            "look up now look the same."
+            "What a program looks up is not a setting: a name that it no longer looks up cannot be told from one that "
+            "it is not looking up at the moment."
         ),
         measures=("nxdomain_ratio", *_REPEATS),
     ),

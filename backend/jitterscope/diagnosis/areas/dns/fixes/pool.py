@@ -32,21 +32,21 @@ def max_idle(snapshot: Snapshot, server: ResourceView | None, limit: float | Non
     }
     if allowed is False:
         return Fix(
-            **base, verdict="cannot_help", summary=f"forward has max_idle_conns from CoreDNS {gate.since_text} on only."
+            **base, verdict="cannot_help", summary=f"Cannot help: no max_idle_conns before CoreDNS {gate.since_text}."
         )
     return Fix(
         **base,
         verdict="reduces",
         summary=f"After a burst each CoreDNS keeps {number} idle connections to each upstream and closes the others "
         "immediately. It does not limit how many a burst opens.",
-        precondition=None if allowed else f"CoreDNS {gate.since_text} or later in front",
+        precondition=None if allowed else f"Requires CoreDNS {gate.since_text} or later in front.",
         patches=config_map.with_command(
             snapshot,
             server,
             _forward(server, {"max_idle_conns": number}),
             _in_forward(f"max_idle_conns {number}"),
         ),
-        caveats=["More queries open a connection of their own, which costs a round trip each."],
+        caveats=["More queries open a new connection, which costs a round trip each."],
     )
 
 
@@ -74,9 +74,9 @@ def expire(snapshot: Snapshot, server: ResourceView | None, expire_s: float | No
     if late is not False:
         return Fix(
             id="shorter_expire",
-            title="A shorter expire",
-            summary=f"Cannot help: expire is {now}, but since CoreDNS {gate.since_text} idle connections are looked "
-            "for only every 10 s; expire says which of them may not be used again, not when they are closed.",
+            title="Shorten expire",
+            summary=f"Cannot help: expire is {now}, but since CoreDNS {gate.since_text} idle connections are cleaned "
+            "up only every 10 s. expire decides which of them are not reused, not when they are closed.",
             verdict="cannot_help",
             verify=VERIFY,
             undo="Nothing to undo.",
@@ -86,9 +86,9 @@ def expire(snapshot: Snapshot, server: ResourceView | None, expire_s: float | No
         return None
     return Fix(
         id="shorter_expire",
-        title="A shorter expire (1s)",
-        summary=f"expire is {now}. Before CoreDNS {gate.since_text} idle connections are looked for every expire, so "
-        "they are closed after 2 s at most with 1s.",
+        title="Shorten expire to 1s",
+        summary=f"expire is {now}. Before CoreDNS {gate.since_text} idle connections are cleaned up every expire, so "
+        "with 1s they are closed after 2 s at most.",
         verdict="reduces",
         patches=config_map.with_command(
             snapshot,
@@ -96,7 +96,7 @@ def expire(snapshot: Snapshot, server: ResourceView | None, expire_s: float | No
             _forward(server, {"expire": "1s"}),
             _in_forward("expire 1s"),
         ),
-        caveats=[f"From CoreDNS {gate.since_text} on it no longer works: the clean-up then runs every 10 s."],
+        caveats=[f"From CoreDNS {gate.since_text} on this no longer works: the clean-up then runs every 10 s."],
         verify=VERIFY,
         undo="Remove the line and reload.",
         references=[gate.source, FORWARD],
@@ -114,7 +114,7 @@ def prefer_udp_here(snapshot: Snapshot, graph: PathGraph, server: ResourceView) 
     return Fix(
         id="prefer_udp",
         title="Use UDP instead of TCP (prefer_udp, no force_tcp)",
-        summary="Without TCP there is no connection to open or to keep. force_tcp must go: it takes precedence over "
+        summary="Without TCP there is no connection to open or keep. force_tcp must go: it takes precedence over "
         "prefer_udp.",
         verdict="removes",
         patches=config_map.with_command(
@@ -127,7 +127,7 @@ def prefer_udp_here(snapshot: Snapshot, graph: PathGraph, server: ResourceView) 
                 text=f" forward . {edge.address} {{\n-    force_tcp\n+    prefer_udp\n }}",
             ),
         ),
-        caveats=["A datagram that is lost costs the query 2 s; TCP hides that."],
+        caveats=["A lost datagram costs the query 2 s; TCP hides such losses."],
         verify=VERIFY,
         undo="Restore force_tcp instead of prefer_udp and reload.",
         references=[FORWARD, gate.source],
@@ -153,7 +153,7 @@ FIXES = (
         title="Limit idle connections (max_idle_conns)",
         precondition="CoreDNS 1.14.1 or later in front of the server whose connections stay idle.",
         landing=landing.in_corefile(
-            "forward in the Corefile gets max_idle_conns, or another number of it.",
+            "forward in the Corefile gets max_idle_conns, or a different number for it.",
             landing.sets("forward", "max_idle_conns"),
         ),
         measures=_POOL,
@@ -161,7 +161,7 @@ FIXES = (
     FixKind(
         id="shorter_expire",
         title="Shorten expire",
-        precondition="CoreDNS before 1.7.1: later ones look for idle connections every 10 s only.",
+        precondition="CoreDNS before 1.7.1: later versions clean up idle connections only every 10 s.",
         landing=landing.in_corefile("expire of forward in the Corefile becomes shorter.", _expires_sooner),
         measures=_POOL,
     ),

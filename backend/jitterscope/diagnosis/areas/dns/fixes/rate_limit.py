@@ -21,7 +21,7 @@ CACHE, FORWARD = "https://coredns.io/plugins/cache/", "https://coredns.io/plugin
 DNSMASQ = "https://thekelleys.org.uk/dnsmasq/docs/dnsmasq-man.html"
 MANIFEST = "https://github.com/kubernetes/kubernetes/blob/master/cluster/addons/dns/coredns/coredns.yaml.base"
 NODELOCAL = "https://kubernetes.io/docs/tasks/administer-cluster/nodelocaldns/"
-VERIFY = "Queries sent on stay below the limit, and SERVFAIL and REFUSED stop."
+VERIFY = "Queries sent upstream stay below the limit, and SERVFAIL and REFUSED stop."
 # A rate this far below the limit leaves room for the next busy hour.
 ROOM = 0.7
 
@@ -76,14 +76,15 @@ def _cache(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix | None:
     return Fix(
         id="cache_more",
         title="Answer more from the cache",
-        summary=f"The cache answers {say.percent(now)} of the queries; {say.percent(needed)} keep the rest at "
+        summary=f"The cache answers {say.percent(now)} of the queries. With {say.percent(needed)}, the rest stays at "
         f"{say.percent(ROOM)} of the limit.",
         verdict="reduces",
-        precondition="Names are asked again within their time to live: the DNS page shows how many names there are.",
+        precondition="Works only if names are looked up again within their TTL: the DNS page shows how many names "
+        "there are.",
         patches=patches_,
-        caveats=["Answers are kept no longer than their own time to live; a longer one is not forced on them."],
+        caveats=["Answers are kept no longer than their own TTL: a longer one is not forced on them."],
         verify=VERIFY,
-        undo="Set the old cache again.",
+        undo="Restore the previous cache settings.",
         references=references,
     )
 
@@ -115,13 +116,13 @@ def _from_each_node(snapshot: Snapshot, load: Load) -> Fix | None:
     need = math.ceil(load.peak_per_s / (ROOM * load.limit_per_s))
     return Fix(
         id="nodelocal_dnscache",
-        title="NodeLocal DNSCache: each node asks for itself",
-        summary=f"The limit counts per network interface. With a cache on each node that forwards outside names to the "
-        f"resolver of the VPC itself, the rate spreads over the nodes: {say.count(need, 'node')} or more carry this "
-        "one.",
+        title="Run NodeLocal DNSCache: each node queries for itself",
+        summary=f"The limit counts per network interface. With a cache on each node that forwards external names "
+        f"directly to the VPC's resolver, the rate spreads over the nodes: {say.count(need, 'node')} or more can carry "
+        "this rate.",
         verdict="reduces",
-        precondition="The block for `.` of its Corefile forwards to /etc/resolv.conf or the VPC's resolver, not to "
-        "CoreDNS.",
+        precondition="Works only if the block for `.` of its Corefile forwards to /etc/resolv.conf or the VPC's "
+        "resolver, not to CoreDNS.",
         patches=[
             Patch(
                 label="node-local-dns Corefile",
@@ -141,10 +142,10 @@ def _other_resolvers(server: ResourceView, load: Load) -> Fix:
     dnsmasq = server.fact("dns.software") == "dnsmasq"
     return Fix(
         id="more_resolvers",
-        title="More resolvers, or from more addresses",
+        title="Use more resolvers, or more source addresses",
         summary=f"{text} This rate needs {say.count(more, 'limit')} of {load.limit_per_s:,.0f} queries/s.",
         verdict="reduces",
-        precondition="Outside names resolve the same everywhere (no private zones at only one of them).",
+        precondition="Works only if external names resolve the same everywhere (no private zones at only one of them).",
         patches=[
             Patch(
                 label="Command line of dnsmasq",
@@ -158,11 +159,11 @@ def _other_resolvers(server: ResourceView, load: Load) -> Fix:
                 text="forward . RESOLVER_1 RESOLVER_2 {\n    policy round_robin\n}",
             )
         ],
-        caveats=[caveat, "dnsmasq prefers one server of several: give the second a zone of its own."]
+        caveats=[caveat, "dnsmasq prefers one of several servers: give the second its own zone."]
         if dnsmasq
         else [caveat],
         verify=VERIFY,
-        undo="Name the old resolvers again.",
+        undo="Restore the previous resolvers.",
         references=[load.limit.source if load.limit is not None else FORWARD],
     )
 
@@ -171,18 +172,18 @@ def _advice(limit: Limit | None) -> tuple[str, str]:
     """(what to do, what to know) by who limits."""
     if limit is GOOGLE:
         return (
-            "Ask for a higher limit with Google's form, use the resolver of the cloud provider, or send from more "
-            "public addresses.",
-            "8.8.8.8 and 8.8.4.4 are one operator: naming both does not double the limit. 169.254.169.254 answers on "
-            "Google Cloud, where no figure is published.",
+            "Request a higher limit with Google's form, use the cloud provider's resolver, or send from more public "
+            "addresses.",
+            "8.8.8.8 and 8.8.4.4 are one operator: naming both does not double the limit. On Google Cloud, "
+            "169.254.169.254 answers, but no limit is published for it.",
         )
     if limit is AWS:
         return (
             "Spread the forwarders over more instances or network interfaces; the limit itself cannot be raised.",
-            "A Route 53 Resolver endpoint answers about 10,000 queries/s for one interface, but for networks outside.",
+            "A Route 53 Resolver endpoint answers about 10,000 queries/s per interface, but for outside networks.",
         )
     return (
-        "Add resolvers that count apart, or have this one's limit raised.",
+        "Add resolvers with limits of their own, or have the limit of this one raised.",
         "Resolvers behind one address count as one.",
     )
 
@@ -202,12 +203,11 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix
         id="max_concurrent",
         title=f"max_concurrent {value}",
         summary=f"Does not raise the limit: excess queries get {word} immediately instead of SERVFAIL after 5 s, and "
-        "no longer "
-        "adds retries to the rate.",
+        "no longer add retries to the rate.",
         verdict="reduces",
         precondition=None
         if gate.open(dns_versions.of_server(server, "coredns"))
-        else f"CoreDNS {gate.since_text} or later",
+        else f"Requires CoreDNS {gate.since_text} or later.",
         patches=config_map.with_command(
             snapshot,
             server,
@@ -215,7 +215,7 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix
             Patch(label="Corefile", language="corefile", text=f"forward . … {{\n    max_concurrent {value}\n}}"),
         ),
         caveats=[
-            "It has to be above rate × latency of the upstream, or it refuses queries that would have been answered."
+            "Below rate × latency of the upstream, it refuses queries that would have been answered."
         ],
         verify="coredns_forward_max_concurrent_rejects_total counts refused queries. Late SERVFAIL stop.",
         undo="Remove the line.",
@@ -265,9 +265,9 @@ FIXES = (
     FixKind(
         id="cache_more",
         title="Answer more from the cache",
-        precondition="Names are asked again within their time to live.",
+        precondition="Names are looked up again within their TTL.",
         landing=landing.in_corefile(
-            "cache in the Corefile keeps answers longer or gets options, and nothing else of it changes; or "
+            "cache in the Corefile keeps answers longer or gets options, and nothing else in it changes; or "
             "--cache-size of dnsmasq rises.",
             _caches_more,
             "dns.negative_cache",
@@ -279,7 +279,7 @@ FIXES = (
     FixKind(
         id="more_resolvers",
         title="Spread the queries over more resolvers",
-        precondition="Outside names resolve the same everywhere.",
+        precondition="External names resolve the same everywhere.",
         landing=landing.in_corefile(
             "The server forwards to more addresses than before.", _more_upstreams, *landing.DNSMASQ
         ),

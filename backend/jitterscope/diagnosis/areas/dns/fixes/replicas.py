@@ -45,17 +45,17 @@ def scale(snapshot: Snapshot, tcp: TcpLimit, demand: Demand | None, found: Found
     low, target, high = (needed(tcp.now, wanted, known) for wanted in (demand.low, demand.expected, demand.high))
     silly = _silly(cluster, target, known, demand)
     fits = f"{target} instead of {now}" if now is not None else f"{target} times as many"
-    whom = f"each of {known} now" if now is not None else "this replica"
+    whom = f"each of the {known} running now" if now is not None else "this replica"
     between = f"({demand.low:,.0f} to {demand.high:,.0f})"
     return Fix(
         id="more_replicas",
         title=f"More replicas: {fits}",
-        summary=f"{demand.expected:,.0f} connections are wanted of {whom} {between}; with {target} replicas ({low} "
-        f"to {high}) each one's uneven share stays below {tcp.now:,.0f} 99.9 % of the time. "
-        f"It makes the trouble rarer, for bursts as large as this one.{silly}",
+        summary=f"{demand.expected:,.0f} connections are needed from {whom} {between}. With {target} replicas ({low} "
+        f"to {high}), the uneven share of each stays below {tcp.now:,.0f} 99.9 % of the time. "
+        f"For bursts as large as this one, the shortage becomes rarer.{silly}",
         verdict="reduces",
         predicted=dns_connections.with_limit(found, demand, tcp.now, known / target),
-        precondition=None if kubernetes else "Clients spread over the servers",
+        precondition=None if kubernetes else "Works only if clients spread over the servers.",
         patches=_patches(snapshot, cluster, linear, target) if kubernetes else [],
         caveats=_caveats(cluster, target),
         verify=dns_connections.VERIFY,
@@ -75,8 +75,8 @@ def _silly(cluster: Cluster | None, target: int, now: int, demand: Demand) -> st
         return f" That is {target} pods on {cluster.nodes} nodes, more than one per node, which is unreasonable."
     if target >= 5 * now:
         return (
-            f" That is {target / now:.0f} times as many, all but idle between bursts, only because one limit counts "
-            "connections and not work, which is beyond what is reasonable."
+            f" That is {target / now:.0f} times as many, almost idle between bursts, only because the limit counts "
+            "connections and not work: more than is reasonable."
         )
     return ""
 
@@ -145,12 +145,12 @@ def _config_map(parameters: dict[str, float | int | bool], label: str) -> Patch:
 
 def _caveats(cluster: Cluster | None, target: int) -> list[str]:
     caveats = [
-        "A node-local cache opens its connections in bursts, and a Service gives each to a replica at random: the "
-        "larger the burst of one node, the less replicas help.",
+        "A node-local cache opens its connections in bursts, and a Service sends each to a random replica: the larger "
+        "the burst of one node, the less replicas help.",
     ]
     if cluster is None:
         caveats.append(
-            "The size of the cluster and the autoscaler's settings are not known here: the number is a factor."
+            "Cluster size and autoscaler settings are not known here, so the number is a factor."
         )
     elif target > 2:
         caveats.append("The number follows nodes and cores, not queries: check it when the cluster shrinks.")
@@ -174,10 +174,10 @@ FIXES = (
     FixKind(
         id="more_replicas",
         title="Run more replicas of dnsmasq",
-        precondition="Something that makes replicas, or servers in front that can ask several.",
+        precondition="A controller that manages replicas, or servers in front that can forward to several.",
         landing=Seen(
-            "The replicas of kube-dns rise, where the collector may ask the API server; or the servers of this node "
-            "that ask it forward to more addresses.",
+            "The number of kube-dns replicas rises, if the collector can query the API server; or the servers of this "
+            "node that query it forward to more addresses.",
             ("kube.cluster_size", "kube.dns_autoscaler", settings.IN_FRONT),
             _more_servers,
         ),

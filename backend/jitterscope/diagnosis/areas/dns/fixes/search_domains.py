@@ -52,12 +52,12 @@ def trailing_dot(use: Amplification) -> Fix:
     share = sum(count for _, count in ranked) / max(1, use.wasted)
     return Fix(
         id="trailing_dot",
-        title="Full names with a dot at the end",
-        summary="A name that ends in a dot is asked as it is: 1 query per type instead of "
-        f"{per_lookup(use.chains):.1f}. "
-        f"{say.count(len(ranked), 'name')} make {say.percent(share)} of the wasted queries.",
+        title="Write full names with a dot at the end",
+        summary="A name that ends in a dot is looked up as it is: 1 query per type instead of "
+        f"{per_lookup(use.chains):.1f}. The wasted queries of {say.count(len(ranked), 'name')}, "
+        f"{say.percent(share)} of all, go away.",
         verdict="removes",
-        precondition="The program passes the name on as it is written.",
+        precondition="Works only if the program passes the name on as it is written.",
         patches=[
             Patch(
                 label="Where the programs name these hosts",
@@ -67,8 +67,7 @@ def trailing_dot(use: Amplification) -> Fix:
         ],
         caveats=[
             "Some HTTP and TLS libraries send the dot in the Host header or compare it with the certificate or a "
-            "virtual "
-            "host: try it with one program first."
+            "virtual host: try it with one program first."
         ],
         verify=VERIFY,
         undo="Remove the dots.",
@@ -93,17 +92,16 @@ def ndots(snapshot: Snapshot, use: Amplification) -> Fix | None:
     return Fix(
         id="ndots",
         title=f"ndots:{values[0]}" if len(values) == 1 else f"ndots:{values[0]} to {values[-1]}, by pod",
-        summary=f"Names with that many dots are asked as they are first: {after:.1f} queries a lookup instead of "
-        f"{per_lookup(use.chains):.1f}. {told}.",
+        summary=f"Names with that many dots are tried as absolute names first: {after:.1f} queries per lookup instead "
+        f"of {per_lookup(use.chains):.1f}. {told}.",
         verdict="removes" if after < 1.1 else "reduces",
         predicted={"queries_per_lookup": _left(use, (after - 1) / max(1e-9, per_lookup(use.chains) - 1))},
-        precondition="The program reads resolv.conf (glibc, musl, Go and most others do).",
+        precondition="Works only if the program reads resolv.conf (glibc, musl, Go, and most others do).",
         patches=_patches(snapshot, users, {client: value for client, (value, _) in chosen.items()}),
         caveats=[
-            "Names that were not asked in this window count too: musl (Alpine) never appends a search domain to a "
-            "name with "
-            "ndots dots or more, so with ndots:1 it no longer finds service.namespace.",
-            "A short name with that many dots takes one query more, as it is asked alone first.",
+            "Names that were not looked up in this window are affected too: musl (Alpine) never appends a search "
+            "domain to a name with ndots dots or more, so with ndots:1 it no longer finds service.namespace.",
+            "A short name with that many dots costs one more query, because it is tried as an absolute name first.",
         ],
         verify=VERIFY,
         undo="Remove the option; Kubernetes then sets ndots:5 again.",
@@ -180,7 +178,7 @@ FIXES = (
         title="Set a lower ndots",
         precondition="The programs read resolv.conf, as glibc, musl, and Go do.",
         landing=Seen(
-            "A client's resolv.conf sets a lower ndots than any did before, or the highest one is gone.",
+            "A client's resolv.conf sets a lower ndots than any before, or the highest one is gone.",
             (settings.RESOLV_CONF,),
             landing.clients_lower("ndots"),
         ),

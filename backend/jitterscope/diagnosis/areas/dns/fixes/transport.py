@@ -34,7 +34,7 @@ def prefer_udp(snapshot: Snapshot, graph: PathGraph, servers: tuple[ResourceView
     gate = dns_versions.COREDNS_PREFER_UDP
     base = {
         "id": "prefer_udp",
-        "title": "UDP instead of TCP in front of it (prefer_udp, without force_tcp)",
+        "title": "Use UDP instead of TCP in front of it (prefer_udp, without force_tcp)",
         "verify": "dns_tcp_connections falls to nearly 0. " + VERIFY,
         "undo": "Restore force_tcp instead of prefer_udp and reload.",
         "references": [FORWARD, gate.source, NODELOCAL],
@@ -42,21 +42,23 @@ def prefer_udp(snapshot: Snapshot, graph: PathGraph, servers: tuple[ResourceView
     edge, asker = askers[0] if askers else (None, None)
     if asker is not None and gate.open(dns_versions.of_server(asker, "coredns")) is False:
         return Fix(
-            **base, verdict="cannot_help", summary=f"forward has prefer_udp from CoreDNS {gate.since_text} on only."
+            **base, verdict="cannot_help", summary=f"Cannot help: no prefer_udp before CoreDNS {gate.since_text}."
         )
     forced = edge is not None and edge.upstream is not None and edge.upstream.force_tcp
     if edge is not None and edge.upstream is not None and edge.upstream.prefer_udp and not forced:
         return None
     target = f"{edge.address}" if edge is not None else "ADDRESS"
     removed = "-    force_tcp\n" if forced or edge is None else ""
-    who = f"The CoreDNS at {asker.key}" if asker is not None else "The servers in front"
+    who = f"the CoreDNS at {asker.key}" if asker is not None else "the servers in front"
     return Fix(
         **base,
         verdict="removes",
-        summary=f"{who} turns every query into one on TCP. dnsmasq answers UDP itself, without children and without "
-        "this limit. force_tcp must go: it takes precedence over prefer_udp.",
+        summary=f"Every query from {who} goes over TCP. dnsmasq answers UDP itself, without child processes and "
+        "without this limit. force_tcp must go: it takes precedence over prefer_udp.",
         predicted=without_limit(found),
-        precondition=None if asker is not None else "The servers in front are CoreDNS or node-local-dns with force_tcp",
+        precondition=None
+        if asker is not None
+        else "Works only if the servers in front are CoreDNS or node-local-dns with force_tcp.",
         patches=config_map.with_command(
             snapshot,
             asker,
@@ -68,7 +70,7 @@ def prefer_udp(snapshot: Snapshot, graph: PathGraph, servers: tuple[ResourceView
             ),
         ),
         caveats=[
-            "NodeLocal DNSCache uses TCP so that a datagram lost on its way (conntrack races) does not cost the "
+            "NodeLocal DNSCache uses TCP so that a datagram lost on the way (conntrack races) does not cost the "
             "client a 5 s timeout: watch dns_timeouts.",
             "On GKE the add-on owns the ConfigMap and can reset it.",
         ],
@@ -90,15 +92,15 @@ def without_nodelocal(
     )
     return Fix(
         id="disable_nodelocal",
-        title="Without NodeLocal DNSCache",
-        summary="Pods then ask kube-dns by UDP themselves, which needs no children. The cache on the node goes with "
-        "it, so kube-dns gets more queries.",
+        title="Disable NodeLocal DNSCache",
+        summary="Pods then query kube-dns directly over UDP, which needs no children. The node loses its cache, so "
+        "kube-dns gets more queries.",
         verdict="removes",
         predicted=without_limit(found),
-        precondition="A Standard cluster: on Autopilot it cannot be switched off"
+        precondition="Works only on a Standard cluster: on Autopilot it cannot be disabled."
         if is_gke
-        else "The kubelet's clusterDNS is the Service's address: with kube-proxy in IPVS mode it is 169.254.20.10, and "
-        "pods would be left without DNS",
+        else "Works only if the kubelet's clusterDNS is the Service's address: with kube-proxy in IPVS mode it is "
+        "169.254.20.10, and pods would be left without DNS.",
         patches=[Patch(label="gcloud (replaces the nodes)" if is_gke else "kubectl", language="shell", text=text)],
         caveats=[
             "Queries between nodes go through conntrack again: its races lose datagrams, and each costs 5 s.",
@@ -120,12 +122,13 @@ def cloud_dns(snapshot: Snapshot, found: Found) -> Fix | None:
         return None
     return Fix(
         id="cloud_dns",
-        title="Cloud DNS for GKE instead of kube-dns",
-        summary="Names of the cluster are then answered by Cloud DNS through the metadata server of each node: no "
-        "kube-dns, no dnsmasq or its limits in the path. NodeLocal DNSCache can stay.",
+        title="Use Cloud DNS for GKE instead of kube-dns",
+        summary="Cloud DNS then answers cluster names through the metadata server of each node: kube-dns, dnsmasq, "
+        "and its limits are no longer in the path. NodeLocal DNSCache can stay.",
         verdict="removes",
         predicted=without_limit(found),
-        precondition="A Standard cluster (Autopilot has it already) without reliance on changed kube-dns settings",
+        precondition="Works only on a Standard cluster (Autopilot has it already) that does not rely on changed "
+        "kube-dns settings.",
         patches=[
             Patch(
                 label="gcloud; then replace the nodes of every pool",
@@ -135,9 +138,9 @@ def cloud_dns(snapshot: Snapshot, found: Found) -> Fix | None:
             )
         ],
         caveats=[
-            "Queries are billed on Standard clusters, the scope cannot be changed later, and kube-dns goes on running "
+            "Queries are billed on Standard clusters, the scope cannot be changed later, and kube-dns keeps running "
             "until it is scaled to zero.",
-            "Pods use it only on nodes that were made after the change.",
+            "Pods use it only on nodes created after the change.",
         ],
         verify="The queries of kube-dns's dnsmasq fall to nearly 0. " + VERIFY,
         undo="gcloud container clusters update CLUSTER --cluster-dns=default, then replace the nodes again.",
@@ -168,8 +171,8 @@ FIXES = (
         title="Use UDP instead of TCP (prefer_udp)",
         precondition="CoreDNS 1.2.0 or later in front, with force_tcp.",
         landing=landing.in_corefile(
-            "forward of the server in front no longer has force_tcp: in its Corefile where it is diagnosed itself, "
-            "else among the DNS servers of the node that ask this one.",
+            "forward of the server in front no longer has force_tcp: in its own Corefile if that server is diagnosed, "
+            "otherwise among the DNS servers of the node that query this one.",
             _takes_udp,
             settings.IN_FRONT,
         ),
@@ -179,9 +182,9 @@ FIXES = (
     FixKind(
         id="disable_nodelocal",
         title="Disable NodeLocal DNSCache",
-        precondition="A cluster where it can be switched off: not GKE Autopilot, not kube-proxy in IPVS mode.",
+        precondition="A cluster where it can be disabled: not GKE Autopilot, not kube-proxy in IPVS mode.",
         landing=Seen(
-            "No node-cache is among the node's servers that ask this one any more, and clients still do.",
+            "No node-cache of this node queries this server any more, and clients still do.",
             (settings.IN_FRONT, settings.RESOLV_CONF),
             _without_node_cache,
         ),
@@ -192,8 +195,8 @@ FIXES = (
         title="Use Cloud DNS for GKE instead of kube-dns",
         precondition="A Standard cluster of GKE.",
         landing=Unseen(
-            "Pods use Cloud DNS only on nodes made after the change, and the pods of another node are no clients of "
-            "this server: here its queries only become fewer, as they do when load falls."
+            "Pods use Cloud DNS only on nodes created after the change, and pods of another node are not clients of "
+            "this server: here the queries only become fewer, as they do when load falls."
         ),
         measures=_OFF_TCP,
     ),

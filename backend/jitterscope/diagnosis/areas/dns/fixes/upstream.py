@@ -16,7 +16,7 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
 
-VERIFY = "The time of the upstream, and of this server's answers, falls to what it usually is."
+VERIFY = "The latency of the upstream, and of this server's answers, falls to its usual level."
 
 
 def _without(found: Found, low: float, expected: float, high: float) -> Interval | None:
@@ -33,25 +33,28 @@ def another(snapshot: Snapshot, server: ResourceView, time: UpstreamTime, found:
     if is_dnsmasq(server):
         change = f"-server={address}\n+server=OTHER\n+server=THIRD"
         text = Patch(label="Configuration of dnsmasq", language="diff", text=change)
-        extra = "dnsmasq asks the fastest of several servers; --all-servers asks all at once."
+        extra = "dnsmasq queries the fastest of several servers; --all-servers queries all at once."
     else:
         zone = time.edge.zone
         text = Patch(
             label="Corefile", language="diff",
             text=f"-forward {zone} {address}\n+forward {zone} OTHER THIRD {{\n+    policy sequential\n+}}",
         )  # fmt: skip
-        extra = "With policy sequential the first healthy one is asked; one that answers late is healthy all the same."
+        extra = (
+            "With policy sequential CoreDNS queries the first healthy server; one that answers late still counts as "
+            "healthy."
+        )
     return Fix(
         id="another_upstream",
-        title="Ask another upstream",
+        title="Use another upstream",
         summary=f"{address} is slow by itself, so nothing on this server makes its answers faster. {extra}",
         verdict="removes",
         predicted=predictions(slow_ratio=_without(found, 0.0, 0.05, 0.5)),
-        precondition="Another server answers the same names",
+        precondition="Works only if another server answers the same names.",
         patches=[text],
         caveats=["Try the other one first (jitterscope dns-bench): names that are slow everywhere stay slow."],
         verify=VERIFY,
-        undo=f"Put {address} back and reload.",
+        undo=f"Restore {address} and reload.",
         references=["https://coredns.io/plugins/forward/", "https://thekelleys.org.uk/dnsmasq/docs/dnsmasq-man.html"],
     )
 
@@ -67,7 +70,7 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
     allowed = gate.open(dns_versions.of_server(server, "coredns"))
     base = {
         "id": "serve_stale",
-        "title": "Answer from the cache when it is out of date (serve_stale)",
+        "title": "Serve expired answers from the cache (serve_stale)",
         "verify": VERIFY,
         "undo": "Remove the line and reload.",
         "references": ["https://coredns.io/plugins/cache/", gate.source, "https://www.rfc-editor.org/rfc/rfc8767"],
@@ -76,7 +79,7 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
         return Fix(
             **base,
             verdict="cannot_help",
-            summary=f"The cache plugin has serve_stale from CoreDNS {gate.since_text} on.",
+            summary=f"Cannot help: the cache plugin has no serve_stale before CoreDNS {gate.since_text}.",
         )
     text = "cache 30 {\n    serve_stale 1h immediate\n}"
     edits = (
@@ -88,14 +91,14 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
         **base,
         verdict="reduces",
         summary="Names that were answered before get their old answer at once while a new one is fetched.",
-        precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
+        precondition=None if allowed else f"Requires CoreDNS {gate.since_text} or later.",
         patches=config_map.with_command(
             snapshot,
             server,
             edits,
             Patch(label="Corefile", language="corefile", text=text),
         ),
-        caveats=["Old addresses are served, for up to the given time.", "`immediate` needs CoreDNS 1.9.2."],
+        caveats=["Clients get old addresses for up to the given time.", "`immediate` needs CoreDNS 1.9.2."],
     )
 
 
@@ -120,21 +123,21 @@ def read_timeout(snapshot: Snapshot, server: ResourceView, mean_us: float, found
     if allowed is False:
         return Fix(
             **base, verdict="cannot_help",
-            summary=f"Before CoreDNS {gate.since_text} the time for an attempt is fixed at 2 s.",
+            summary=f"Cannot help: before CoreDNS {gate.since_text} the timeout of an attempt is fixed at 2 s.",
         )  # fmt: skip
     return Fix(
         **base,
         verdict="reduces",
         summary="CoreDNS gives up an attempt after 2 s and retries, which doubles the load of an upstream that "
         "would have answered. Late answers then replace failures.",
-        precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
+        precondition=None if allowed else f"Requires CoreDNS {gate.since_text} or later.",
         patches=config_map.with_command(
             snapshot,
             server,
             config_map.options(server, "forward", {"read_timeout": f"{seconds}s"}),
             _in_forward(f"read_timeout {seconds}s"),
         ),
-        caveats=["Clients give up after 5 s themselves."],
+        caveats=["Clients themselves still give up after 5 s."],
     )
 
 
@@ -151,15 +154,15 @@ def max_concurrent(
     rate = float(np.nansum(time.answers)) / max(1.0, float((time.answers > 0).sum()))
     base = {
         "id": "max_concurrent",
-        "title": "Limit queries that wait for it (max_concurrent)",
-        "verify": "Memory stays flat while the upstream is slow; coredns_max_concurrent_rejects counts what is "
-        "refused.",
+        "title": "Limit the queries in flight (max_concurrent)",
+        "verify": "Memory stays flat while the upstream is slow; coredns_max_concurrent_rejects counts refused "
+        "queries.",
         "undo": "Remove the line and reload.",
         "references": ["https://coredns.io/plugins/forward/", gate.source],
     }
     if gate.open(version) is False:
         return Fix(
-            **base, verdict="cannot_help", summary=f"forward has max_concurrent from CoreDNS {gate.since_text} on."
+            **base, verdict="cannot_help", summary=f"Cannot help: no max_concurrent before CoreDNS {gate.since_text}."
         )
     usual = time.usual_us if time.usual_us is not None else mean_us
     number = max(100, math.ceil(4 * rate * usual / 1e6 / 100) * 100)
@@ -167,10 +170,9 @@ def max_concurrent(
     return Fix(
         **base,
         verdict="unknown",
-        summary=f"It speeds up nothing, but limits the harm: each query that waits holds memory, and beyond "
-        f"{number} of them clients get {result} at once. {rate:,.0f} queries/s × the upstream's usual time need far "
-        "fewer.",
-        precondition=None if gate.open(version) else f"CoreDNS {gate.since_text} or later",
+        summary=f"It makes nothing faster but limits the harm: each waiting query holds memory, and beyond {number} "
+        f"of them clients get {result} at once. {rate:,.0f} queries/s × the upstream's usual latency needs far fewer.",
+        precondition=None if gate.open(version) else f"Requires CoreDNS {gate.since_text} or later.",
         patches=config_map.with_command(
             snapshot,
             server,
@@ -187,7 +189,7 @@ def more_connections(snapshot: Snapshot, server: ResourceView) -> Fix | None:
         return None
     return Fix(
         id="more_connections",
-        title="--max-tcp-connections or more replicas",
+        title="Serve more TCP connections (--max-tcp-connections or replicas)",
         summary="Cannot help: more connections only mean that more queries wait for the same slow upstream.",
         verdict="cannot_help",
         verify=VERIFY,
@@ -221,20 +223,20 @@ FIXES = (
     ),
     FixKind(
         id="another_upstream",
-        title="Ask another upstream",
+        title="Use another upstream",
         precondition="Another server answers the same names.",
         landing=landing.in_corefile(
-            "The server forwards to an address that it did not ask before.", _asks_another, *landing.DNSMASQ
+            "The server forwards to an address that it did not use before.", _asks_another, *landing.DNSMASQ
         ),
         measures=_SLOW,
         lab="nodelocal-dnsmasq --variant slow-upstream --apply another_upstream",
     ),
     FixKind(
         id="serve_stale",
-        title="Answer from the cache when it is out of date (serve_stale)",
+        title="Serve expired answers from the cache (serve_stale)",
         precondition="CoreDNS 1.6.6 or later.",
         landing=landing.in_corefile(
-            "cache in the Corefile gets serve_stale, or another time of it.", landing.sets("cache", "serve_stale")
+            "cache in the Corefile gets serve_stale, or a different time for it.", landing.sets("cache", "serve_stale")
         ),
         measures=_SLOW,
     ),
@@ -243,17 +245,17 @@ FIXES = (
         title="Wait longer for the upstream (read_timeout)",
         precondition="CoreDNS 1.14.5 or later, and an upstream that takes more than 2 s.",
         landing=landing.in_corefile(
-            "forward in the Corefile gets read_timeout, or another time of it.",
+            "forward in the Corefile gets read_timeout, or a different time for it.",
             landing.sets("forward", "read_timeout"),
         ),
         measures=("servfail_ratio", "failed_ratio"),
     ),
     FixKind(
         id="max_concurrent",
-        title="Bound the queries in flight (max_concurrent)",
+        title="Limit the queries in flight (max_concurrent)",
         precondition="CoreDNS 1.6.8 or later.",
         landing=landing.in_corefile(
-            "forward in the Corefile gets max_concurrent, or another number of it.",
+            "forward in the Corefile gets max_concurrent, or a different number for it.",
             landing.sets("forward", "max_concurrent"),
         ),
         measures=("timeout_ratio", "overdue_ratio", "mean_ms"),

@@ -111,7 +111,7 @@ def _socket(snapshot: Snapshot, server: ResourceView) -> Loss | WhyNot:
     in_stall = float(drops[dilate(throttled, 3, 3)].sum())
     if in_stall >= 0.5 * total:
         return WhyNot(
-            reason=f"{in_stall:,.0f} of {total:,.0f} drops happened while the CPU was throttled: nobody could read.",
+            reason=f"{in_stall:,.0f} of {total:,.0f} drops happened during throttling, when the server read nothing.",
             numbers={"socket_drops": total, "in_stall": in_stall, "weight": 2.0},
         )
     # A dropped query is given up 5 s later.
@@ -129,8 +129,8 @@ def _upstream(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Los
         return None
     if stood := out_of_connections(snapshot, server):
         return WhyNot(
-            reason=f"Connections waited here to be accepted for {say.seconds(stood * snapshot.step_us)} on end: "
-            "their queries were not lost.",
+            reason=f"Connections waited in the accept queue here for {say.seconds(stood * snapshot.step_us)} at a "
+            "stretch: their queries were not lost.",
             numbers={"backlog_ticks": float(stood), "weight": 1.0},
         )
     edge = edges[0]
@@ -140,7 +140,7 @@ def _upstream(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Los
     numbers = {"again": float(len(found.again)), "lost": float(len(found.lost)), "between": float(found.between),
                "queries": asked, "weight": 1.0}  # fmt: skip
     counts = (
-        f"{len(found.again):,} of {asked:,.0f} answers came right behind a timeout, {len(found.lost):,} never, "
+        f"{len(found.again):,} of {asked:,.0f} answers came right after a timeout, {len(found.lost):,} never came, "
         f"{found.between:,} were late in between"
     )
     suspects = found.suspects
@@ -163,12 +163,12 @@ def _upstream(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Los
     if (doubt := _unconfirmed(snapshot, graph, server, found)) is not None:
         return WhyNot(reason=f"{counts}, but {doubt}.", numbers=numbers)
     if asks_again(server) and len(found.again) < 0.5 * suspects:
-        return WhyNot(reason=f"{counts}: the server would have asked again.", numbers=numbers)
+        return WhyNot(reason=f"{counts}: the server would have retried.", numbers=numbers)
     sent = queries.sent_us[np.concatenate([found.again, found.lost])].astype(np.float64)
     if (spread := spread_ratio(snapshot, sent)) < SPREAD:
         return WhyNot(
-            reason=f"{counts}, in clumps ({say.percent(spread)} of the moments that chance gives): so many at once are "
-            "rather packets that the collector missed.",
+            reason=f"{counts}, in clusters ({say.percent(spread)} of the moments expected by chance): losses this "
+            "bunched are more likely packets that the collector missed.",
             numbers=numbers | {"spread_ratio": spread},
         )
     if by_rate(snapshot, server, sent) or isinstance(rate_limited(snapshot), RateLimited):
@@ -191,7 +191,7 @@ def _unconfirmed(snapshot: Snapshot, graph: PathGraph, server: ResourceView, fou
         return None
     connections = np.nan_to_num(series(server, "dns_tcp_connections", snapshot.ticks))
     if is_dnsmasq(server) and connections.max(initial=0.0) >= 1:
-        return "clients ask by TCP, and dnsmasq then asks on by TCP, which repeats what is lost"
+        return "clients use TCP, and dnsmasq then forwards over TCP, which resends lost segments"
     askers = [graph.servers[edge.asker] for edge in graph.askers_of(server.id)]
     if not askers:
         return None
@@ -199,5 +199,5 @@ def _unconfirmed(snapshot: Snapshot, graph: PathGraph, server: ResourceView, fou
     seen = dns_harm.harm(replace(snapshot, dns_servers=tuple(askers)), everywhere, 0.9 * ATTEMPT_US, made=True)
     waited = seen.inside + seen.lost
     if waited < 0.5 * len(found.lost):
-        return f"the servers that asked saw only {waited:,} that took so long"
+        return f"the servers in front saw only {waited:,} that took so long"
     return None

@@ -84,7 +84,7 @@ def pool(snapshot: Snapshot) -> Held | Opened | WhyNot:
         hurt = harm_of(front, tcp, usual)
         if hurt.severity is None and hurt.suffered + hurt.turned_away < FEW:
             return WhyNot(
-                reason=f"{hurt.suffered + hurt.turned_away} connections waited for a moment: too few to say.",
+                reason=f"{hurt.suffered + hurt.turned_away} connections waited briefly: too few to tell.",
                 numbers={"busy_ratio": busy},
             )
         return Held(tcp, graph, busy, hurt, front)
@@ -98,7 +98,7 @@ def pool(snapshot: Snapshot) -> Held | Opened | WhyNot:
 def _nothing(snapshot: Snapshot) -> WhyNot:
     peak = float(np.nanmax(np.nan_to_num(servers.summed(snapshot, "dns_tcp_connections"))))
     return WhyNot(
-        reason=f"At most {peak:,.0f} TCP connections at the same time, and none had to wait.",
+        reason=f"At most {peak:,.0f} TCP connections at the same time, and none waited.",
         numbers={"tcp_connections_max": peak},
     )
 
@@ -129,8 +129,8 @@ def _opened(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Opene
     slow = any(time.is_slow for time in upstream_times(snapshot, server.id))
     if starving or slow or not mean <= QUICK_US:
         return WhyNot(
-            reason=f"{opened:,.0f} connections were opened because those before them got no answer in time (mean "
-            f"{say.ms(mean) if np.isfinite(mean) else 'unknown'}): the pool is not what is wrong.",
+            reason=f"{opened:,.0f} connections were opened because earlier ones got no answer in time (mean "
+            f"{say.ms(mean) if np.isfinite(mean) else 'unknown'}): the pool is not the cause.",
             numbers=numbers,
         )
     expire = next(

@@ -55,7 +55,7 @@ def shortage(snapshot: Snapshot) -> Shortage | WhyNot:
     if not tcp.short.any():
         return WhyNot(
             reason=f"{say.count(numbers['children_max'], 'child was', 'children were')} busy, of {tcp.now:,.0f} "
-            "allowed, but no connection waited for two ticks in a row: it is at its edge, and nobody is hurt.",
+            "allowed, but no connection waited for two ticks in a row: at the limit, without harm.",
             numbers=numbers,
         )
     graph = path(snapshot)
@@ -65,24 +65,24 @@ def shortage(snapshot: Snapshot) -> Shortage | WhyNot:
         if time.is_slow and slow.sum() >= 0.5 * tcp.short.sum():
             mean = time.mean_of(time.bulk)
             return WhyNot(
-                reason=f"Connections ran short because each is held for {say.ms(mean)} by a slow upstream "
-                f"({time.edge.address}:{time.edge.port}): at its usual speed {tcp.now:,.0f} would do or be fewer "
-                "short.",
+                reason=f"Connections ran short because a slow upstream ({time.edge.address}:{time.edge.port}) holds "
+                f"each for {say.ms(mean)}: at its usual latency, {tcp.now:,.0f} would be enough or the shortage "
+                "smaller.",
                 numbers=numbers | {"upstream_mean_us": mean},
             )
     turned = dns_tcp_limit.answered_while_short(snapshot, tcp, [time.target for time in upstreams if time.target])
     if turned is not None and turned < tcp.now:
         return WhyNot(
-            reason=f"Since all {tcp.now:,.0f} children were busy only {say.count(turned, 'query was', 'queries were')} "
-            "answered, not even one of each: it is too early to tell a shortage of connections from an upstream that "
+            reason=f"Since all {tcp.now:,.0f} children are busy only {say.count(turned, 'query was', 'queries were')} "
+            "answered, less than one per child: too early to tell a shortage of connections from an upstream that "
             "does not answer.",
             numbers=numbers | {"answered": turned},
         )
     busy = dns_tcp_limit.busy_ratio(snapshot, tcp)
     if busy < HARDLY_BUSY:
         return WhyNot(
-            reason=f"The children worked on a query only {say.percent(busy)} of the time: their connections are not "
-            "needed, but kept open.",
+            reason=f"The children worked on a query only {say.percent(busy)} of the time: their connections are kept "
+            "open without need.",
             numbers=numbers | {"busy_ratio": busy},
         )
     usual = next((t.usual_us for t in upstreams if t.usual_us is not None), None)
@@ -92,8 +92,8 @@ def shortage(snapshot: Snapshot) -> Shortage | WhyNot:
     hurt = harm_of(front, tcp, usual)
     if hurt.severity is None and hurt.suffered + hurt.turned_away < FEW:
         return WhyNot(
-            reason=f"{say.count(hurt.suffered + hurt.turned_away, 'connection')} waited for a moment with "
-            f"{tcp.now:,.0f} children busy: too few to say.",
+            reason=f"{say.count(hurt.suffered + hurt.turned_away, 'connection')} waited briefly with "
+            f"{tcp.now:,.0f} children busy: too few to tell.",
             numbers=numbers | {"waiting": float(hurt.waiting)},
         )
     return Shortage(tcp, graph, upstreams, dns_tcp_limit.demand(snapshot), hurt, usual, front)

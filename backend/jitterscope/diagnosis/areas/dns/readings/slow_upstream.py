@@ -95,8 +95,8 @@ def slow_upstream(snapshot: Snapshot) -> SlowUpstream | WhyNot:
         )
     if time.target is not None and (ticks := out_of_connections(snapshot, time.target)):
         return WhyNot(
-            reason=f"{name} is not slow but out of connections: some waited to be accepted for "
-            f"{say.seconds(ticks * snapshot.step_us)} on end.",
+            reason=f"{name} is not slow but out of connections: some waited in the accept queue for "
+            f"{say.seconds(ticks * snapshot.step_us)} at a stretch.",
             numbers={"backlog_ticks": float(ticks)},
         )
     if (limited := _limited(snapshot, server, time)) is not None:
@@ -125,7 +125,7 @@ def _limited(snapshot: Snapshot, server: ResourceView, time: UpstreamTime) -> Wh
         return None
     return WhyNot(
         reason=f"{time.edge.address}:{time.edge.port} answers {limit.case.limit_per_s:,.0f} queries/s as quickly as "
-        f"ever: the rest is dropped, and {again:,} were answered when they were asked again.",
+        f"ever: it drops the rest, and {again:,} were answered on a retry.",
         numbers={"limit_per_s": limit.case.limit_per_s, "again": float(again)},
     )
 

@@ -91,7 +91,7 @@ def rate_limited(snapshot: Snapshot) -> RateLimited | WhyNot:
     if found is None or not asked:
         queries = float(np.nansum(servers.summed(snapshot, "dns_queries")))
         if found is not None and any(view.fact("dns.upstreams") == "[]" for view in snapshot.dns_servers):
-            return WhyNot(reason=f"The server forwards none of its {queries:,.0f} queries.")
+            return WhyNot(reason=f"The server forwards 0 of its {queries:,.0f} queries.")
         return WhyNot("", missing=["dns.upstreams"])
     known = [(upstream, limit) for upstream, limit in asked if limit is not None]
     if known:
@@ -108,9 +108,8 @@ def rate_limited(snapshot: Snapshot) -> RateLimited | WhyNot:
     observed = observed_limit(found)
     if observed is None:
         return WhyNot(
-            reason=f"{found.failed.sum():,.0f} failures at up to {busiest(found.sent):,.0f} queries/s sent on; no "
-            "upstream has "
-            "a published limit, and answers do not stop at one rate.",
+            reason=f"{found.failed.sum():,.0f} failures at up to {busiest(found.sent):,.0f} queries/s sent upstream. "
+            "No upstream has a published limit, and answers/s do not level off at one rate.",
             numbers={"failed": float(found.failed.sum()), "peak_per_s": busiest(found.sent)},
         )
     every = tuple(upstream for upstream, _ in asked)
@@ -125,8 +124,8 @@ def _out_of_connections(snapshot: Snapshot) -> WhyNot | None:
             target = graph.view(edge.target)
             if target is not None and (ticks := out_of_connections(snapshot, target)):
                 return WhyNot(
-                    reason=f"{edge.address}:{edge.port} is out of connections: some waited to be accepted for "
-                    f"{say.seconds(ticks * snapshot.step_us)} on end.",
+                    reason=f"{edge.address}:{edge.port} is out of connections: some waited in the accept queue for "
+                    f"{say.seconds(ticks * snapshot.step_us)} at a stretch.",
                     numbers={"backlog_ticks": float(ticks)},
                 )
     return None
@@ -152,20 +151,20 @@ def _judge(case: RateCase) -> RateLimited | WhyNot:
         )
     if not case.over.any():
         return WhyNot(
-            reason=f"{case.failed:,.0f} queries failed at no more than {peak:,.0f}/s, under the limit of "
+            reason=f"{case.failed:,.0f} queries failed at no more than {peak:,.0f}/s, below the limit of "
             f"{case.limit_per_s:,.0f}/s of {case.name}{_others(case)}",
             numbers=numbers,
         )
     if case.failed_over < 0.8 * case.failed or (rest.any() and case.ratio(rest) > 0.2 * case.ratio(case.over)):
         return WhyNot(
             reason=f"{case.failed - case.failed_over:,.0f} of {case.failed:,.0f} failures came while the rate was "
-            f"under the limit of {case.limit_per_s:,.0f}/s.",
+            f"below the limit of {case.limit_per_s:,.0f}/s.",
             numbers=numbers,
         )
     excess = float(np.maximum(0.0, case.sent - case.limit_per_s)[case.over].sum())
     if not rest.any() and case.failed_over > 3 * excess + LEAST_FAILED:
         return WhyNot(
-            reason=f"{case.failed_over:,.0f} queries failed, but only {excess:,.0f} were more than {case.name} "
+            reason=f"{case.failed_over:,.0f} queries failed, but only {excess:,.0f} were above what {case.name} "
             "answers.",
             numbers=numbers | {"excess": excess},
         )
@@ -176,7 +175,7 @@ def _others(case: RateCase) -> str:
     """What this node cannot see: others behind the same address."""
     if case.limit is None or case.limit.counted_by != "public IP address":
         return "."
-    return "; other nodes behind the same public address count with it, which this node does not see."
+    return "; other nodes behind the same public address share the limit, and this node does not see them."
 
 
 def share_of(snapshot: Snapshot, asked: list[Upstream], limited: tuple[Upstream, ...]) -> float | None:

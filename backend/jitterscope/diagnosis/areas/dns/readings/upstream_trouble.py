@@ -28,6 +28,6 @@ def trouble_of_upstream(snapshot: Snapshot) -> str | None:
         if event.kind == "dns.error" and event.attributes.get("kind") == "io_timeout"
     )
     if lines >= MANY_LINES:
-        return f"the server it asks does not answer in time ({lines:,.0f} times)"
+        return f"its upstream does not answer in time ({lines:,.0f} times)"
     slow = slow_upstream(snapshot)
-    return "the server it asks is slow" if isinstance(slow, SlowUpstream) and slow.hurt.severity is not None else None
+    return "its upstream is slow" if isinstance(slow, SlowUpstream) and slow.hurt.severity is not None else None
