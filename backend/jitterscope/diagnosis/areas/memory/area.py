@@ -60,7 +60,7 @@ AREA = Area(
     measures=(
         Measure("oom_kills_per_h", "OOM kills", "1/h", ("memory_usage_bytes", "memory_oom_kills", KILL),
                 figures.oom_kills),
-        Measure("near_limit_ratio", "Time above 80 % of the memory limit, page cache aside", "ratio", _MEMORY,
+        Measure("near_limit_ratio", "Time above 80 % of the memory limit, without page cache", "ratio", _MEMORY,
                 figures.near_limit, least=0.01, sign_of="oom_kills_per_h"),
         lanes.MEMORY_WAIT,
         answers.SLOW_ANSWERS,
@@ -93,10 +93,10 @@ AREA = Area(
     whatifs=(
         WhatIf(
             "memory", "Memory limit and concurrent queries",
-            "Replays the newest burst of queries with another memory limit, max_concurrent or number of replicas.",
+            "Replays the latest burst of queries with a different memory limit, max_concurrent, or number of replicas.",
             (
-                Control("limit_bytes", "Memory limit", "bytes", 1 << 20, 1 << 50, hint="Empty: as it was."),
-                Control("max_concurrent", "max_concurrent", "1", 1, 1e7, hint="In all. Empty: as it was."),
+                Control("limit_bytes", "Memory limit", "bytes", 1 << 20, 1 << 50, hint="Empty: unchanged."),
+                Control("max_concurrent", "max_concurrent", "1", 1, 1e7, hint="In total. Empty: unchanged."),
                 Control("replicas", "Replicas the burst is spread over", "1", 1, 1000),
             ),
             answer=answer,

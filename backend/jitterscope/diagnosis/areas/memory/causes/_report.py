@@ -54,7 +54,7 @@ def prediction(snapshot: Snapshot, memory: Memory, alarm: Alarm, first: int, lim
     """When the limit will be reached; `predicted_us` is that moment (UTC)."""
     return Evidence(
         id="time_to_oom",
-        statement="Time until memory is at its limit, as it grows now",
+        statement="Time until memory reaches its limit at the current rate",
         value=about(alarm.seconds),
         comparison=f"{about(alarm.low)} to {about(alarm.high)}",
         numbers={
@@ -105,7 +105,7 @@ def killed(snapshot: Snapshot, memory: Memory, life: Life, first: Alarm | None, 
                 id="predicted",
                 statement="Warning time before the kill, predicted / actual",
                 value=f"{about(first.seconds)} / {about(real)}",
-                comparison=f"when {say.mebibytes(float(memory.net[first.tick - 1]))} were in use",
+                comparison=f"at {say.mebibytes(float(memory.net[first.tick - 1]))} in use",
                 numbers={
                     "predicted_s": first.seconds,
                     "real_s": real,

@@ -72,7 +72,7 @@ def find(snapshot: Snapshot) -> Case | NotFound | NotEnoughData:
         why = why or case
         if life.killed and _by_queries(snapshot, memory, life):
             break  # what killed it last is known: an earlier kill that tells less is no other trouble
-    return why or NotFound(cause=ID, reason="Too little data to see memory grow.")
+    return why or NotFound(cause=ID, reason="Too little data to tell whether memory grows.")
 
 
 def _limit(snapshot: Snapshot, memory: Memory, life: Life) -> float:
@@ -93,7 +93,7 @@ def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound:
     if (queries := _by_queries(snapshot, memory, life)) is not None:
         return NotFound(
             cause=ID,
-            reason=f"Memory follows the queries that wait: {queries.most:,.0f} at {report.kib(queries.per_query)} each "
+            reason=f"Memory follows the waiting queries: {queries.most:,.0f} at {report.kib(queries.per_query)} each "
             f"explain {say.percent(queries.explained)} of its rise.",
             numbers={"explained_ratio": queries.explained, "bytes_per_query": queries.per_query},
         )
@@ -142,13 +142,13 @@ def _mostly_cache(memory: Memory, rise: Growth, limit: float) -> NotFound | None
     if np.isfinite(memory.file).any() and known < 2:
         return NotFound(
             cause=ID,
-            reason=f"Page cache was read {known} times since memory began to grow: too early to tell.",
+            reason=f"Only {known} samples of page cache since memory began to grow: too early to tell.",
             numbers={"used_bytes": used, "limit_bytes": limit},
         )
     if grown > 0 and rise.risen < 0.3 * grown:
         return NotFound(
             cause=ID,
-            reason=f"{say.mebibytes(file)} of {say.mebibytes(used)} are page cache, which is reclaimable.",
+            reason=f"{say.mebibytes(file)} of {say.mebibytes(used)} is page cache, which is reclaimable.",
             numbers={"file_bytes": file, "used_bytes": used, "limit_bytes": limit},
         )
     return None
@@ -191,7 +191,7 @@ def _title(snapshot: Snapshot, case: Case) -> str:
         rate, when = report.per_second(case.rise.rate), report.about(case.alarm.seconds)
         return f"{who}'s memory grows by {rate} and reaches its limit of {limit} in about {when}"
     if case.rise is None:
-        return f"{who} was OOM-killed at its memory limit of {limit}, which was full all the time"
+        return f"{who} was OOM-killed at its memory limit of {limit}, which was full throughout"
     return f"{who} was OOM-killed at its memory limit of {limit} after growing by {report.per_second(case.rise.rate)}"
 
 
@@ -199,11 +199,11 @@ def _summary(snapshot: Snapshot, case: Case) -> str:
     if case.in_files:
         file = float(np.nan_to_num(case.memory.file[case.life.end - 1]))
         return (
-            f"Only {say.mebibytes(case.used)} were not page cache; {say.mebibytes(file)} were, but not reclaimable: "
+            f"Only {say.mebibytes(case.used)} was not page cache. {say.mebibytes(file)} was, but not reclaimable: "
             "files on a tmpfs (an emptyDir with medium Memory) and shared memory count as page cache."
         )
     if case.rise is None:
-        return f"{say.mebibytes(case.used)} were in use from the beginning of the window. {case.not_queries}"
+        return f"{say.mebibytes(case.used)} was in use from the beginning of the window. {case.not_queries}"
     rise = case.rise
     return (
         f"Memory without page cache went from {say.mebibytes(rise.base)} to {say.mebibytes(rise.now)} of "
@@ -244,7 +244,7 @@ def _kind(snapshot: Snapshot, case: Case, first: int) -> Evidence:
         id="kind",
         statement="Memory in use: anonymous / page cache",
         value=f"{say.mebibytes(anon)} / {say.mebibytes(file)}",
-        comparison=f"limit {say.mebibytes(case.limit)}",
+        comparison=f"limit: {say.mebibytes(case.limit)}",
         numbers={"anon_bytes": anon, "file_bytes": file, "limit_bytes": case.limit},
         series=report.refs(snapshot, first, at + 1, (memory.owner,), "memory_anon_bytes", "memory_file_bytes"),
     )
@@ -263,9 +263,9 @@ CAUSE = Cause(
     summary="Unreclaimable memory grows until the limit is reached and the kernel kills the program, "
     "without a burst of queries that would explain it.",
     mechanism="At its limit a cgroup first reclaims page cache. When nothing reclaimable is left, the kernel kills "
-    "its largest process (Documentation/admin-guide/cgroup-v2.rst). So what counts is usage without page cache. A "
-    "steady line is continued for as long as it was seen, or three times that once it is a minute long; growth that "
-    "follows waiting queries, and the doubling of a Go heap between two collections, are told apart from it.",
+    "its largest process (Documentation/admin-guide/cgroup-v2.rst). So usage without page cache is what counts. "
+    "Steady growth is extrapolated for as long as it was seen, or three times as long once it was seen for a minute. "
+    "Growth that follows waiting queries, and the doubling of a Go heap between two GC cycles, do not count.",
     needs=NEEDS,
     rivals=("memory/query_burst_oom", "memory/reclaim_stall"),
     # What cannot be given back is no reclaim, by memory's own figures.
@@ -273,7 +273,7 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "A program that loads a fixed amount of data for a minute and longer, and stops just below its limit.",
+        "A program that loads a fixed amount of data for a minute or longer, and stops just below its limit.",
         "Reclaimable kernel memory (dentries of a container) counts as unreclaimable.",
     ),
     references=(

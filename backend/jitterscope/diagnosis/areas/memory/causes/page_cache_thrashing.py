@@ -47,7 +47,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 def _not(snapshot: Snapshot, found: Thrashing) -> str | None:
     """Why it is not pages that are read again; None: it is."""
     refaults, blocked = found.refaults, say.ms(found.blocked.hot_us)
-    pages = f"{refaults.total:,.0f} pages of files were read again soon after they had been dropped"
+    pages = f"{refaults.total:,.0f} file pages were read again soon after they were dropped"
     if not found.waits:
         return f"{pages}; threads were blocked for {blocked}."
     if not refaults.explains(found.blocked.hot, snapshot.step_us):
@@ -58,11 +58,11 @@ def _not(snapshot: Snapshot, found: Thrashing) -> str | None:
         if refaults.at_limit < NEAR:
             return f"{pages}, but it uses {say.percent(refaults.at_limit)} of its memory limit: the node drops them."
         per_s = refaults.per_s(found.blocked.hot, snapshot.step_us)
-        return f"{pages}, {per_s:,.0f}/s while threads were blocked: too few to be what they wait for."
+        return f"{pages}, {per_s:,.0f}/s while threads were blocked: too few to explain the waits."
     if not found.harmful:
         late = f"{found.hurt.suffered:,} answers were late meanwhile"
         if found.hurt.severity is not None:
-            late = f"{found.held.hits:,} of {found.held.of:,} late answers are those that waited"
+            late = f"{found.held.hits:,} of {found.held.of:,} late answers waited for it"
         return f"{pages}; threads were blocked for {blocked}, and {late}."
     return None
 
@@ -98,11 +98,11 @@ def _found(snapshot: Snapshot, found: Thrashing) -> Found:
         confidence=_confidence(found),
         severity=hurt.severity,
         harm=hurt.harm,
-        title=f"{say.who(snapshot)} {late}: {say.mebibytes(found.again_bytes)} of files were read again, as its memory "
-        f"limit of {limit} does not hold them",
+        title=f"{say.who(snapshot)} {late}: {say.mebibytes(found.again_bytes)} of files were read again, because its "
+        f"memory limit of {limit} cannot hold them",
         summary=f"{harmed} It is at its limit of {limit}{cached}. Reading one file drops the pages of another, and the "
-        f"next request reads those again: {found.refaults.total:,.0f} pages in this window. Nothing is killed, and the "
-        "limit looks like full use of memory.",
+        f"next request reads those again: {found.refaults.total:,.0f} pages in this window. Nothing is killed, and "
+        "memory only looks fully used.",
         onset_us=low if first is None or not low <= first < high else first,
         last_us=high,
         impact=impact.of_harm(snapshot, hurt)
@@ -118,7 +118,7 @@ def _evidence(snapshot: Snapshot, found: Thrashing, ticks: tuple[int, int]) -> l
     items = [
         Evidence(
             id="refaults",
-            statement="Pages of files read again soon after they had been dropped",
+            statement="File pages read again soon after they were dropped",
             value=f"{refaults.total:,.0f}",
             comparison=f"{per_s:,.0f}/s while threads were blocked",
             numbers={"pages": refaults.total, "per_s": per_s, "bytes": found.again_bytes},
@@ -126,7 +126,7 @@ def _evidence(snapshot: Snapshot, found: Thrashing, ticks: tuple[int, int]) -> l
         ),
         Evidence(
             id="at_limit",
-            statement="Memory in use of the limit meanwhile",
+            statement="Memory in use at that time, share of the limit",
             value=say.percent(refaults.at_limit),
             comparison=f"of {say.mebibytes(refaults.limit_bytes)}",
             numbers={"ratio": refaults.at_limit, "limit_bytes": refaults.limit_bytes},
@@ -136,7 +136,7 @@ def _evidence(snapshot: Snapshot, found: Thrashing, ticks: tuple[int, int]) -> l
         ),
         Evidence(
             id="blocked",
-            statement="Threads blocked in the kernel, in ticks with over 10 ms of it",
+            statement="Time that threads were blocked in the kernel, in ticks with over 10 ms of it",
             value=say.seconds(found.blocked.hot_us),
             numbers={"blocked_us": found.blocked.hot_us},
             series=report.refs(snapshot, *ticks, found.blocked.views, found.blocked.metric, waits.IN_IO),
@@ -171,23 +171,19 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="The page cache thrashes",
-    summary="Files and programs do not fit into the memory limit beside the rest, so their pages are read from the "
-    "disk "
-    "again and again.",
-    mechanism="What a process reads of files stays in memory as page cache and counts against the limit of its cgroup; "
-    "so "
-    "do the pages of its program. At the limit each page that is read drops another. Where what is used over and over "
-    "is "
-    "larger than what is left, each request reads from the disk what an earlier one had read already, and waits for "
-    "it. "
-    "The kernel counts pages that come back soon (workingset_refault). Found where a cgroup at its limit refaults many "
-    "pages while its threads are blocked, and the late answers are those that waited.",
+    summary="The files and programs in use do not fit into the memory limit, so their pages are read from disk again "
+    "and again.",
+    mechanism="Files that a process reads stay in memory as page cache and count against the limit of its cgroup, and "
+    "so do the pages of its program. At the limit, each page that is read evicts another. If the pages in use are "
+    "larger than the memory that is left for them, each request reads from disk what an earlier one had already read, "
+    "and waits for it. The kernel counts pages that come back soon (workingset_refault). Found where a cgroup at its "
+    "limit refaults many pages while its threads are blocked, and the late answers are those that waited.",
     needs=NEEDS,
     rivals=("io/disk_stall", "memory/reclaim_stall", "memory/limit_oom"),
     detect=detect,
     propose=propose,
     false_positives=(
-        "A job that reads large files once, beside requests that wait for something else on the disk, refaults too.",
+        "A job that reads large files once also refaults, while requests wait for something else on the disk.",
     ),
     references=(
         "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory",

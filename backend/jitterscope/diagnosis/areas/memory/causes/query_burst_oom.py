@@ -80,10 +80,10 @@ def find(snapshot: Snapshot) -> Case | NotFound | NotEnoughData:
         found = burst(snapshot, life)
         if isinstance(found, Burst) and life.killed and not found.fills(limit):
             used = say.mebibytes(found.growth.now)
-            found = NoBurst(f"With {used} in use without page cache it is not what filled the limit.", {
+            found = NoBurst(f"With {used} in use without page cache, waiting queries did not fill the limit.", {
                 "used_bytes": found.growth.now, "limit_bytes": limit})  # fmt: skip
         if isinstance(found, Burst) and life is not lives[-1] and _is_cut(snapshot, memory, life, found):
-            found = NoBurst("What came before an earlier burst is no longer in the window.", {})
+            found = NoBurst("The time before an earlier burst is no longer in the window.", {})
         if isinstance(found, NoBurst):
             near = near or _passed(snapshot, memory, life, limit)
             why = why or found
@@ -99,7 +99,7 @@ def find(snapshot: Snapshot) -> Case | NotFound | NotEnoughData:
     if near is not None:
         return near
     if why is None:
-        return NotFound(cause=ID, reason="Too little data to see memory grow.", numbers={})
+        return NotFound(cause=ID, reason="Too little data to tell whether memory grows.", numbers={})
     return NotFound(cause=ID, reason=why.reason, numbers=why.numbers)
 
 
@@ -179,12 +179,12 @@ def _title(snapshot: Snapshot, case: Case) -> str:
 def _summary(case: Case) -> str:
     found, rise = case.burst, case.burst.growth
     parts = [
-        f"{found.arrivals_per_s:,.0f} queries/s arrive, and {found.joining_per_s:,.0f} more wait each second. "
+        f"{found.arrivals_per_s:,.0f} queries/s arrive, and the number waiting grows by {found.joining_per_s:,.0f}/s. "
         f"Memory without page cache went from {say.mebibytes(rise.base)} to {say.mebibytes(rise.now)} of "
         f"{say.mebibytes(case.limit)} in {report.about(rise.seconds)}."
     ]
     room = max(0.0, (case.limit - rise.base) / found.per_query)
-    parts.append(f"The limit has room for about {room:,.0f} waiting queries beside what the server needs by itself.")
+    parts.append(f"The limit has room for about {room:,.0f} waiting queries on top of what the server itself needs.")
     if found.bound == "deadline":
         parts.append(
             "CoreDNS holds a query until its upstream answers or three attempts of 2 s have failed, so up to "
@@ -193,9 +193,9 @@ def _summary(case: Case) -> str:
     elif found.bound == "latency" and found.wait_s is not None:
         parts.append(f"Each waits up to {found.wait_s:.1f} s, so up to {found.ceiling:,.0f} can wait.")
     elif found.bound == "max_concurrent":
-        parts.append(f"max_concurrent lets {found.ceiling:,.0f} wait, which is more than fits.")
+        parts.append(f"max_concurrent allows {found.ceiling:,.0f} to wait, which is more than fits.")
     else:
-        parts.append("Nothing bounds how many can wait.")
+        parts.append("Nothing limits how many can wait.")
     return " ".join(parts)
 
 
@@ -214,7 +214,7 @@ def _evidence(snapshot: Snapshot, case: Case) -> list[Evidence]:
             id="bytes_per_query",
             statement="Memory per waiting query",
             value=report.kib(found.per_query),
-            comparison=f"memory follows them: r {found.correlation:.2f}, {say.percent(found.explained)} of the rise",
+            comparison=f"memory follows them: r {found.correlation:.2f}; {say.percent(found.explained)} of the rise",
             numbers={
                 "bytes": found.per_query, "low_bytes": low, "high_bytes": high, "correlation": found.correlation,
                 "explained_ratio": found.explained, "base_bytes": rise.base,
@@ -225,7 +225,7 @@ def _evidence(snapshot: Snapshot, case: Case) -> list[Evidence]:
             id="waiting",
             statement="Waiting queries",
             value=f"{found.most:,.0f}",
-            comparison=f"usually {found.usual:,.0f}",
+            comparison=f"usual: {found.usual:,.0f}",
             numbers={
                 "most": found.most, "usual": found.usual, "joining_per_s": found.joining_per_s,
                 "arrivals_per_s": found.arrivals_per_s,
@@ -237,9 +237,9 @@ def _evidence(snapshot: Snapshot, case: Case) -> list[Evidence]:
         items.append(
             Evidence(
                 id="highest_memory",
-                statement="Memory with the most queries that can wait",
+                statement="Memory with as many queries as can wait",
                 value=say.mebibytes(found.highest),
-                comparison=f"limit {say.mebibytes(case.limit)}",
+                comparison=f"limit: {say.mebibytes(case.limit)}",
                 numbers={"bytes": found.highest, "limit_bytes": case.limit, "waiting": found.ceiling},
                 series=report.refs(snapshot, first, last, (memory.owner,), "memory_usage_bytes"),
             )
@@ -282,21 +282,21 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Query burst exceeds the memory limit",
-    summary="Queries arrive faster than they are answered; each one that waits holds memory, until the limit is "
+    summary="Queries arrive faster than they are answered. Each waiting query holds memory, until the limit is "
     "reached and the kernel kills the server.",
     mechanism="CoreDNS serves each query in a goroutine of its own, and one that is forwarded also holds a socket and "
-    "buffers until the upstream answers or 5 s have passed: 15 to 25 KiB in all. Nothing bounds how many wait unless "
-    "`max_concurrent` does. Memory is then base + bytes per query × queries that wait, which is rate × time that each "
-    "waits: a slow upstream or a burst of uncached names multiplies it within seconds. Both factors are measured here, "
-    "so the time until the limit is reached is known before the kill.",
+    "buffers until the upstream answers or 5 s have passed: 15 to 25 KiB in total. Only `max_concurrent` limits how "
+    "many wait. Memory is then base + bytes per query × waiting queries, and the waiting queries are rate × wait: a "
+    "slow upstream or a burst of uncached names multiplies them within seconds. Both factors are measured here, so "
+    "the time until the limit is reached is known before the kill.",
     needs=NEEDS,
     rivals=("memory/limit_oom",),
     detect=detect,
     propose=propose,
     false_positives=(
         "A burst that ends by itself before the predicted moment: the prediction assumes that queries keep coming.",
-        "A server that grows for another reason at the same moment: the rise is given to the queries where no tick "
-        "tells the two apart.",
+        "A server that also grows for another reason at the same time: the growth is attributed to the queries unless "
+        "some tick tells the two apart.",
     ),
     references=(
         "https://github.com/coredns/coredns/issues/2593",

@@ -50,7 +50,7 @@ def _not(snapshot: Snapshot, found: Reclaim) -> NotFound | None:
     if (freed := memory_reclaim.names_freed(snapshot, found)) is not None:
         return NotFound(
             cause=ID,
-            reason=f"What was reclaimed are {freed:,.0f} names and inodes, not pages.",
+            reason=f"The kernel reclaimed {freed:,.0f} dentries and inodes, not pages.",
             numbers=numbers | {"dentries_freed": freed},
         )
     memory = found.memory
@@ -66,13 +66,12 @@ def _not(snapshot: Snapshot, found: Reclaim) -> NotFound | None:
     if thrashing.explains(snapshot):
         return NotFound(
             cause=ID,
-            reason=f"It waited {waited:.1f} s for pages of files that its limit had made it drop, and reads them "
-            "again.",
+            reason=f"It waited {waited:.1f} s for file pages that its limit had evicted and that it reads again.",
             numbers=numbers,
         )
     if not memory_reclaim.at_own_limit(found):
         used, limit = float(memory.usage[memory.known]), memory.limit_bytes
-        share = f"{say.percent(used / limit)} of its limit" if np.isfinite(limit) else "and no limit"
+        share = f"{say.percent(used / limit)} of its limit" if np.isfinite(limit) else "without a limit"
         return NotFound(
             cause=ID,
             reason=f"It waited {waited:.1f} s, but reclaims for the node: it uses {say.mebibytes(used)}, {share}.",
@@ -129,7 +128,7 @@ def _title(snapshot: Snapshot, found: Reclaim, hurt: AnswersHarm) -> str:
     if found.where == "node":
         name = snapshot.node.name or "The node"
         return (
-            f"{name} reclaims memory too late: tasks waited {found.waited_s:.1f} s for it, {share} of that time{late}"
+            f"{name} reclaims memory too late: tasks waited {found.waited_s:.1f} s for it, {share} of the time{late}"
         )
     what = "memory.high" if found.watermark == "high" else "its memory limit"
     return (
@@ -141,11 +140,11 @@ def _summary(snapshot: Snapshot, found: Reclaim) -> str:
     times = f"{found.direct[found.hot].sum():,.0f} times"
     if found.where == "node":
         text = (
-            f"kswapd did not keep memory free in time, so tasks that allocate had to reclaim themselves {times} and "
-            f"scanned {found.pages[found.hot].sum():,.0f} pages for it together with kswapd."
+            f"kswapd did not keep memory free in time, so allocating tasks had to reclaim memory themselves {times} "
+            f"and, together with kswapd, scanned {found.pages[found.hot].sum():,.0f} pages for it."
         )
         if (fills := memory_reclaim.fills_per_s(snapshot, found)) is not None:
-            text += f" Free memory went by up to {report.per_second(fills)} before."
+            text += f" Before that, free memory fell by up to {report.per_second(fills)}."
         return text
     memory = found.memory
     assert memory is not None
@@ -167,7 +166,7 @@ def _evidence(snapshot: Snapshot, found: Reclaim, hurt: AnswersHarm) -> list[Evi
     items = [
         Evidence(
             id="pressure",
-            statement="Time in which some task waited for memory while it was reclaimed",
+            statement="Time in which at least one task waited for memory reclaim",
             value=f"{found.waited_s:.2f} s",
             comparison=f"{say.percent(found.ratio(step))} of {say.count(len(hot), 'tick')} of {step // 1000} ms",
             numbers={"waited_s": found.waited_s, "ticks": float(len(hot)), "ratio": found.ratio(step)},
@@ -193,7 +192,7 @@ def _evidence(snapshot: Snapshot, found: Reclaim, hurt: AnswersHarm) -> list[Evi
                     id="low_margin",
                     statement="Free memory above the low watermark, minimum",
                     value=say.mebibytes(low),
-                    comparison=f"{say.mebibytes(float(np.nanmax(margin)))} at its most",
+                    comparison=f"maximum: {say.mebibytes(float(np.nanmax(margin)))}",
                     numbers={"bytes": low, "most_bytes": float(np.nanmax(margin))},
                     series=report.refs(snapshot, first, last, (snapshot.node,), "vm_low_margin_bytes"),
                 )
@@ -203,9 +202,9 @@ def _evidence(snapshot: Snapshot, found: Reclaim, hurt: AnswersHarm) -> list[Evi
         items.append(
             Evidence(
                 id="slow_in_stalls",
-                statement="Late answers that waited in these ticks",
+                statement="Late answers that waited during these ticks",
                 value=f"{hurt.inside:,} of {hurt.late:,}",
-                comparison=f"chance {say.percent(chance)}",
+                comparison=f"by chance: {say.percent(chance)}",
                 numbers={"hits": float(hurt.inside), "of": float(hurt.late), "chance_ratio": chance},
                 series=report.refs(snapshot, first, last, hurt.served.servers, *metrics("slow")),
             )
@@ -223,11 +222,11 @@ CAUSE = Cause(
     title="Memory reclaim stalls tasks",
     summary="Free memory runs out faster than kswapd reclaims it, so tasks that allocate reclaim it themselves and "
     "wait.",
-    mechanism="kswapd begins to reclaim when free memory falls below the low watermark; at the min watermark tasks "
-    "that allocate reclaim themselves (direct reclaim), for milliseconds to seconds. A burst of allocations that "
-    "passes from low to min before kswapd is done makes them wait although most memory is page cache. A cgroup has no "
-    "kswapd: at its memory.high or limit every task reclaims for itself. Pressure (PSI) counts the waiting, "
-    "allocstall and the cgroup's events count the reclaims.",
+    mechanism="kswapd starts to reclaim when free memory falls below the low watermark. At the min watermark, "
+    "allocating tasks reclaim memory themselves (direct reclaim), for milliseconds to seconds. A burst of allocations "
+    "that takes free memory from low to min before kswapd catches up makes them wait although most memory is page "
+    "cache. A cgroup has no kswapd: at its memory.high or limit every task reclaims for itself. Pressure (PSI) "
+    "measures the waiting; allocstall and the cgroup's events count the reclaims.",
     needs=NEEDS,
     rivals=(
         "memory/limit_oom",

@@ -39,8 +39,9 @@ def for_burst(snapshot: Snapshot, memory: Memory, burst: Burst, limit: float) ->
             _raise(
                 snapshot, memory.owner, needed, limit, "removes" if said.outcome == "survives" else "reduces",
                 f"Up to {burst.ceiling:,.0f} queries can wait, at {load.per_query_bytes[1] / 1024:,.1f} KiB "
-                f"and as much garbage again, beside {say.mebibytes(load.base_bytes)}; a fifth is left free.",
-                ["A larger burst, or an upstream that is slower still, needs more: also cap concurrent queries."],
+                f"plus as much garbage each, on top of {say.mebibytes(load.base_bytes)}; a fifth of the limit is left "
+                "free.",
+                ["A larger burst, or an even slower upstream, needs more: also cap concurrent queries."],
                 figures(said),
             )
         )  # fmt: skip
@@ -48,8 +49,8 @@ def for_burst(snapshot: Snapshot, memory: Memory, burst: Burst, limit: float) ->
         fixes.append(
             _raise(
                 snapshot, memory.owner, 2 * limit, limit, "reduces",
-                "The number of waiting queries has no bound, so no limit is certainly enough. Twice the limit takes "
-                "about twice as long to fill.",
+                "The number of waiting queries is unbounded, so no limit is certain to be enough. Twice the limit "
+                "takes about twice as long to fill.",
                 ["Cap concurrent queries first (max_concurrent)."],
             )
         )  # fmt: skip
@@ -62,7 +63,7 @@ def for_growth(snapshot: Snapshot, memory: Memory, rise: Growth | None, limit: f
     bought = ""
     caveats = ["A leak fills any limit. This only buys time."]
     if rise is not None and rise.rate > 0:
-        bought = f" At {rise.rate / (1 << 20):,.2f} MiB/s that is {_time(limit / rise.rate)} more."
+        bought = f" At {rise.rate / (1 << 20):,.2f} MiB/s that buys {_time(limit / rise.rate)}."
     fixes.append(
         _raise(snapshot, memory.owner, 2 * limit, limit, "reduces",
                f"Twice the limit as a first step.{bought}", caveats)
@@ -81,7 +82,7 @@ def _raise(
     new = patches_memory.mebibytes(wanted)
     node = number(snapshot.node.fact("node.memory_bytes"))
     if node is not None and wanted > 0.5 * node:
-        caveats = [*caveats, f"The node has {say.mebibytes(node)}: check that it can spare that."]
+        caveats = [*caveats, f"The node has {say.mebibytes(node)}: check that it can spare the memory."]
     if patches.manager(snapshot) == "kubernetes":
         caveats = [*caveats, patches.IN_PLACE]
     return Fix(
@@ -117,7 +118,7 @@ def _soft_limit(snapshot: Snapshot, limit: float, *, leak: bool) -> list[Fix]:
         return [
             Fix(
                 id="gomemlimit", title="GOMEMLIMIT", verdict="cannot_help",
-                summary="Go has it from 1.19 on; this program was built with an older one.",
+                summary="Cannot help: Go has it from 1.19 on, and this program is older.",
                 verify=VERIFY, undo="Nothing to undo.", references=[GUIDE],
             )
         ]  # fmt: skip
@@ -127,12 +128,12 @@ def _soft_limit(snapshot: Snapshot, limit: float, *, leak: bool) -> list[Fix]:
         Fix(
             id="gomemlimit",
             title=f"GOMEMLIMIT={wanted}MiB",
-            summary=f"The runtime then collects before memory reaches {wanted} MiB, so garbage does not fill the "
-            f"limit. What is in use stays: {what} still fill{'s' if leak else ''} it, a little later.",
+            summary=f"The Go runtime then runs GC before memory reaches {wanted} MiB, so garbage does not fill the "
+            f"limit. Memory in use stays: {what} still fill{'s' if leak else ''} it, a little later.",
             verdict="reduces",
             setting=FixSetting(gomemlimit_bytes=wanted << 20),
             patches=texts,
-            caveats=["Where what is in use reaches it, the program runs GC all the time (golang/go#58106)."],
+            caveats=["If memory in use reaches it, the program runs GC all the time (golang/go#58106)."],
             verify=VERIFY,
             undo=undo,
             references=[GUIDE, "https://github.com/golang/go/issues/58106"],
@@ -155,8 +156,8 @@ def _cache_capacity(snapshot: Snapshot) -> list[Fix]:
                 Fix(
                     id="cache_capacity",
                     title=f"Cap the cache at {DEFAULT_CAPACITY:,} answers (now {kept:,})",
-                    summary=f"The cache of {' '.join(block.keys)} may keep {kept:,} answers for as long as they live: "
-                    "with many different names memory grows until it is full of them.",
+                    summary=f"The cache of {' '.join(block.keys)} can keep {kept:,} answers until they expire: "
+                    "with many different names, memory grows until the cache is full.",
                     verdict="reduces",
                     patches=config_map.with_command(
                         snapshot,
@@ -166,7 +167,7 @@ def _cache_capacity(snapshot: Snapshot) -> list[Fix]:
                     ),
                     caveats=["coredns_cache_entries on the metrics page shows whether the cache grows."],
                     verify=VERIFY,
-                    undo=f"Set the capacity to {kept} again and reload.",
+                    undo=f"Restore the capacity of {kept} and reload.",
                     references=["https://coredns.io/plugins/cache/"],
                 )
             ]
@@ -191,7 +192,7 @@ def _profile(snapshot: Snapshot) -> Fix:
         summary="No setting removes a leak. Compare two heap profiles taken some time apart.",
         verdict="unknown",
         patches=[patch],
-        verify="Memory without page cache stays level over the time in which it filled the limit.",
+        verify="Memory without page cache stays level for as long as it took to fill the limit.",
         undo="Nothing to undo.",
         references=references,
     )
@@ -204,10 +205,10 @@ def _files(limit: float) -> Fix:
         title="Limit tmpfs files",
         summary="Files on a tmpfs count against the limit and are not reclaimable. Keep them on a disk, or limit them.",
         verdict="removes",
-        precondition="What fills it is a tmpfs (df -t tmpfs in the container)",
+        precondition="Works only if a tmpfs fills the limit (df -t tmpfs in the container).",
         patches=[Patch(label="Volume of the pod", language="yaml", text=text)],
         verify=VERIFY,
-        undo="Set the old volume again.",
+        undo="Restore the previous volume.",
         references=["https://kubernetes.io/docs/concepts/storage/volumes/#emptydir"],
     )
 
@@ -216,10 +217,10 @@ def _memory_high(snapshot: Snapshot, memory: Memory, limit: float) -> Fix:
     """A well-known one that does not help where nothing can be given back."""
     return Fix(
         id="memory_high",
-        title="memory.high below the limit",
+        title="Set memory.high below the limit",
         verdict="cannot_help",
-        summary=f"Above {say.percent(1 - MARGIN)} of {say.mebibytes(limit)} it would slow the program down to reclaim "
-        "memory. Nothing is reclaimable here, so it would stall instead of being killed.",
+        summary=f"Cannot help: above {say.percent(1 - MARGIN)} of {say.mebibytes(limit)} it would slow the program "
+        "down to reclaim memory. Nothing is reclaimable here, so the program would stall instead of being killed.",
         verify="Nothing to see.",
         undo="Nothing to undo.",
         references=[CGROUP],
@@ -286,7 +287,7 @@ FIXES = (
     ),
     FixKind(
         id="tmpfs_size",
-        title="Bound files that are kept in memory",
+        title="Limit files that are kept in memory",
         precondition="A tmpfs (an emptyDir with medium Memory) fills the limit.",
         landing=Unseen("No collector source reads the volumes of a pod."),
         measures=_KILLS,
@@ -295,7 +296,7 @@ FIXES = (
         id="memory_high",
         title="Set memory.high",
         precondition="cgroup v2.",
-        landing=Unseen("No collector source reads memory.high, only how often it was passed."),
+        landing=Unseen("No collector source reads memory.high, only how often it was exceeded."),
         measures=("memory_wait_ms_per_min", "oom_kills_per_h"),
     ),
 )

@@ -18,8 +18,7 @@ LIMITS = "https://kubernetes.io/docs/concepts/configuration/manage-resources-con
 FADVISE = "https://man7.org/linux/man-pages/man2/posix_fadvise.2.html"
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once slow answers are gone. By "
-    "hand: "
-    "workingset_refault_file in memory.stat hardly rises."
+    "hand: workingset_refault_file in memory.stat hardly rises."
 )
 RAISE = "raise_memory_limit_for_files"
 MEASURES = ("slow_ratio", "blocked_ms_per_min", "refaults_per_min")
@@ -41,18 +40,16 @@ def _raise(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
     wanted = limit + MARGIN * read.again_bytes if known else 2 * limit
     texts, undo = patches_memory.memory_limit(snapshot, read.refaults.owner, wanted, limit)
     why = (
-        f"{say.mebibytes(read.again_bytes)} were read again in this window: with so much more and a tenth to spare, "
-        "all "
-        "that it used stays in memory."
+        f"{say.mebibytes(read.again_bytes)} was read again in this window. With that much more and a tenth to spare, "
+        "everything it used stays in memory."
         if known
-        else f"{say.mebibytes(read.again_bytes)} were read again, many pages more than once. How large the files are "
-        "that "
-        "it uses cannot be seen at the limit: twice the limit, for a start."
+        else f"{say.mebibytes(read.again_bytes)} was read again, many pages more than once. The size of the files in "
+        "use cannot be measured at the limit, so start with twice the limit."
     )
-    caveats = ["Who reads more than fits reads it again under any limit: compare with the size of the files."]
+    caveats = ["A program that reads more than fits rereads it under any limit: compare with the size of its files."]
     node = number(snapshot.node.fact("node.memory_bytes"))
     if node is not None and wanted > 0.5 * node:
-        caveats.append(f"The node has {say.mebibytes(node)}: check that it can spare that.")
+        caveats.append(f"The node has {say.mebibytes(node)}: check that it can spare the memory.")
     if patches.manager(snapshot) == "kubernetes":
         caveats.append(patches.IN_PLACE)
     inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
@@ -77,15 +74,14 @@ def _less(read: Thrashing) -> Fix:
     return Fix(
         id="less_page_cache",
         title="Use less memory beside the files, or smaller files",
-        summary="What the program itself allocates takes room from its files: a smaller heap or cache of its own "
-        "leaves "
-        "more. What is read once, such as a backup or a log, can be dropped at once (POSIX_FADV_DONTNEED) or read past "
-        "the cache (O_DIRECT), so that it does not push out what is used again.",
+        summary="Memory that the program itself allocates leaves less room for its files: use a smaller heap or cache. "
+        "Files that are read once, such as a backup or a log, can be dropped right away (POSIX_FADV_DONTNEED) or "
+        "bypass the page cache (O_DIRECT), so that they do not evict pages that are used again.",
         verdict="reduces",
-        precondition="The program or its settings can be changed.",
+        precondition="Works only if the program or its settings can be changed.",
         caveats=[],
         verify=VERIFY,
-        undo="Set it back.",
+        undo="Revert the change.",
         references=[FADVISE],
     )
 
@@ -107,7 +103,7 @@ FIXES = (
     FixKind(
         id="less_page_cache",
         title="Use less memory beside the files",
-        precondition="The program may be changed, or has a cache or heap of its own that may be smaller.",
+        precondition="The program can be changed, or has a cache or heap of its own that can be smaller.",
         landing=Unseen("It is a change of the program or of its own settings."),
         measures=MEASURES,
     ),

@@ -65,14 +65,14 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
     }
     if gate.open(version) is False:
         return Fix(**base, title="forward max_concurrent", verdict="cannot_help",
-                   summary=f"forward has max_concurrent from CoreDNS {gate.since_text} on.")  # fmt: skip
+                   summary=f"Cannot help: no max_concurrent before CoreDNS {gate.since_text}.")  # fmt: skip
     if number < 1:
         return Fix(
             **base,
             title="forward max_concurrent",
             verdict="cannot_help",
-            summary=f"The server needs {say.mebibytes(load.base_bytes)} without any waiting query: no number of them "
-            f"leaves a fifth of {say.mebibytes(load.limit_bytes)} free. Raise the limit first.",
+            summary=f"Cannot help: the server needs {say.mebibytes(load.base_bytes)} without any waiting query, so no "
+            f"number of them leaves a fifth of {say.mebibytes(load.limit_bytes)} free. Raise the limit first.",
         )
     if now is not None and now <= number * blocks:
         return None
@@ -85,15 +85,15 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
         + f" = {number:,}. {_stays(said)}{_above(load, number * blocks)}Excess queries get {answer} immediately."
     )
     caveats = [
-        f"The documentation reckons {DOCUMENTED_BYTES // 1024} KiB for each query; measured here are "
-        f"{each / 1024:,.1f} KiB of the whole server.",
+        f"The documentation assumes {DOCUMENTED_BYTES // 1024} KiB per query. Measured here: {each / 1024:,.1f} KiB, "
+        "for the whole server.",
         "It counts forwarded queries only: names from the cache or another plugin are still answered.",
     ]
     if blocks > 1:
-        caveats.append(f"Each of the {blocks} forward blocks counts for itself: set it in all of them.")
+        caveats.append(f"Each of the {blocks} forward blocks counts separately: set it in all of them.")
     if number < least:
         caveats.append(
-            f"Usually {burst.usual:,.0f} queries wait: at {number:,} it turns queries away without a burst too. Raise "
+            f"Usually {burst.usual:,.0f} queries wait: a cap of {number:,} also refuses queries outside bursts. Raise "
             "the memory limit, or make the upstream faster."
         )
     edits = config_map.options(server, "forward", {"max_concurrent": number})
@@ -104,7 +104,7 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
         verdict="removes" if said.outcome == "survives" and number >= least else "reduces",
         summary=summary,
         predicted=figures(said),
-        precondition=None if gate.open(version) else f"CoreDNS {gate.since_text} or later",
+        precondition=None if gate.open(version) else f"Requires CoreDNS {gate.since_text} or later.",
         patches=config_map.with_command(
             snapshot,
             server,
@@ -153,26 +153,27 @@ def _shed(snapshot: Snapshot, server: ResourceView, burst: Burst) -> Fix | None:
         return None
     base = {
         "id": "shed",
-        "title": "The shed plugin",
+        "title": "Add the shed plugin",
         "verify": f"{VERIFY} coredns_shed_dropped_total counts what is dropped.",
         "undo": "Remove the line and reload.",
         "references": [gate.source, SHED],
     }
     if allowed is False:
-        return Fix(**base, verdict="cannot_help", summary=f"CoreDNS has it from {gate.since_text} on.")
+        return Fix(**base, verdict="cannot_help", summary=f"Cannot help: no shed before CoreDNS {gate.since_text}.")
     if forwards(server) and burst.bound != "none":
         return Fix(
             **base,
             verdict="cannot_help",
-            summary="It drops queries while answers cannot be written to the socket fast enough (a stack of 1,024 for "
-            "each socket). Queries that wait for an upstream are not in that stack, so here it would drop nothing.",
+            summary="Cannot help: it drops queries while answers cannot be written to the socket fast enough (a stack "
+            "of 1,024 per socket). Queries that wait for an upstream are not in that stack, so it would drop nothing "
+            "here.",
         )
     return Fix(
         **base,
         verdict="reduces",
-        summary="While answers cannot be written to the socket fast enough it drops new queries before any plugin sees "
-        "them, without an answer. It takes no argument.",
-        precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
+        summary="While answers cannot be written to the socket fast enough, it drops new queries before any plugin "
+        "sees them, without an answer. It takes no argument.",
+        precondition=None if allowed else f"Requires CoreDNS {gate.since_text} or later.",
         patches=config_map.with_command(
             snapshot,
             server,
@@ -181,7 +182,7 @@ def _shed(snapshot: Snapshot, server: ResourceView, burst: Burst) -> Fix | None:
         ),
         caveats=[
             "UDP only, and silent: clients retry after their timeout.",
-            "Queries that wait for an upstream do not count: bound those with max_concurrent.",
+            "Queries that wait for an upstream do not count: limit those with max_concurrent.",
         ],
     )
 
@@ -189,10 +190,10 @@ def _shed(snapshot: Snapshot, server: ResourceView, burst: Burst) -> Fix | None:
 def _throttle() -> Fix:
     return Fix(
         id="throttle",
-        title="The throttle plugin",
+        title="Add the throttle plugin",
         verdict="cannot_help",
-        summary="It was proposed for this fault in 2019 and never merged: no release of CoreDNS has it, and a "
-        "Corefile that names it does not start. max_concurrent took its place.",
+        summary="Cannot help: it was proposed for this fault in 2019 and never merged. No release of CoreDNS has it, "
+        "and a Corefile that names it does not start. max_concurrent took its place.",
         verify="Nothing to see: it does not exist.",
         undo="Nothing to undo.",
         references=[THROTTLE, "https://github.com/coredns/coredns/issues/2593"],
@@ -207,14 +208,14 @@ def _replicas(snapshot: Snapshot, burst: Burst, load: MemoryLoad) -> Fix | None:
     owner = patches.owner_of(snapshot)
     each = burst.ceiling / target
     many = f"{target} times as many replicas"
-    silly = " That is much memory for a burst: also cap concurrent queries." if target >= 5 else ""
+    silly = " That is a lot of memory for a burst: also cap concurrent queries." if target >= 5 else ""
     return Fix(
         id="more_replicas",
-        title=f"More replicas: {target} for each one now",
+        title=f"More replicas: {target} times as many",
         verdict="reduces",
         summary=f"{math.ceil(burst.ceiling):,} queries can wait; over {many} that is {round_down(each):,} "
         f"each, which fits into {say.percent(1 - MARGIN)} of {say.mebibytes(load.limit_bytes)}.{silly}",
-        precondition="Clients spread over the replicas (a Service does, by connection and by UDP flow)",
+        precondition="Works only if clients spread over the replicas (a Service does so per connection or UDP flow).",
         patches=[
             Patch(
                 label="kubectl, where no autoscaler sets the number",
@@ -223,7 +224,7 @@ def _replicas(snapshot: Snapshot, burst: Burst, load: MemoryLoad) -> Fix | None:
                 f"{owner} -o jsonpath='{{.spec.replicas}}') ))",
             )
         ],
-        caveats=["All replicas wait for the same upstream: where it is slow for all, each still fills up, later."],
+        caveats=["All replicas wait for the same upstream: if it is slow for all, each still fills up, only later."],
         verify=VERIFY,
         undo=f"Scale {owner} back to the number of replicas it had.",
         references=["https://kubernetes.io/docs/tasks/administer-cluster/dns-horizontal-autoscaling/"],
@@ -254,7 +255,7 @@ FIXES = (
     FixKind(
         id="shed",
         title="Add the shed plugin",
-        precondition="A CoreDNS that has the plugin, and queries that wait to be answered rather than for an upstream.",
+        precondition="A CoreDNS that has the plugin, and queries that wait for the socket rather than for an upstream.",
         landing=Seen("The plugin shed appears in the Corefile.", _COREFILE, _sheds),
         measures=_KILLS,
     ),
@@ -268,8 +269,8 @@ FIXES = (
     FixKind(
         id="more_replicas",
         title="Run more replicas",
-        precondition="A controller that makes replicas, and clients that spread over them.",
-        landing=Unseen("No fact has the replicas of a workload: a collector sees only those of its node."),
+        precondition="A controller that manages replicas, and clients that spread over them.",
+        landing=Unseen("No collector source counts the replicas of a workload: a collector sees only its own node."),
         measures=_KILLS,
     ),
 )

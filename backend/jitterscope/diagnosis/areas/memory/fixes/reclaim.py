@@ -27,7 +27,7 @@ HEAD_START_S = 1.0
 # Above this share of memory the reserve itself is what is missing.
 RESERVE_MOST = 0.05
 VERIFY = (
-    "Memory pressure (/proc/pressure/memory) and allocstall in /proc/vmstat stay where they are under the same load."
+    "Memory pressure (/proc/pressure/memory) and allocstall in /proc/vmstat do not rise under the same load."
 )
 
 
@@ -70,15 +70,15 @@ def _scale_factor(snapshot: Snapshot, found: Reclaim) -> Fix | None:
         "references": [SYSCTL + "#watermark-scale-factor", COMMIT],
     }
     if kernel and kernel[:2] < SCALE_SINCE:
-        return Fix(**base, title=name, verdict="cannot_help", summary="Linux has it from 4.6 on.")
+        return Fix(**base, title=name, verdict="cannot_help", summary="Cannot help: Linux has it from 4.6 on.")
     before = now if now is not None else SCALE_DEFAULT
     fills = memory_reclaim.fills_per_s(snapshot, found)
-    wanted, why = max(10 * before, 100), "Ten times what it is, for a start: how fast free memory went is not known."
+    wanted, why = max(10 * before, 100), "Ten times its value, for a start: how fast free memory fell is not known."
     if fills is not None and memory:
         wanted = max(2 * before, math.ceil(fills * HEAD_START_S / memory * 10_000))
         why = (
-            f"Free memory went by up to {say.mebibytes(fills)}/s. With {min(wanted, SCALE_MOST)} kswapd begins "
-            f"{say.mebibytes(min(wanted, SCALE_MOST) / 10_000 * memory)} before tasks have to reclaim themselves."
+            f"Free memory fell by up to {say.mebibytes(fills)}/s. With {min(wanted, SCALE_MOST)}, kswapd starts "
+            f"{say.mebibytes(min(wanted, SCALE_MOST) / 10_000 * memory)} before tasks must reclaim memory themselves."
         )
     if before >= SCALE_MOST:
         return None
@@ -88,9 +88,9 @@ def _scale_factor(snapshot: Snapshot, found: Reclaim) -> Fix | None:
         title=f"{name} {wanted} instead of {before}",
         summary=why,
         verdict="reduces",
-        precondition=None if kernel else "Linux 4.6 or later",
+        precondition=None if kernel else "Requires Linux 4.6 or later.",
         patches=[_sysctl(name, wanted)],
-        caveats=["So much memory more is kept free instead of as page cache."],
+        caveats=["That much more memory stays free instead of serving as page cache."],
     )
 
 
@@ -109,16 +109,16 @@ def _min_free(snapshot: Snapshot) -> Fix | None:
     if wanted * 1024 > RESERVE_MOST * memory:
         return Fix(
             **base, title="vm.min_free_kbytes", verdict="cannot_help",
-            summary=f"The reserve is {now / 1024:,.0f} MiB already: more of it would bring OOM kills, not peace.",
+            summary=f"Cannot help: the reserve is {now / 1024:,.0f} MiB already. A larger one would cause OOM kills.",
         )  # fmt: skip
     return Fix(
         **base,
         title=f"vm.min_free_kbytes {wanted} instead of {now}",
         summary="All watermarks rise with it: a larger reserve for allocations that cannot wait (network, interrupts). "
-        "Who allocates for a program still waits at the min watermark, so raise watermark_scale_factor first.",
+        "Other allocations still wait at the min watermark, so raise watermark_scale_factor first.",
         verdict="reduces",
         patches=[_sysctl("vm.min_free_kbytes", wanted)],
-        caveats=["This memory can never be used by programs; too much of it makes the OOM killer come earlier."],
+        caveats=["This memory can never be used by programs; too much of it makes OOM kills happen earlier."],
     )
 
 
@@ -139,20 +139,20 @@ def _hold_back(snapshot: Snapshot, found: Reclaim) -> Fix | None:
     if texts is None:
         return Fix(
             **base, title=f"memory.high for {name}", verdict="cannot_help", undo="Nothing to undo.",
-            summary=f"{name} grew by {say.mebibytes(rise)} and could be held back, but this node has cgroup v1, which "
-            "has no memory.high.",
+            summary=f"Cannot help on this node: cgroup v1 has no memory.high. {name} grew by {say.mebibytes(rise)} and "
+            "could otherwise be limited.",
         )  # fmt: skip
     patches, undo = texts
     return Fix(
         **base,
         title=f"memory.high {say.mebibytes(0.8 * usage)} for {name}",
-        summary=f"{name} grew by {say.mebibytes(rise)}. Above memory.high it takes memory back from itself, and waits "
-        "instead of all other tasks of the node.",
+        summary=f"{name} grew by {say.mebibytes(rise)}. Above memory.high it reclaims its own memory, and waits "
+        "instead of all other tasks on the node.",
         verdict="reduces",
         patches=patches,
         caveats=[
             f"{name} becomes slower as soon as it needs more.",
-            "Kubernetes sets it by itself only with MemoryQoS.",
+            "Kubernetes itself sets it only with MemoryQoS.",
         ],
         undo=undo,
     )
@@ -188,11 +188,11 @@ def _of_cgroup(snapshot: Snapshot, found: Reclaim) -> list[Fix]:
                 id="raise_memory_limit",
                 title=f"Raise the memory limit from {say.mebibytes(limit)} to "
                 f"{patches_memory.mebibytes(1.5 * limit)} MiB",
-                summary="Files that are read again and again then stay. How much they need cannot be seen at the "
-                "limit: half as much again, for a start.",
+                summary="Files that are read again and again then stay in memory. How much they need cannot be "
+                "measured at the limit, so start with half as much again.",
                 verdict="unknown" if raised else "reduces",
                 patches=patches,
-                caveats=["Who reads more than fits reads it again under any limit."],
+                caveats=["A program that reads more than fits rereads it under any limit."],
                 verify=VERIFY,
                 undo=undo,
                 references=[CGROUP],
@@ -202,9 +202,9 @@ def _of_cgroup(snapshot: Snapshot, found: Reclaim) -> list[Fix]:
         fixes.append(
             Fix(
                 id="memory_high",
-                title="memory.high below the limit",
-                summary="It would make the same tasks reclaim a little earlier: a cgroup has no kswapd that reclaims "
-                "in the background.",
+                title="Set memory.high below the limit",
+                summary="Cannot help: it would make the same tasks reclaim a little earlier. A cgroup has no kswapd "
+                "that reclaims in the background.",
                 verdict="cannot_help",
                 verify=VERIFY,
                 undo="Nothing to undo.",

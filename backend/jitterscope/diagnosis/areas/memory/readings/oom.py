@@ -61,11 +61,11 @@ def of_burst(found: Burst, limit: float) -> Alarm | NoAlarm:
     # How long they wait is not known yet: what is not close can be looked at for a second.
     early = found.bound == "deadline" and rise.seconds < min(LOOK_S, rise.time_to(limit) / 3)
     if early or rise.seconds < LEAST_S or rise.risen < LEAST_RISE * limit:
-        return NoAlarm(f"It has grown for {rise.seconds:.1f} s only.", numbers)
+        return NoAlarm(f"It has grown for only {rise.seconds:.1f} s.", numbers)
     if not np.isfinite(seconds):
         reached = f"{highest / (1 << 20):,.0f}" if np.isfinite(highest) else f"{rise.now / (1 << 20):,.0f}"
         return NoAlarm(
-            f"With the most queries that can wait, memory reaches {reached} MiB of {limit / (1 << 20):,.0f} MiB.",
+            f"With as many queries as can wait, memory reaches {reached} MiB of {limit / (1 << 20):,.0f} MiB.",
             numbers,
         )
     return _alarm(rise, limit, seconds)
@@ -114,7 +114,7 @@ def of_growth(snapshot: Snapshot, memory: Memory, rise: Growth, limit: float) ->
     seconds = rise.time_to(limit)
     numbers = {"used_bytes": rise.now, "limit_bytes": limit, "grown_s": rise.seconds, "rate_bytes_per_s": rise.rate}
     if _small(rise, limit):
-        return NoAlarm(f"Memory has grown by {rise.risen / (1 << 20):,.1f} MiB only.", numbers)
+        return NoAlarm(f"Memory has grown by only {rise.risen / (1 << 20):,.1f} MiB.", numbers)
     if rise.steadiness < STEADY or rise.rate <= 0 or rise.rates[0] <= 0.3 * rise.rates[1]:
         return NoAlarm(f"Memory does not grow steadily (R² {rise.steadiness:.2f}).", numbers)
     horizon = rise.seconds
@@ -127,7 +127,7 @@ def of_growth(snapshot: Snapshot, memory: Memory, rise: Growth, limit: float) ->
                        "s.", numbers)  # fmt: skip
     if (times := _garbage(snapshot, memory, rise)) is not None:
         return NoAlarm(
-            f"It may be garbage: the Go heap is collected when it is {times:.1f} times what it was.", numbers
+            f"It might be garbage: the GC runs when the Go heap is {times:.1f} times what it was.", numbers
         )
     return _alarm(rise, limit, seconds)
 

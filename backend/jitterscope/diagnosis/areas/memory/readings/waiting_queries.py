@@ -165,7 +165,7 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
         return NoBurst(f"Queries do not pile up: {top:,.0f} wait, usually {usual:,.0f}.", numbers)
     rise = measured(memory.net, onset, stop, snapshot.step_us)
     if rise is None or rise.risen <= 0:
-        return NoBurst(f"Memory does not grow though {top:,.0f} queries wait.", numbers)
+        return NoBurst(f"Memory does not grow although {top:,.0f} queries wait.", numbers)
     more = top - float(counted.values[onset])
     if more <= 0:  # a single tick that smoothing took away
         return NoBurst(f"Queries do not pile up: {top:,.0f} wait, as many as when memory began to grow.", numbers)
@@ -180,18 +180,18 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
         )  # fmt: skip
     if not LEAST_PER_QUERY <= per_query <= MOST_PER_QUERY:
         return NoBurst(
-            f"{more:,.0f} more queries wait, which would be {per_query / 1024:,.0f} KiB for each: that is not what "
-            "a query holds.", numbers,
+            f"{more:,.0f} more queries wait, which would be {per_query / 1024:,.0f} KiB each: not what a query "
+            "holds.", numbers,
         )  # fmt: skip
     if together < 0.8 and stop - onset >= 8:
-        return NoBurst(f"Memory does not follow the queries that wait (r {together:.2f}).", numbers)
+        return NoBurst(f"Memory does not follow the waiting queries (r {together:.2f}).", numbers)
     piled = per_query * max(0.0, float(counted.values[onset]) - low)
     # Before anything was counted, nobody knows what memory grew with.
     seen = replace(life, start=life.start + int(np.argmax(counted.counted[life.start : onset + 1])))
     if (full := _would_fill(memory, seen, rise, piled, snapshot.step_us)) is not None:
         return NoBurst(
             f"Memory had grown by {(full.risen - piled) / (1 << 20):,.0f} MiB in {full.seconds:.0f} s before queries "
-            f"piled up, and would have reached its limit without them: {top:,.0f} wait since.", numbers,
+            f"piled up, and would have reached its limit without them: {top:,.0f} have waited since.", numbers,
         )  # fmt: skip
     calm = float(np.quantile(memory.net[life.start : onset + 1], 0.25))
     return _burst(snapshot, counted, rise, calm, usual, top, per_query, explained, together, life)

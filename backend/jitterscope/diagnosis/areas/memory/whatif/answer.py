@@ -64,7 +64,7 @@ def _measured(burst: Burst, load: model.MemoryLoad) -> tuple[Figure, ...]:
                Interval(low=low, expected=expected, high=high)),
         Figure("arrivals_per_s", "Queries in the burst", "1/s", burst.arrivals_per_s),
         Figure("most_waiting", "Queries waiting at once", "1", burst.most),
-        Figure("usually_waiting", "Queries waiting usually", "1", burst.usual),
+        Figure("usually_waiting", "Queries usually waiting", "1", burst.usual),
         Figure("limit_bytes", "Memory limit", "bytes", _finite(load.limit_bytes)),
     )  # fmt: skip
 

@@ -48,7 +48,7 @@ def from_snapshot(snapshot: Snapshot) -> tuple[Burst, float] | str:
     memory = memory_signals.read(snapshot)
     if memory is None:
         return "No memory of the cgroup was recorded in this window."
-    why = "Too little data to see memory grow."
+    why = "Too little data to tell whether memory grows."
     for life in reversed(memory_signals.lives(memory)):
         found = _at_its_peak(snapshot, life)
         limit = float(memory.limit[min(life.end, snapshot.ticks) - 1])
