@@ -158,7 +158,7 @@ def test_what_the_tracer_read_of_the_library_comes_first() -> None:
     node = replace(snapshot.node, events=events)
     proposed = fixes(replace(snapshot, subject=node, node=node))
     assert proposed["nss_update"].verdict == "cannot_help"
-    assert "3.87.1 does not measure on ext4" in proposed["nss_unset"].summary
+    assert "3.87.1 does not probe on ext4" in proposed["nss_unset"].summary
     broken = tuple(replace(event, attributes={**event.attributes, "nss": "[1"}) for event in snapshot.node.events)
     node = replace(snapshot.node, events=broken)
     assert fixes(replace(snapshot, subject=node, node=node))["nss_update"].verdict == "unknown"

@@ -51,7 +51,7 @@ def test_lookups_that_were_stopped(service: Any, after: Node, state: str) -> Non
     assert incident["subject"]["kind"] == "node"
     landing = {one["fix_id"]: one for one in incident["landings"]}["stop_lookups"]
     assert not landing["seen"]
-    assert landing["measures"][0] == "Negative dentries made"
+    assert landing["measures"][0] == "Negative dentries created"
     assert incident["state"] == state, incident["verification"]["waiting_for"]
     made = measures(incident)["made_dentries_per_s"]
     assert made["decides"]

@@ -50,7 +50,7 @@ AREA = Area(
     marks=(
         lanes.MASS_EXIT,
         Mark("fs.unmount", "unmounted", "target"),
-        Mark("fs.drop_caches", "caches dropped by hand", "command"),
+        Mark("fs.drop_caches", "caches dropped manually", "command"),
         Mark("fs.tracing", "failed lookups traced"),
         Mark("fs.lookup_failures", "failed lookups reported", "total"),
         lanes.OOM_KILL,
@@ -65,7 +65,7 @@ AREA = Area(
             drop_time,
         ),
         Measure(
-            "made_dentries_per_s", "Negative dentries made", "1/s", ("dentries_negative",), made_dentries, least=50.0
+            "made_dentries_per_s", "Negative dentries created", "1/s", ("dentries_negative",), made_dentries, least=50.0
         ),
         Measure("negative_dentries", "Negative dentries held", "1", ("dentries_negative",), negative_dentries,
                 least=10_000.0),
@@ -85,7 +85,7 @@ AREA = Area(
     ),
     sightings=(
         Sighting(
-            settings.LAST_DROP, "Caches dropped by hand", ("fs.drop_caches", "vm_drop_slab"), settings.last_drop,
+            settings.LAST_DROP, "Caches dropped manually", ("fs.drop_caches", "vm_drop_slab"), settings.last_drop,
             settings.show_time,
         ),
         Sighting(

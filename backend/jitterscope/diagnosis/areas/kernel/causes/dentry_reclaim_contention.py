@@ -31,7 +31,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 ID = "kernel/dentry_reclaim_contention"
 NEEDS = ("dentries", "host_system_us")
 _WHAT: dict[Trigger, str] = {
-    "drop": "Dropping the caches by hand",
+    "drop": "A manual cache drop",
     "unmount": "An unmount",
     # The collector sees the mounts of the node's own namespace.
     "directory": "A removed directory or an unmount inside a container",
@@ -63,7 +63,7 @@ def _quiet(snapshot: Snapshot, passed: Sequence[Passed]) -> NotFound:
         )
     held = kernel_memory.last(kernel_memory.read(snapshot).total)
     return NotFound(
-        cause=ID, reason=f"The kernel held its {held:,.0f} dentries throughout.", numbers={"dentries": held}
+        cause=ID, reason=f"The kernel kept its {held:,.0f} dentries throughout.", numbers={"dentries": held}
     )
 
 
@@ -100,11 +100,11 @@ def _what(stall: Stall) -> str:
 
 
 def _title(worst: Stall, hurt: NodeHarm) -> str:
-    took = f"kept a CPU in the kernel for {worst.duration_us / 1e6:.1f} s"
+    took = f"kept a CPU busy in the kernel for {worst.duration_us / 1e6:.1f} s"
     if worst.fall is not None:
         freed = f"freed {worst.fall.freed:,.0f} dentries and "
     else:
-        freed = "contended for the lock of all dentries and "
+        freed = "contended for the one lock of all dentries and "
     end = ""
     if hurt.answers is not None and hurt.answers.suffered:
         served = hurt.answers.served
@@ -122,7 +122,7 @@ def _summary(snapshot: Snapshot, found: Sequence[Stall], worst: Stall) -> str:
         each = f"{worst.duration_us / fall.weight:.2f} µs"
         if fall.negative_known:
             parts.append(
-                f"{fall.negative:,.0f} of the {fall.freed:,.0f} names were of files that do not exist; "
+                f"{fall.negative:,.0f} of the {fall.freed:,.0f} dentries were for files that do not exist (negative); "
                 f"each took {each}."
             )
         else:
@@ -131,12 +131,12 @@ def _summary(snapshot: Snapshot, found: Sequence[Stall], worst: Stall) -> str:
         parts.append("At the same time: " + " and ".join(_WHAT[other].lower() for other in worst.others) + ".")
     if len(found) > 1:
         total = sum(stall.duration_us for stall in found) / 1e6
-        parts.append(f"{len(found)} such stalls in this window, {total:.1f} s together.")
+        parts.append(f"{len(found)} such stalls in this window, {total:.1f} s in total.")
     left = kernel_memory.read(snapshot).negative_now
     if left >= 100_000:
         pause = dentry_drop.predict(snapshot, left)
-        again = "" if pause is None else f": dropping these takes {report.span(pause.seconds)}"
-        parts.append(f"{left:,.0f} negative dentries are left{again}.")
+        again = "" if pause is None else f": freeing them takes {report.span(pause.seconds)}"
+        parts.append(f"{left:,.0f} negative dentries remain{again}.")
     return " ".join(parts)
 
 
@@ -146,7 +146,7 @@ def _evidence(snapshot: Snapshot, found: Sequence[Stall], worst: Stall, hurt: No
     items = [
         Evidence(
             id="kernel_time",
-            statement="Kernel time above the usual, in the stall",
+            statement="Kernel CPU time above baseline, in the stall",
             value=f"{worst.system_us / 1e6:.2f} s in {worst.duration_us / 1e6:.2f} s",
             comparison=f"{busy:.1f} CPUs",
             numbers={"system_us": worst.system_us, "duration_us": worst.duration_us, "cpus": busy},
@@ -159,7 +159,7 @@ def _evidence(snapshot: Snapshot, found: Sequence[Stall], worst: Stall, hurt: No
                 id="freed",
                 statement="Dentries freed in the stall",
                 value=f"{fall.freed:,.0f}"
-                + (f", of these {fall.negative:,.0f} negative" if fall.negative_known else ""),
+                + (f", {fall.negative:,.0f} of them negative" if fall.negative_known else ""),
                 comparison=f"{fall.freed / max(1.0, worst.duration_us) * 1e6:,.0f}/s",
                 numbers=({"negative": fall.negative} if fall.negative_known else {})
                 | {
@@ -176,7 +176,7 @@ def _evidence(snapshot: Snapshot, found: Sequence[Stall], worst: Stall, hurt: No
         items.append(
             Evidence(
                 id="waited",
-                statement="Time in which tasks waited for a CPU or for memory, above the usual, in the stalls",
+                statement="Time that tasks waited for a CPU or for memory, above baseline, in the stalls",
                 value=f"{hurt.waited_us / 1e6:.2f} s",
                 comparison=f"of {spans(snapshot, found).sum() * snapshot.step_us / 1e6:.1f} s",
                 numbers={"waited_us": hurt.waited_us},
@@ -188,9 +188,9 @@ def _evidence(snapshot: Snapshot, found: Sequence[Stall], worst: Stall, hurt: No
         items.append(
             Evidence(
                 id="slow_in_stalls",
-                statement="Answers that were late or lost, in the stalls",
+                statement="Late or lost answers, in the stalls",
                 value=f"{hurt.answers.suffered:,} of {of:,}",
-                comparison=f"chance {say.percent(chance)}",
+                comparison=f"by chance: {say.percent(chance)}",
                 numbers={"hits": float(hurt.answers.suffered), "of": float(of), "chance_ratio": chance},
             )
         )
@@ -212,8 +212,9 @@ def _told_apart(snapshot: Snapshot, worst: Stall, low: int, high: int) -> Eviden
         "thread_exits": total("thread_exits"),
     }
     names = {
-        "drops": "dropped by hand", "unmounts": "unmounts", "direct_pages": "pages scanned by direct reclaim",
-        "kswapd_pages": "by kswapd", "slab_scanned": "slab objects scanned", "thread_exits": "threads ended",
+        "drops": "manual drops", "unmounts": "unmounts", "direct_pages": "pages scanned by direct reclaim",
+        "kswapd_pages": "pages scanned by kswapd", "slab_scanned": "slab objects scanned",
+        "thread_exits": "threads ended",
     }  # fmt: skip
     return Evidence(
         id="trigger",
@@ -241,20 +242,17 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Freeing dentries stalls the node",
-    summary="An unmount, a pod's deletion, reclaim or a drop by hand frees millions of dentries at once.",
-    mechanism="Unused dentries wait on lists until their file system is unmounted, memory runs short or they are "
-    "dropped by hand. Then the kernel takes them off one by one, half a microsecond each and with the list's lock "
-    "held in batches: "
-    "millions "
-    "take seconds of one CPU, in which tasks on that CPU and all that need the lock wait. Direct reclaim does "
-    "it in "
-    "the middle of an allocation; on old kernels with one lock for all lists even exiting threads wait for it, as each "
-    "removes its names under /proc.",
+    summary="An unmount, a pod deletion, reclaim, or a manual cache drop frees millions of dentries at once.",
+    mechanism="Unused dentries stay on lists until their file system is unmounted, memory runs short, or the caches "
+    "are dropped manually. Then the kernel frees them one by one, half a microsecond each, and holds the list's lock "
+    "for a batch of them. Millions take seconds of one CPU, during which tasks on that CPU and all that need the lock "
+    "wait. Direct reclaim does this in the middle of an allocation. On old kernels with one lock for all lists, even "
+    "exiting threads wait for it, because each removes its names under /proc.",
     needs=NEEDS,
     rivals=("memory/reclaim_stall", "kernel/negative_dentry_growth"),
     detect=detect,
     propose=propose,
-    false_positives=("A drop by hand in a quiet hour: the title says that it was by hand.",),
+    false_positives=("A manual drop at a quiet time: the title says that it was manual.",),
     references=(
         "https://docs.kernel.org/admin-guide/sysctl/vm.html#drop-caches",
         "https://lwn.net/Articles/550463/",

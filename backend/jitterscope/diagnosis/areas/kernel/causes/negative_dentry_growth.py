@@ -34,7 +34,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if (share := nss.share(grown.who)) >= 0.5:
         return NotFound(
             cause=ID,
-            reason=f"{say.percent(share)} of the failed lookups are names that NSS makes up to probe a file system.",
+            reason=f"{say.percent(share)} of the failed lookups are made-up names with which NSS probes a file system.",
             numbers={"nss_ratio": share},
         )
     return _found(snapshot, grown)
@@ -68,30 +68,30 @@ def _confidence(grown: Growth) -> Confidence:
 def _title(grown: Growth) -> str:
     rate = f"{grown.rate:,.0f}/s"
     if grown.by_removal:
-        return f"Names of removed files fill the kernel's cache, {rate}; {report.hurts_when(grown)}"
+        return f"Names of removed files fill the dentry cache at {rate}: {report.hurts_when(grown)}"
     if not grown.who.lookers:
-        return f"Names that do not exist fill the kernel's cache, {rate}; {report.hurts_when(grown)}"
+        return f"Names that do not exist fill the dentry cache at {rate}: {report.hurts_when(grown)}"
     top = grown.who.lookers[0]
     return (
         f"{report.maker(top)} looks up names like {report.shortened(top.pattern, 50)} that do not exist: {rate} stay "
-        f"cached, {report.hurts_when(grown)}"
+        f"cached; {report.hurts_when(grown)}"
     )
 
 
 def _summary(grown: Growth) -> str:
     parts = [
-        f"{grown.gained:,.0f} negative dentries came in {grown.seconds:,.0f} s and stayed; {grown.total:,.0f} take "
-        f"{say.mebibytes(grown.bytes)}. Nothing removes them while memory is free."
+        f"{grown.gained:,.0f} negative dentries were added in {grown.seconds:,.0f} s and stayed; all "
+        f"{grown.total:,.0f} take {say.mebibytes(grown.bytes)}. Nothing frees them while memory is free."
     ]
     if (pause := grown.pause) is not None:
         parts.append(
-            f"Freeing them (an unmount, the removal of the pod or the directory, reclaim) keeps a CPU in the "
-            f"kernel for about {report.span(pause.seconds)}, by {pause.cost.basis}."
+            f"Freeing them (by an unmount, removal of the pod or the directory, or reclaim) keeps a CPU busy in the "
+            f"kernel for about {report.span(pause.seconds)}, estimated from {pause.cost.basis}."
         )
     if not grown.who.traced:
         parts.append("Failed lookups were not traced here, so the program is not known.")
     elif grown.by_removal:
-        parts.append("Too few lookups failed for this growth: these are names of files that were created and removed.")
+        parts.append("Too few lookups failed for this growth: they are names of files that were created and removed.")
     return " ".join(parts)
 
 
@@ -99,7 +99,7 @@ def _evidence(snapshot: Snapshot, grown: Growth) -> list[Evidence]:
     found = [
         Evidence(
             id="growth",
-            statement="Negative dentries gained that stayed",
+            statement="Negative dentries added that stayed",
             value=f"{grown.gained:,.0f} in {grown.seconds:,.0f} s",
             comparison=f"{grown.rate:,.0f}/s",
             numbers={"gained": grown.gained, "seconds": grown.seconds, "per_second": grown.rate},
@@ -137,19 +137,19 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Negative dentries pile up",
-    summary="A program keeps looking for new names that do not exist, and the kernel caches each of them.",
-    mechanism="The kernel caches the answer to every lookup as a dentry, also when there is no such file, and keeps it "
+    summary="A program keeps looking up new names that do not exist, and the kernel caches each of them.",
+    mechanism="The kernel caches the result of every lookup as a dentry, even if there is no such file, and keeps it "
     "until memory runs short. Names that are never looked up twice (probes, random or numbered file names) make the "
-    "cache grow without end. Growth costs nothing. The cost comes all at once when the file system is "
-    "unmounted, "
-    "the pod deleted or memory reclaimed: about half a microsecond of kernel time each, and a lock meanwhile.",
+    "cache grow without limit. The growth itself costs nothing. The cost comes all at once when the file system is "
+    "unmounted, the pod is deleted, or memory is reclaimed: about half a microsecond of kernel time each, with a lock "
+    "held.",
     needs=NEEDS,
     rivals=("kernel/nss_stat_storm",),
     detect=detect,
     propose=propose,
     false_positives=(
-        "A build or a package manager that looks for a hundred thousand names once: it ends, and the next reclaim "
-        "frees what it left.",
+        "A build or a package manager that looks up a hundred thousand names once: it ends, and the next reclaim "
+        "frees its dentries.",
     ),
     references=(
         "https://docs.kernel.org/admin-guide/sysctl/fs.html",

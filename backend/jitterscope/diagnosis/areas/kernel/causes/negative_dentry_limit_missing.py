@@ -37,7 +37,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         or size >= _MEMORY_RATIO * kernel_memory.memory_bytes(snapshot)
     )
     if not large:
-        return NotFound(cause=ID, reason=f"{held:,.0f} negative dentries: few.", numbers=numbers)
+        return NotFound(cause=ID, reason=f"Only {held:,.0f} negative dentries.", numbers=numbers)
     limit = dentry_limits.limit_of(snapshot)
     if limit.is_set:
         return NotFound(
@@ -50,7 +50,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             numbers=numbers | {"per_second": grown.rate},
         )
     if stalls(snapshot)[0]:
-        return NotFound(cause=ID, reason=f"Dropping some of the {held:,.0f} stalled the node already.", numbers=numbers)
+        return NotFound(cause=ID, reason=f"Freeing some of the {held:,.0f} already stalled the node.", numbers=numbers)
     if not limit.known:
         return kernel_memory.not_enough(ID, ["node.dentry_limit"], snapshot)
     return _found(snapshot, held, size, pause, limit)
@@ -79,8 +79,8 @@ def _found(snapshot: Snapshot, held: float, size: float, pause: Pause | None, li
         severity=None,
         harm="predicted",
         title=f"{held:,.0f} negative dentries and no limit{stall}",
-        summary="Not growing now. They stay until their file system is unmounted, memory runs short or they are "
-        "dropped by hand, which then takes the time.",
+        summary="Not growing now. They stay until their file system is unmounted, memory runs short, or they are "
+        "dropped manually. Freeing them all at once then takes kernel time.",
         onset_us=snapshot.start_us,
         last_us=snapshot.end_us,
         impact={},
@@ -100,17 +100,17 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="No limit on negative dentries",
-    summary="A risk: millions of names that do not exist are cached, and the kernel has no limit for them or it is "
-    "off.",
-    mechanism="Upstream Linux bounds negative dentries by free memory alone. A node with much memory collects tens of "
-    "millions before reclaim begins, which then frees them all. RHEL 7.8 and 8.10 have a limit, off by default; "
-    "elsewhere only a drop at a quiet time helps.",
+    summary="A risk: millions of names that do not exist are cached, and the kernel either has no limit for them or "
+    "the limit is off.",
+    mechanism="Upstream Linux limits negative dentries by free memory alone. A node with a lot of memory collects tens "
+    "of millions before reclaim begins, which then frees them all. RHEL 7.8 and 8.10 have a limit, off by default. "
+    "Elsewhere only a drop at a quiet time helps.",
     needs=NEEDS,
     rivals=("kernel/negative_dentry_growth",),
     detect=detect,
     propose=propose,
     false_positives=(
-        "A file server whose clients ask for the same missing names again and again: there they save time.",
+        "A file server whose clients look up the same missing names repeatedly: negative dentries save time there.",
     ),
     references=(dentry_limits.RHEL_7, dentry_limits.RHEL_8, dentry_limits.UPSTREAM),
     subjects=("node",),

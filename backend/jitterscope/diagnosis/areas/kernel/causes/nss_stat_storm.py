@@ -74,12 +74,12 @@ def _not_traced(snapshot: Snapshot) -> NotFound | NotEnoughData:
     if growth(snapshot) is None and not passing(snapshot):
         return NotFound(
             cause=ID,
-            reason=f"Few failed lookups: {now:,.0f} negative dentries, not growing.",
+            reason=f"Few failed lookups: {now:,.0f} negative dentries, and they do not grow.",
             numbers={"negative": now},
         )
     unknown = kernel_memory.not_enough(ID, ["lookup_failures"], snapshot)
     return unknown.model_copy(
-        update={"reason": f"{unknown.reason} {now:,.0f} negative dentries are cached, their program is not known."}
+        update={"reason": f"{unknown.reason} {now:,.0f} negative dentries are cached, but their program is not known."}
     )
 
 
@@ -129,9 +129,8 @@ def _summary(snapshot: Snapshot, storm: Storm) -> str:
     known = storm.known
     each = dentry_drop.creation_us(snapshot) or _LOOKUP_US
     parts = [
-        f"{storm.count:,} of {storm.who.total:,} failed lookups were for NSS's names; each start of a program makes "
-        "up to "
-        f"10,000 of them at a time, {10_000 * each / 1000:,.0f} ms of kernel time."
+        f"{storm.count:,} of {storm.who.total:,} failed lookups were for names that NSS makes up. Each start of a "
+        f"program makes up to 10,000 of them at a time, which takes {10_000 * each / 1000:,.0f} ms of kernel time."
     ]
     if storm.grown is not None:
         parts.append(
@@ -140,11 +139,11 @@ def _summary(snapshot: Snapshot, storm: Storm) -> str:
         )
     elif storm.starts_s:
         parts.append(
-            f"The names were freed immediately ({say.count(len(storm.starts_s), 'time')}), as from NSS 3.52 on."
+            f"The names were freed immediately ({say.count(len(storm.starts_s), 'time')}), as with NSS 3.52 or later."
         )
     if known.version_text is not None:
         value = f"NSS_SDB_USE_CACHE is {known.env!r}" if known.env is not None else "NSS_SDB_USE_CACHE is not set"
-        place = f", its database on {known.file_system}" if known.file_system else ""
+        place = f", and its database is on {known.file_system}" if known.file_system else ""
         parts.append(f"The library is {known.version_text}, {value}{place}.")
     return " ".join(parts)
 
@@ -189,9 +188,9 @@ def _evidence(snapshot: Snapshot, storm: Storm) -> list[Evidence]:
         found.append(
             Evidence(
                 id="passing",
-                statement="Times when thousands of negative dentries came and went",
+                statement="Times that thousands of negative dentries appeared and disappeared",
                 value=f"{len(storm.starts_s)}",
-                comparison=f"{peak:,.0f} at most",
+                comparison=f"maximum: {peak:,.0f}",
                 numbers={"times": float(len(storm.starts_s)), "peak": peak},
                 series=kernel_memory.refs(snapshot, "dentries_negative"),
             )
@@ -201,7 +200,7 @@ def _evidence(snapshot: Snapshot, storm: Storm) -> list[Evidence]:
         found.append(
             Evidence(
                 id="library",
-                statement="The NSS that the process has loaded, and its variable",
+                statement="NSS version that the process has loaded, and its setting",
                 value=f"{known.version_text}, NSS_SDB_USE_CACHE "
                 + ("not set" if known.env is None else repr(known.env)),
                 comparison=None if known.file_system is None else f"database on {known.file_system}",
@@ -227,11 +226,10 @@ CAUSE = Cause(
     title="NSS probes the file system with made-up names",
     summary="Each start of a program that uses NSS (curl, git, certutil, …) looks up thousands of names that do not "
     "exist.",
-    mechanism="To decide whether a copy of its database in memory pays, libnss3 times lookups of made-up names, "
-    "10,000 or "
-    "33 ms long, beside the database and in a temporary directory. This slows every start. Before NSS 3.52 "
-    "the names "
-    "also stay behind as negative dentries: a health check with curl once a second leaves hundreds of millions a day.",
+    mechanism="To decide whether a copy of its database in memory pays off, libnss3 times lookups of made-up names, "
+    "10,000 of them or for 33 ms, next to the database and in a temporary directory. This slows every start. Before "
+    "NSS 3.52 the names also stay behind as negative dentries: a health check with curl every second leaves hundreds "
+    "of millions per day.",
     needs=NEEDS,
     rivals=("kernel/negative_dentry_growth",),
     detect=detect,

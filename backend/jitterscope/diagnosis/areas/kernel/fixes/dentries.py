@@ -35,13 +35,12 @@ def stop_lookups(snapshot: Snapshot, top: Looker | None) -> Fix | None:
     return Fix(
         id="stop_lookups",
         title=f"Stop {top.command} from looking up ever-new names",
-        summary=f"It looked {top.count:,} times for names like {report.shortened(top.pattern, 120)} that are not "
-        "there. "
-        "A fixed name instead of a numbered or random one, a list of the directory, or an index leaves nothing "
-        "behind.",
+        summary=f"It made {top.count:,} lookups of names like {report.shortened(top.pattern, 120)} that do not exist. "
+        "A fixed name instead of a numbered or random one, a directory listing, or an index leaves no negative "
+        "dentries behind.",
         verdict="removes",
         predicted=predictions(made_dentries_per_s=figures.made_without(snapshot, share)),
-        precondition=f"The program ({report.maker(top)}) can be changed, configured or updated",
+        precondition=f"Works only if the program ({report.maker(top)}) can be changed, configured, or updated.",
         caveats=["What is already cached stays until it is dropped."],
         verify=VERIFY,
         undo="Run the previous version.",
@@ -64,12 +63,11 @@ def memory_limit(snapshot: Snapshot, top: Looker | None) -> Fix | None:
     return Fix(
         id="memory_limit",
         title="Set a memory limit on the container",
-        summary="Its dentries are charged to it. At a limit the kernel reclaims them inside the container, few at a "
-        "time, not all of the node.",
+        summary="Its dentries are charged to it. At a limit the kernel reclaims them inside the container, a few at a "
+        "time, instead of all on the node.",
         verdict="reduces",
-        precondition="MEMORY is what the program itself needs and some more; kernel memory is accounted (not started "
-        "with "
-        "cgroup.memory=nokmem)",
+        precondition="Works only if kernel memory is accounted (no cgroup.memory=nokmem on the kernel command line). "
+        "MEMORY is what the program itself needs, and some more.",
         patches=[Patch(label="Memory limit", language="shell", text=text)],
         caveats=["Too low a limit ends in an OOM kill of the container."],
         verify=VERIFY + " memory_slab_bytes of the cgroup stays below its limit.",
@@ -101,20 +99,20 @@ def dentry_limit(snapshot: Snapshot, pause: Pause | None) -> Fix:
         return Fix(
             id="dentry_limit",
             title=f"Update the kernel to {limit.update}",
-            summary=f"It has fs.{limit.update_knob}, a limit for what the running kernel "
-            f"({snapshot.node.fact('node.kernel')}) lets grow without end. It is off until it is set.",
+            summary=f"It has fs.{limit.update_knob}, a limit for what grows without limit on the running kernel "
+            f"({snapshot.node.fact('node.kernel')}). It is off until it is set.",
             verdict="reduces",
-            precondition="The node may be restarted",
-            verify=f"/proc/sys/fs/{limit.update_knob} is there.",
+            precondition="Works only if the node can be restarted.",
+            verify=f"/proc/sys/fs/{limit.update_knob} exists.",
             undo="Boot the previous kernel.",
             references=[dentry_limits.RHEL_7 if limit.update_knob == "negative-dentry-limit" else dentry_limits.RHEL_8],
         )
     return Fix(
         id="dentry_limit",
         title="Set the kernel's limit for negative dentries",
-        summary="Neither Linux upstream nor this kernel has one: patches were proposed since 2018, the last "
-        "(fs.dentry-limit) in May 2026, and none was taken that we know of. RHEL 7.8 has fs.negative-dentry-limit, "
-        "RHEL 8.10 fs.dentry-fs-klimit.",
+        summary="Cannot help: neither upstream Linux nor this kernel has one. Patches have been proposed since 2018, "
+        "the last (fs.dentry-limit) in May 2026, and as far as we know none was merged. RHEL 7.8 has "
+        "fs.negative-dentry-limit, RHEL 8.10 fs.dentry-fs-klimit.",
         verdict="cannot_help",
         verify="ls /proc/sys/fs/ | grep dentry",
         undo="Nothing to undo.",
@@ -125,9 +123,9 @@ def dentry_limit(snapshot: Snapshot, pause: Pause | None) -> Fix:
 def _rhel7(snapshot: Snapshot, value: float | None, pause: Pause | None) -> Fix:
     memory = kernel_memory.memory_bytes(snapshot)
     count = _LIMIT_THOUSANDTHS / 1000 * memory / kernel_memory.DENTRY_BYTES
-    holds = f" holds {count:,.0f} of them on this node" if count == count else ""
+    holds = f" allows {count:,.0f} of them on this node" if count == count else ""
     if holds and pause is not None:
-        holds += f", which take {count * pause.cost.each_us / 1e6:.1f} s to drop"
+        holds += f", which take {count * pause.cost.each_us / 1e6:.1f} s to free"
     return Fix(
         id="dentry_limit",
         title=f"fs.negative-dentry-limit={_LIMIT_THOUSANDTHS}",
@@ -142,7 +140,7 @@ def _rhel7(snapshot: Snapshot, value: float | None, pause: Pause | None) -> Fix:
                 f"echo 'fs.negative-dentry-limit = {_LIMIT_THOUSANDTHS}' > /etc/sysctl.d/90-negative-dentries.conf",
             )
         ],
-        caveats=["0 to 100; it does not bound the names of real files."],
+        caveats=["The value is 0 to 100. It does not limit the dentries of real files."],
         verify=VERIFY,
         undo=f"sysctl -w fs.negative-dentry-limit={value or 0:g}; rm /etc/sysctl.d/90-negative-dentries.conf",
         references=[dentry_limits.RHEL_7, _ADAPTIVEMM],
@@ -155,10 +153,10 @@ def _rhel8(value: float | None) -> Fix:
         title="fs.dentry-fs-klimit",
         summary=f"This kernel can limit the dentries of each file system; now {value or 0:g} (0: none).",
         verdict="reduces",
-        precondition="VALUE is chosen by Red Hat's article, which tells its unit",
+        precondition="VALUE is chosen by Red Hat's article, which documents its unit.",
         patches=[Patch(label="On the node", language="shell", text="sysctl -w fs.dentry-fs-klimit=VALUE")],
         caveats=[
-            "It counts the dentries of a file system, so a file system with many real files needs room for these."
+            "It counts all dentries of a file system, so a file system with many real files needs room for these."
         ],
         verify=VERIFY,
         undo=f"sysctl -w fs.dentry-fs-klimit={value or 0:g}",
@@ -171,12 +169,12 @@ def drop_caches(snapshot: Snapshot) -> Fix | None:
     pause = dentry_drop.predict(snapshot)
     if pause is None or pause.negative < 10_000:
         return None
-    load = f", at the present load {say.times(pause.waiting)} the kernel time" if pause.waiting > 1.05 else ""
+    load = f", at the current load {say.times(pause.waiting)} the kernel time" if pause.waiting > 1.05 else ""
     return Fix(
         id="drop_caches",
         title="Drop dentries at a quiet time",
         summary=f"Predicted pause: {report.span(pause.seconds)} on one CPU for {pause.negative:,.0f} negative "
-        f"dentries and {pause.positive:,.0f} names of real files with {pause.inodes:,.0f} inodes, by "
+        f"dentries and {pause.positive:,.0f} dentries of real files with {pause.inodes:,.0f} inodes, estimated from "
         f"{pause.cost.basis}{load}. It comes when you choose, not with the next unmount or reclaim.",
         verdict="reduces",
         patches=[
@@ -189,8 +187,8 @@ def drop_caches(snapshot: Snapshot) -> Fix | None:
             ),
         ],
         caveats=[
-            "Other lookups can wait meanwhile. Names and inodes of real files are read from disk again.",
-            "A workaround: they return while the lookups continue.",
+            "Other lookups can wait meanwhile. Dentries and inodes of real files are read from disk again.",
+            "A workaround: they come back while the lookups continue.",
         ],
         verify="dentries_negative falls to nearly 0, and the next drop is predicted from how long this one took.",
         undo="Nothing to undo: the cache fills again. The timer: systemctl stop drop-dentries.timer",
@@ -209,7 +207,8 @@ def tmpfs(top: Looker | None) -> Fix | None:
         title="Move the directory to a tmpfs",
         summary="tmpfs keeps no negative dentries: a missing name is not cached.",
         verdict="removes",
-        precondition=f"What is in {report.shortened(folder, 120)} fits into memory and may be lost with the pod",
+        precondition=f"Works only if the contents of {report.shortened(folder, 120)} fit into memory and can be lost "
+        "with the pod.",
         patches=[
             Patch(
                 label="Volume of the pod",
@@ -228,9 +227,8 @@ def cache_pressure(snapshot: Snapshot, negative: float) -> Fix:
     return Fix(
         id="vfs_cache_pressure",
         title="vm.vfs_cache_pressure",
-        summary=f"It weighs dentries against page cache once the kernel reclaims. {negative:,.0f} negative dentries "
-        "grew while "
-        "memory was free, when nothing is reclaimed and so nothing is weighed.",
+        summary="Cannot help: it weighs dentries against page cache once the kernel reclaims. "
+        f"{negative:,.0f} negative dentries grew while memory was free and nothing was reclaimed.",
         verdict="cannot_help",
         predicted=predictions(made_dentries_per_s=figures.made_without(snapshot, 0.0)),
         verify="dentries_negative grows as before.",
@@ -245,7 +243,7 @@ def dentry_negative(snapshot: Snapshot) -> Fix | None:
     return Fix(
         id="dentry_negative",
         title="fs.dentry-negative=1",
-        summary="It drops the name of a removed file. These names never were files.",
+        summary="Cannot help: it drops the name of a removed file. These names never were files.",
         verdict="cannot_help",
         verify="dentries_negative grows as before.",
         undo="Nothing to undo.",
@@ -299,8 +297,8 @@ _HELD = ("negative_dentries", "drop_ms_per_min")
 FIXES = (
     FixKind(
         id="stop_lookups",
-        title="Stop the lookups of ever new names",
-        precondition="The program can be changed, configured or updated.",
+        title="Stop the lookups of ever-new names",
+        precondition="The program can be changed, configured, or updated.",
         landing=Unseen("What a program looks up is its code and its configuration, which no collector source reads."),
         measures=_MADE,
         lab="negative-dentries --variant storm --names session --apply stop_lookups",
@@ -310,7 +308,7 @@ FIXES = (
         title="Set a memory limit for the container that looks up names",
         precondition="Kernel memory is accounted to the container: cgroup v2, or v1 from Linux 4.5.",
         landing=Seen(
-            "The container with most failed lookups has a memory limit that it did not have, or a lower one.",
+            "The container with the most failed lookups gets a memory limit that it did not have, or a lower one.",
             (settings.LOOKER_LIMIT,),
             _limited,
         ),
@@ -329,23 +327,23 @@ FIXES = (
     ),
     FixKind(
         id="drop_caches",
-        title="Drop dentries in a quiet hour",
+        title="Drop dentries at a quiet time",
         precondition="An hour in which a pause of the predicted length does no harm.",
-        landing=Seen("Dentries are dropped by hand (vm.drop_caches 2 or 3).", (settings.LAST_DROP,), dropped),
+        landing=Seen("Dentries are dropped manually (vm.drop_caches 2 or 3).", (settings.LAST_DROP,), dropped),
         measures=_HELD,
         lab="negative-dentries --variant storm --names session --apply drop_caches",
     ),
     FixKind(
         id="tmpfs",
         title="Put the directory on a tmpfs",
-        precondition="What is in the directory fits into memory and may be lost with the pod.",
+        precondition="The contents of the directory fit into memory and can be lost with the pod.",
         landing=Unseen("Which file system a directory of a container is on is not read by any collector source."),
         measures=_MADE,
     ),
     FixKind(
         id="vfs_cache_pressure",
         title="Set vm.vfs_cache_pressure",
-        precondition="Cannot help: it only counts once the kernel reclaims.",
+        precondition="Cannot help: it only matters once the kernel reclaims.",
         landing=Unseen("No collector source reads vm.vfs_cache_pressure."),
         measures=_MADE,
         lab="negative-dentries --variant storm --names session --apply vfs_cache_pressure",
@@ -353,7 +351,7 @@ FIXES = (
     FixKind(
         id="dentry_negative",
         title="Set fs.dentry-negative=1 against lookups",
-        precondition="Cannot help: it is about names of removed files, not of files that never were.",
+        precondition="Cannot help: it affects names of removed files, not names that never existed.",
         landing=Seen("fs.dentry-negative becomes 1.", ("node.dentry_limit",), _forgets),
         measures=_MADE,
     ),

@@ -17,7 +17,7 @@ from jitterscope.diagnosis.programs.versions import parse
 
 _VM = "https://docs.kernel.org/admin-guide/sysctl/vm.html"
 _VERIFY = (
-    "No fall of dentries with a busy kernel in a window as long as this one (dentries, host_system_us of the node)."
+    "Dentries do not fall with a busy kernel in a window as long as this one (dentries, host_system_us of the node)."
 )
 
 
@@ -40,12 +40,13 @@ def drop_often(snapshot: Snapshot, stall: Stall) -> Fix | None:
     return Fix(
         id="find_maker",
         title="Find what creates them",
-        summary=(f"{stall.fall.negative:,.0f} of the {stall.fall.freed:,.0f} names were negative. " if known else "")
-        + f"Up to about {rounded:,.0f} "
-        f"would be gone in 0.1 s on this node ({cost.each_us:.2f} µs each, by {cost.basis}). While they grow, the "
+        summary=(f"{stall.fall.negative:,.0f} of the {stall.fall.freed:,.0f} dentries were negative. " if known else "")
+        + f"This node frees up to about {rounded:,.0f} "
+        f"in 0.1 s ({cost.each_us:.2f} µs each, estimated from {cost.basis}). While they grow, the "
         "program and the names are traced and reported as a separate finding.",
         verdict="reduces",
-        precondition="The program that creates them can be changed, or bounded by a memory limit of its container",
+        precondition="Works only if the program that creates them can be changed, or its container gets a memory "
+        "limit.",
         verify=_VERIFY,
         undo="Nothing to undo.",
         references=["https://lwn.net/Articles/814535/"],
@@ -62,11 +63,11 @@ def before_unmount(stall: Stall) -> Fix:
         title="Drop dentries before the pod is deleted, at a quiet time",
         summary=f"The unmount{where} has to free all dentries of that file system. After a drop there are none.",
         verdict="reduces",
-        precondition="The time of the deletion is known: a rollout, a drain of the node",
+        precondition="Works only if the time of the deletion is known: a rollout, or a drain of the node.",
         patches=[Patch(label="On the node, as root", language="shell", text="echo 2 > /proc/sys/vm/drop_caches")],
         caveats=[
-            "The drop takes as long as the unmount did: it moves the pause, and it also drops those of all other file "
-            "systems."
+            "The drop takes as long as the unmount did: it moves the pause, and it also drops the dentries of all "
+            "other file systems."
         ],
         verify=_VERIFY,
         undo="Nothing to undo: the cache fills again.",
@@ -83,18 +84,17 @@ def earlier_kswapd(snapshot: Snapshot) -> Fix | None:
     if now >= 100:
         return None
     memory = kernel_memory.memory_bytes(snapshot)
-    free = f", {memory * 0.01 / (1 << 20):,.0f} MiB here" if math.isfinite(memory) else ""
+    free = f" ({memory * 0.01 / (1 << 20):,.0f} MiB here)" if math.isfinite(memory) else ""
     return Fix(
         id="watermark_scale_factor",
         title="vm.watermark_scale_factor=100",
-        summary=f"Now {now:g} (ten-thousandths of memory). kswapd then works with 1 % of memory{free} between its "
-        "start and the "
-        "point where tasks must reclaim themselves. It frees the same names, in the background.",
+        summary=f"Now {now:g} (ten-thousandths of memory). kswapd then starts 1 % of memory{free} before tasks must "
+        "reclaim memory themselves. It frees the same dentries, in the background.",
         verdict="reduces",
         patches=[
             Patch(label="On the node", language="shell", text="sysctl -w vm.watermark_scale_factor=100"),
         ],
-        caveats=["That much memory stays free. The kernel time is the same, only not inside an allocation."],
+        caveats=["That much memory stays free. The kernel time stays the same, only not inside an allocation."],
         verify="vm_alloc_stalls stays 0 while dentries fall. " + _VERIFY,
         undo=f"sysctl -w vm.watermark_scale_factor={now:g}",
         references=[_VM + "#watermark-scale-factor"],
@@ -106,13 +106,12 @@ def newer_kernel(snapshot: Snapshot) -> Fix | None:
         return None
     return Fix(
         id="newer_kernel",
-        title="Linux 3.12 or newer",
+        title="Run Linux 3.12 or later",
         summary=f"{snapshot.node.fact('node.kernel')} has one lock for the unused dentries of all file systems. From "
-        "3.12 on "
-        "each file system has lists and locks of its own for each NUMA node, from 4.0 on for each container.",
+        "3.12 on each file system has its own lists and locks for each NUMA node, from 4.0 on for each container.",
         verdict="reduces",
-        precondition="The node can be restarted into another kernel",
-        caveats=["Freeing them takes the same kernel time; others wait less."],
+        precondition="Works only if the node can be restarted into another kernel.",
+        caveats=["Freeing them takes the same kernel time, but other tasks wait less."],
         verify=_VERIFY,
         undo="Boot the previous kernel.",
         references=["https://lwn.net/Articles/550463/"],
@@ -129,7 +128,7 @@ def _earlier(before: Facts, after: Facts) -> bool:
 FIXES = (
     FixKind(
         id="find_maker",
-        title="Find the program that makes the negative dentries",
+        title="Find the program that creates the negative dentries",
         precondition="The program can be changed, or its container gets a memory limit.",
         landing=Unseen("Finding a program changes nothing; declare the fix when the program is changed."),
         measures=("drop_ms_per_min", "negative_dentries"),
@@ -139,7 +138,7 @@ FIXES = (
         id="drop_before_unmount",
         title="Drop dentries before the pod is deleted",
         precondition="The time of the deletion is known: a rollout, or a drain of the node.",
-        landing=Seen("Dentries are dropped by hand (vm.drop_caches 2 or 3).", (settings.LAST_DROP,), dropped),
+        landing=Seen("Dentries are dropped manually (vm.drop_caches 2 or 3).", (settings.LAST_DROP,), dropped),
         measures=("drop_ms_per_min", "negative_dentries"),
     ),
     FixKind(

@@ -29,17 +29,17 @@ def variable(snapshot: Snapshot, where: ResourceView | None, who: str, known: Ns
     if known.stopped:
         return None
     texts, undo = patches.environment(_inside(snapshot, where), {_VARIABLE: "no"})
-    now = f"Now {known.env!r}: any other value probes. " if known.env is not None else ""
+    now = f"Any value other than yes or no, like {known.env!r} now, makes it probe. " if known.env is not None else ""
     return Fix(
         id="nss_variable",
         title=f"{_VARIABLE}=no",
-        summary=f"NSS probes only to decide whether to keep a copy of its database in memory. {now}Both yes and no "
-        "decide it. With no, nothing is copied.",
+        summary=f"NSS probes only to decide whether to keep a copy of its database in memory. {now}With yes or no, it "
+        "does not probe. With no, nothing is copied.",
         verdict="removes",
         predicted=predictions(made_dentries_per_s=figures.made_without(snapshot, nss.share(lookups(snapshot)))),
         precondition=None
         if where is not None
-        else f"Where {who} is started is known: its own environment must have it",
+        else f"Works only if it is known where {who} is started: its own environment must have it.",
         patches=texts,
         caveats=["On a slow network file system, yes is faster."],
         verify=_VERIFY,
@@ -60,8 +60,8 @@ def update(snapshot: Snapshot, who: str, known: Nss) -> Fix | None:
     if known.version is not None and known.version >= nss.SINCE_REMOVED:
         return Fix(
             id="nss_update",
-            title="A newer NSS",
-            summary=f"{known.version_text} is new enough: it leaves no names behind. It still measures "
+            title="Update NSS",
+            summary=f"Cannot help: {known.version_text} is new enough and leaves no names behind. It still probes "
             + (
                 f"because {_VARIABLE} is {known.env!r}."
                 if known.env is not None
@@ -73,19 +73,19 @@ def update(snapshot: Snapshot, who: str, known: Nss) -> Fix | None:
             references=references,
         )
     if known.version is None:
-        gains = "3.52 removes the directory it looks in; 3.38 does not look on local file systems."
+        gains = "3.52 removes the directory that it probes; 3.38 does not probe local file systems."
     elif known.env is None and known.remote is False:
-        gains = f"{known.version_text} measures at each start; from 3.38 on it does not on a local file system."
+        gains = f"{known.version_text} probes at each start; from 3.38 on it does not on a local file system."
     else:
         gains = f"{known.version_text} leaves the names behind. Since 3.52 the kernel frees them immediately."
     removes = known.env is None and known.remote is False
     return Fix(
         id="nss_update",
-        title="NSS 3.52 or newer",
+        title="Update NSS to 3.52 or later",
         summary=gains,
         verdict="removes" if removes else "reduces" if known.version is not None else "unknown",
-        precondition=f"An image with the newer library for {who}"
-        + ("" if known.version is not None else "; the version now in use is older (it is not known)"),
+        precondition=f"Requires an image with the newer library for {who}"
+        + ("." if known.version is not None else "; the version in use must be older (it is not known)."),
         caveats=notes,
         verify=_VERIFY,
         undo="Use the previous image.",
@@ -100,8 +100,8 @@ def unset(snapshot: Snapshot, where: ResourceView | None, known: Nss) -> Fix | N
     texts, undo = patches.environment(_inside(snapshot, where), {_VARIABLE: None})
     return Fix(
         id="nss_unset",
-        title=f"{_VARIABLE} unset",
-        summary=f"Without the variable NSS {known.version_text} does not measure on {known.file_system}.",
+        title=f"Unset {_VARIABLE}",
+        summary=f"Without the variable NSS {known.version_text} does not probe on {known.file_system}.",
         verdict="removes",
         patches=texts,
         verify=_VERIFY,

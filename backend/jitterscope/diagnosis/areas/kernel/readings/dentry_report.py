@@ -53,10 +53,10 @@ def hurts_when(grown: Growth) -> str:
     if grown.now and grown.margin_s is not None and grown.margin_s < 3_600:
         return "memory is full" if grown.margin_s < 1 else f"memory is full in {duration(grown.margin_s)}"
     if pause is not None and pause.seconds.expected >= PAUSE_S:
-        return f"dropping them stalls a CPU for {_s(pause.seconds.expected)} s"
+        return f"freeing them stalls a CPU for {_s(pause.seconds.expected)} s"
     if grown.now and grown.pause_s is not None:
-        return f"in {duration(grown.pause_s)} dropping them stalls a CPU for {PAUSE_S:.0f} s"
-    return f"{grown.total:,.0f} are held"
+        return f"in {duration(grown.pause_s)} freeing them stalls a CPU for {PAUSE_S:.0f} s"
+    return f"{grown.total:,.0f} are cached"
 
 
 def stock(snapshot: Snapshot, negative: float, size: float) -> Evidence:
@@ -102,7 +102,7 @@ def pause_evidence(snapshot: Snapshot, pause: Pause | None) -> Evidence | None:
         return None
     return Evidence(
         id="pause",
-        statement="Predicted time in the kernel to drop them",
+        statement="Predicted kernel time to free them",
         value=span(pause.seconds),
         comparison=f"{pause.cost.each_us:.2f} µs each: {pause.cost.basis}",
         numbers={

@@ -81,15 +81,15 @@ def stalls(snapshot: Snapshot) -> tuple[tuple[Stall, ...], tuple[Passed, ...]]:
 
 def _judge(snapshot: Snapshot, fall: Fall, each_us: float) -> Stall | Passed:
     if fall.freed < _LEAST_FREED or fall.duration_us < _LEAST_US:
-        return Passed(fall, f"only {fall.freed:,.0f} went, in {fall.duration_us / 1e6:.1f} s")
+        return Passed(fall, f"{fall.freed:,.0f} in {fall.duration_us / 1e6:.1f} s is too little for a stall")
     if not np.isfinite(fall.system_us):
-        return Passed(fall, "how busy the kernel was meanwhile was not recorded", "host_system_us")
+        return Passed(fall, "kernel CPU time was not recorded meanwhile", "host_system_us")
     if not fall.system_us >= _LEAST_SHARE * fall.duration_us:
         return Passed(fall, f"the kernel was not busy with it ({fall.system_us / 1e6:.1f} s above the usual)")
     trigger: Trigger
     if fall.how == "removal":
         if fall.end > snapshot.ticks - _TOLD_AFTER:
-            return Passed(fall, "an unmount may not have told of itself yet")
+            return Passed(fall, "an unmount might not have been reported yet")
         # Nobody dropped or reclaimed, and the node's own mounts stayed: files were removed one by one, or a directory
         # full of names at once, or a container unmounted something of its own.
         per = fall.system_us / fall.weight

@@ -38,16 +38,16 @@ def _tried(snapshot: Snapshot, number: int, given: Settings) -> Tried:
         wanted.append(float(value) if isinstance(value, float | int) else None)
     said = predict(snapshot, *wanted)
     if said is None:
-        raise InvalidSettingError(number, "negative_dentries", "So many cannot be reckoned with here.")
+        raise InvalidSettingError(number, "negative_dentries", "This number is too large to model.")
     return Tried(
         settings={"negative_dentries": said.negative, "positive_dentries": said.positive, "inodes": said.inodes},
         figures=(
             Figure("pause_ms", "Time the kernel is busy", "ms", interval=said.seconds.model_copy(
                 update={name: getattr(said.seconds, name) * 1000 for name in ("low", "expected", "high")})),
             Figure("each_us", "Per negative dentry", "us", said.cost.each_us),
-            Figure("waiting", "Waiting for a CPU, times the kernel time", "1", said.waiting),
+            Figure("waiting", "Wait for a CPU, relative to the kernel time", "1", said.waiting),
         ),
-        outcome="nobody notices" if said.seconds.high < NOTICED_S else "programs stall",
+        outcome="no noticeable stall" if said.seconds.high < NOTICED_S else "programs stall",
         good=said.seconds.high < NOTICED_S,
         notes=_notes(said),
     )  # fmt: skip
@@ -56,5 +56,5 @@ def _tried(snapshot: Snapshot, number: int, given: Settings) -> Tried:
 def _notes(said: Pause) -> tuple[str, ...]:
     notes = [f"{said.cost.each_us:.2g} µs per negative dentry: {said.cost.basis}."]
     if said.waiting > 1.05:
-        notes.append(f"Other tasks need the CPUs too: {said.waiting:.2g} × the kernel time.")
+        notes.append(f"Other tasks need the CPUs too, so it takes {said.waiting:.2g} × the kernel time.")
     return tuple(notes)

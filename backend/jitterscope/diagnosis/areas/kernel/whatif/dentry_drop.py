@@ -148,7 +148,7 @@ def cost_of(snapshot: Snapshot) -> Cost:
     if reclaimed:
         each = sum(fall.system_us for fall in reclaimed) / sum(fall.weight for fall in reclaimed)
         return Cost(each, "reclaim", _SPREAD["reclaim"], "the kernel time of slab reclaim on this node")
-    return Cost(REFERENCE_US, "reference", _SPREAD["reference"], "other machines: this node has dropped none yet")
+    return Cost(REFERENCE_US, "reference", _SPREAD["reference"], "other machines (this node has freed none yet)")
 
 
 def _of_drops(snapshot: Snapshot, found: Sequence[Fall]) -> Cost | None:
@@ -166,7 +166,7 @@ def _of_drops(snapshot: Snapshot, found: Sequence[Fall]) -> Cost | None:
     pure = [row for row in known if row[2] >= 0.5]
     rows = (pure or known)[-5:]
     weight, took = sum(row[0] for row in rows), sum(row[1] for row in rows)
-    many = "its last drop" if len(rows) == 1 else f"its last {len(rows)} drops"
+    many = "the last drop" if len(rows) == 1 else f"the last {len(rows)} drops"
     basis = f"{many} on this node ({weight:,.0f} worth {took / 1e6:.2f} s)"
     return Cost(took / weight, "drops", _SPREAD["drops" if pure else "reclaim"], basis)
 
@@ -176,7 +176,7 @@ def _of_creation(snapshot: Snapshot) -> Cost | None:
     made = _creation_of_node(snapshot) if own is None else own
     if made is None:
         return None
-    basis = f"the {made:.2f} µs of kernel time that making one takes on this node"
+    basis = f"the {made:.2f} µs of kernel time that creating one takes on this node"
     each_us = FREE_US * made**FREE_EXPONENT
     return Cost(each_us, "creation", _SPREAD_NODE if own is None else _SPREAD["creation"], basis)
 
