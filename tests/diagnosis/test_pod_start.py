@@ -152,7 +152,7 @@ def test_newer_cilium_by_version(version: str, gates: list[str]) -> None:
     assert ("newer_cilium" in fixes) == bool(gates)
     if gates:
         fix = fixes["newer_cilium"]
-        assert fix.title == "Cilium 1.19 or later"
+        assert fix.title == "Upgrade Cilium to 1.19 or later"
         sources = [gate.source for gate in cilium_versions.GATES if gate.since_text in gates]
         assert fix.references[:-1] == sources
         assert fix.precondition is None

@@ -64,7 +64,7 @@ AREA = Area(
     whatifs=(
         WhatIf(
             "pod_start", "Pod starts without eBPF programs",
-            "Predicts p50, p90 and p99 of the same pod starts if these programs had not been loaded for each pod.",
+            "Predicts p50, p90, and p99 of the same pod starts without loading these programs for each pod.",
             (Control("without", "Programs left out", "names", hint="Empty: all of them."),),
             answer=answer,
             subject="node",

@@ -66,12 +66,12 @@ def objective(snapshot: Snapshot, starts: PodStarts) -> Evidence:
     """How many starts were late, and how likely that is where the objective is just met."""
     late, n = starts.late, starts.starts.n
     chance = pod_starts.chance_of_late(late, n)
-    basis = "" if starts.basis == "sli" else "; by starts with image pulls, which hardly took time"
+    basis = "" if starts.basis == "sli" else "; measured with image pulls, which took hardly any time"
     return Evidence(
         id="objective",
         statement=f"Pods that took more than {OBJECTIVE_US / 1e6:.0f} s to start, of those that started",
         value=f"{late} of {n}",
-        comparison=f"the objective allows 1 %: chance of so many {say.probability(chance)}{basis}",
+        comparison=f"objective: at most 1 %; by chance: p = {say.probability(chance)}{basis}",
         numbers={"late": float(late), "of": float(n), "chance_ratio": chance},
         series=refs(snapshot, starts.metric),
     )

@@ -31,7 +31,7 @@ def _found(snapshot: Snapshot, case: Verifying) -> Found:
     if not starts.late:
         end = f"the objective of 5 s is met so far (p99 {say.seconds(starts.starts.quantile_us(0.99))})"
     elif severity is None:
-        end += ", which can still be chance"
+        end += ", which might still be chance"
     mine = [event for event in bpf_loads.events_of(snapshot) if event.attributes.get("command") == owner.command]
     onset = min(max(snapshot.start_us, mine[0].start_us), snapshot.end_us - 1)
     last = min(max(max(event.end_us for event in mine), onset + 1), snapshot.end_us)
@@ -77,7 +77,7 @@ def _share(snapshot: Snapshot, case: Verifying) -> Evidence:
     mean = case.starts.starts.mean_us
     return Evidence(
         id="verifier_share",
-        statement=f"Time in which {case.owner.command} loads the programs of one pod, of its start",
+        statement=f"Time that {case.owner.command} takes to load the programs of one pod, share of its start",
         value=f"{say.ms(case.per_start_us)} of {say.ms(mean)}, {say.percent(case.share)}",
         comparison=f"{say.count(case.owner.sets, 'set')} of programs for "
         f"{say.count(case.starts.starts.n, 'pod')} that started",
@@ -96,10 +96,10 @@ def _programs(snapshot: Snapshot, case: Verifying) -> Evidence:
     rest = len(owner.programs) - len(shown)
     comparison = f"and {say.count(rest, 'other')}" if rest > 0 else "no others"
     if verified:
-        comparison += f"; {verified:,} instructions verified for a pod"
+        comparison += f"; {verified:,} instructions verified per pod"
     return Evidence(
         id="programs",
-        statement="Programs that took longest for one pod",
+        statement="Programs that take longest to load for one pod",
         value=", ".join(f"{program.name} {say.ms(time)}" for program, time in shown),
         comparison=comparison,
         numbers={f"{position + 1}_us": time for position, (_, time) in enumerate(shown)}
@@ -118,7 +118,7 @@ def _unused(snapshot: Snapshot, case: Verifying) -> Evidence | None:
     time = case.owner.named(names)
     return Evidence(
         id="unused_programs",
-        statement=f"Of it, for tail calls that pods never run ({', '.join(names)})",
+        statement=f"Part of it for tail calls that pods never run ({', '.join(names)})",
         value=f"{say.ms(time)}, {say.percent(time / case.per_start_us)}",
         comparison=f"Cilium {cilium_versions.NO_NODEPORT_NAT.since_text} no longer loads them",
         numbers={"unused_us": time, "unused_ratio": time / case.per_start_us},
@@ -132,9 +132,9 @@ def _inside(snapshot: Snapshot, case: Verifying) -> Evidence | None:
         return None
     return Evidence(
         id="inside_sandbox",
-        statement="Mean time to make a sandbox, in which the CNI plugin waits for the agent",
+        statement="Mean time to create a sandbox, while the CNI plugin waits for the agent",
         value=say.ms(sandbox.mean_us),
-        comparison=f"the verifier is {say.percent(min(1.0, case.per_start_us / sandbox.mean_us))} of it",
+        comparison=f"verifier: {say.percent(min(1.0, case.per_start_us / sandbox.mean_us))} of it",
         numbers={"sandbox_us": sandbox.mean_us, "ratio": case.per_start_us / sandbox.mean_us},
         series=report.refs(snapshot, "pod_sandbox_us"),
     )
@@ -159,7 +159,7 @@ def _without(snapshot: Snapshot, case: Verifying) -> Evidence:
     after = case.gone.late_ratio
     return Evidence(
         id="without_verifier",
-        statement="p50 / p90 / p99 of the starts, and without the verifier",
+        statement="p50 / p90 / p99 of the starts → without the verifier",
         value=f"{report.percentiles(case.starts)} → "
         + " / ".join(say.ms(item.after_us.expected) for item in case.gone.percentiles),
         comparison=f"over 5 s: {say.percent(case.gone.late / case.gone.starts)} → {say.percent(after.expected)} "
@@ -190,13 +190,12 @@ CAUSE = Cause(
     id=ID,
     title="eBPF verification delays pod starts",
     summary="For each new pod the network plugin loads its eBPF programs, and the kernel verifies all of them first.",
-    mechanism="Cilium and others load a set of programs for each pod, and the pod's sandbox is not ready before. The "
-    "kernel follows every path through each program (bpf(2) BPF_PROG_LOAD), so programs with many branches take long, "
-    "even if they never run: tail calls that no program reaches are verified like the others. Found when the calls "
-    "that load "
-    "one set take a tenth of the mean start and a tenth of a second, about as many sets are loaded as pods start, and "
-    "a sandbox takes at least as long as its set. Where the objective of 5 s is missed, half of the late pods must be "
-    "in time without it. While it is met, it is a risk.",
+    mechanism="Cilium and others load a set of programs for each pod, and the pod's sandbox is not ready until they "
+    "are loaded. The kernel follows every path through each program (bpf(2) BPF_PROG_LOAD), so programs with many "
+    "branches take long even if they never run: tail calls that no program reaches are verified like the others. "
+    "Found when loading one set takes a tenth of the mean start and a tenth of a second, about as many sets are "
+    "loaded as pods start, and a sandbox takes at least as long as its set. If the objective of 5 s is missed, half "
+    "of the late pods must be in time without the verification. While it is met, this is a risk.",
     needs=pod_verifier.NEEDS,
     rivals=("pods/pod_slo",),
     detect=detect,

@@ -28,11 +28,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     numbers = {"late": float(late), "starts": float(n), "p99_us": starts.starts.quantile_us(0.99)}
     if not pod_starts.missed(late, n):
         pulls = starts.phase("pod_image_pull_us")
-        aside = f" Image pulls ({say.seconds(pulls.total_us / n)} a pod) do not count." if pulls is not None else ""
+        aside = f" Image pulls ({say.seconds(pulls.total_us / n)} per pod) do not count." if pulls is not None else ""
         return NotFound(
             cause=ID,
-            reason=f"{late} of {say.count(n, 'start')} took more than {OBJECTIVE_US / 1e6:.0f} s: not more than the "
-            f"objective allows, or chance does.{aside}",
+            reason=f"{late} of {say.count(n, 'start')} took more than {OBJECTIVE_US / 1e6:.0f} s: no more than the "
+            f"objective allows or chance explains.{aside}",
             numbers=numbers,
         )
     verifying = pod_verifier.find(snapshot)
@@ -61,8 +61,8 @@ def _found(snapshot: Snapshot, starts: PodStarts) -> Found:
         severity=severity,
         harm=harm_of(severity, known=True),
         title=f"{late} of {n} pods took more than 5 s to start (p99 {say.seconds(values.quantile_us(0.99))}): {where}",
-        summary=f"p50 / p90 / p99 of the starts were {report.percentiles(starts)}, where 99 % are to be within 5 s "
-        "without pulling images and running init containers.",
+        summary=f"p50 / p90 / p99 of the starts were {report.percentiles(starts)}. The objective is 99 % within 5 s, "
+        "not counting image pulls and init containers.",
         onset_us=onset,
         last_us=last,
         impact=report.impact(starts),
@@ -85,11 +85,11 @@ def _phases(snapshot: Snapshot, starts: PodStarts, parts: list[Part]) -> list[Ev
         metric = part.metric or starts.metric
         share = f"{say.percent(part.mean_us / mean)} of the mean start"
         if not part.in_objective:
-            share = "besides; the objective leaves it out"
+            share = "in addition; the objective leaves it out"
         found.append(
             Evidence(
                 id=f"phase_{part.id}",
-                statement=f"{part.title}, of one pod" + (" (part of the sandbox)" if part.inside else ""),
+                statement=f"{part.title}, per pod" + (" (part of the sandbox)" if part.inside else ""),
                 value=say.ms(part.mean_us),
                 comparison=f"{share}; p50 / p90 / p99 {' / '.join(map(say.ms, part.at_us))}",
                 numbers={"mean_us": part.mean_us, "ratio": part.mean_us / mean, "operations": float(part.operations)},
@@ -118,17 +118,17 @@ CAUSE = Cause(
     summary="More than 1 % of the pods of this node take over 5 s to start, beyond what chance explains.",
     mechanism="Kubernetes' pod startup objective: 99 % of schedulable stateless pods start within 5 s, from their "
     "creation until all containers are seen to run, without pulling images and running init containers. The kubelet "
-    "counts it (pod_start_sli_duration_seconds, from 1.27 on); the time is taken apart into making the sandbox with "
-    "the network, the cgroups, the containers, and what is left for the scheduler, volumes, the kubelet and the API "
-    "server. Found where so many late starts have a chance below 1 % under the objective, and the eBPF verifier does "
-    "not explain them. Slow image pulls do not count: the objective leaves them out.",
+    "measures it (pod_start_sli_duration_seconds, from 1.27 on). Its time is split into the sandbox with the network, "
+    "the cgroups, the containers, and the rest: the scheduler, volumes, the kubelet, and the API server. Found where "
+    "so many late starts have a probability below 1 % under the objective, and the eBPF verifier does not explain "
+    "them. Slow image pulls do not count: the objective leaves them out.",
     needs=NEEDS,
     rivals=("pods/bpf_verification",),
     detect=detect,
     propose=propose,
     false_positives=(
         "DaemonSets on a node that is just joining wait for the network plugin and are counted like other pods.",
-        "The values of a page lie in buckets of a second and more: a start of 4.9 s can count as 5.1 s.",
+        "The kubelet's histograms have buckets of a second and more: a start of 4.9 s can count as 5.1 s.",
     ),
     references=(
         report.OBJECTIVE,

@@ -42,14 +42,16 @@ def newer_cilium(snapshot: Snapshot, case: Verifying) -> Fix | None:
     if unused and versions.NO_NODEPORT_NAT in missing:
         told = _less(case, unused)
         verdict = _verdict(case, told)
-        saved = f" Of what this node loads, {say.ms(case.owner.named(unused))} a pod go away at least."
+        saved = f" On this node it saves at least {say.ms(case.owner.named(unused))} per pod."
     return Fix(
         id="newer_cilium",
-        title=f"Cilium {target.since_text} or later",
+        title=f"Upgrade Cilium to {target.since_text} or later",
         summary=" ".join(f"{gate.since_text} {gate.what}." for gate in missing) + saved,
         verdict=verdict,
         predicted=predictions(late_start_ratio=None if told is None else told.late_ratio),
-        precondition=None if known else f"The agent is older than {target.since_text} (its version is not known here)",
+        precondition=None
+        if known
+        else f"Works only if the agent is older than {target.since_text} (its version is not known here).",
         patches=[
             Patch(
                 label="Helm, one minor version after the other",
@@ -61,7 +63,7 @@ def newer_cilium(snapshot: Snapshot, case: Verifying) -> Fix | None:
         caveats=[
             "Upgrade one minor version at a time, and run the pre-flight check of each.",
             "A managed network (GKE Dataplane V2, AKS) brings its own Cilium: upgrade the cluster instead.",
-            "The new agent loads the programs of all pods of a node once.",
+            "The new agent loads the programs of all pods on a node once.",
         ],
         verify=VERIFY,
         undo="helm rollback cilium --namespace kube-system",
@@ -79,11 +81,12 @@ def without_ipv6(snapshot: Snapshot, case: Verifying) -> Fix | None:
     told = _less(case, names)
     return Fix(
         id="without_ipv6",
-        title="Switch IPv6 off in Cilium, where no pod uses it",
+        title="Disable IPv6 in Cilium if no pod uses it",
         summary=f"{say.count(len(names), 'program')} for IPv6 take {say.ms(case.owner.named(names))} of each start.",
         verdict=_verdict(case, told),
         predicted=predictions(late_start_ratio=told.late_ratio),
-        precondition="No pod and no service of the cluster uses IPv6 (kubectl get pods -A -o jsonpath='{..podIPs}')",
+        precondition="Works only if no pod and no Service of the cluster uses IPv6 (kubectl get pods -A -o "
+        "jsonpath='{..podIPs}').",
         patches=[
             Patch(
                 label="Helm",
@@ -106,21 +109,21 @@ def leave_out(snapshot: Snapshot, case: Verifying) -> Fix:
     return Fix(
         id="leave_out",
         title=f"Leave out programs of {owner.command} that never run",
-        summary=f"Each program costs its verification for every pod, run or not. Most takes {names}. A program without "
-        "run_cnt in the list has not run since counting was switched on: it is one to leave out, or to switch its "
-        "feature off. What each would save is shown on the page Pod start.",
+        summary=f"The kernel verifies each program for every pod, whether it runs or not. The slowest: {names}. A "
+        "program without run_cnt in the list has not run since counting was turned on: leave it out, or disable its "
+        "feature. The Pod start page shows what each would save.",
         verdict="unknown",
-        precondition=f"{owner.command} can be built or set up without them",
+        precondition=f"Works only if {owner.command} can be built or configured without them.",
         patches=[
             Patch(
-                label="Which programs run (counting costs some nanoseconds a run)",
+                label="Which programs run (counting costs a few nanoseconds per run)",
                 language="shell",
                 text="sysctl kernel.bpf_stats_enabled=1; sleep 60\n"
                 f"bpftool prog show | grep -A1 -E {shlex.quote('name (' + '|'.join(p.name[:15] for p in top) + ')')}\n"
                 "sysctl kernel.bpf_stats_enabled=0",
             )
         ],
-        caveats=["A tail call that is left out but reached drops the packet: leave out what cannot be reached at all."],
+        caveats=["A tail call that is left out but reached drops the packet: leave out only what is never reached."],
         verify=VERIFY,
         undo="Load the previous set of programs.",
         references=[STATISTICS, "https://docs.kernel.org/bpf/verifier.html"],
@@ -129,11 +132,11 @@ def leave_out(snapshot: Snapshot, case: Verifying) -> Fix:
 
 def images_first(case: Verifying) -> Fix:
     pulls = case.starts.phase("pod_image_pull_us")
-    took = f" They take {say.seconds(pulls.total_us / case.starts.starts.n)} a pod here, besides." if pulls else ""
+    took = f" They take {say.seconds(pulls.total_us / case.starts.starts.n)} per pod, in addition." if pulls else ""
     return Fix(
         id="images_first",
         title=PREPULL,
-        summary=f"Cannot help: the programs are verified while the sandbox is made, whatever the image.{took}",
+        summary=f"Cannot help: the programs are verified while the sandbox is created, whatever the image.{took}",
         verdict="cannot_help",
         predicted=predictions(late_start_ratio=unchanged(case.starts.starts)),
         verify="pod_start_sli_us stays as it is.",
@@ -177,10 +180,10 @@ FIXES = (
     ),
     FixKind(
         id="without_ipv6",
-        title="Switch IPv6 off in Cilium",
-        precondition="No pod and no service of the cluster uses IPv6.",
+        title="Disable IPv6 in Cilium",
+        precondition="No pod and no Service of the cluster uses IPv6.",
         landing=Seen(
-            "The agent no longer loads a program for IPv6 for a pod.",
+            "The agent no longer loads IPv6 programs for pods.",
             (PROGRAMS,),
             lambda before, after: bool(gone := _left_out(before, after)) and all(map(_of_ipv6, gone)),
         ),
@@ -191,7 +194,7 @@ FIXES = (
         title="Leave out programs that never run",
         precondition="The agent that loads the programs can be built or configured without them.",
         landing=Seen(
-            "For a pod fewer programs are loaded than before, and no others.",
+            "Fewer programs are loaded per pod than before, and no others.",
             (PROGRAMS,),
             lambda before, after: bool(_left_out(before, after)),
         ),

@@ -13,23 +13,23 @@ from jitterscope.diagnosis.programs.versions import parse_version
 
 OBJECTIVE = "https://github.com/kubernetes/community/blob/master/sig-scalability/slos/pod_startup_latency.md"
 SPEED_UP = "https://kubernetes.io/blog/2023/05/15/speed-up-pod-startup/"
-PREPULL = "Pull images beforehand"
+PREPULL = "Pre-pull images"
 # The kubelet's defaults of kubeAPIQPS and kubeAPIBurst rose from 5 and 10 to 50 and 100.
 _FASTER_SINCE = (1, 27)
-VERIFY = "p99 of pod_start_sli_us falls below 5 s on the page Pod start."
+VERIFY = "p99 of pod_start_sli_us falls below 5 s on the Pod start page."
 
 # What to look at where a phase is slow: title, what is known of it, commands, references.
 _LOOK = {
     "sandbox": (
         "Look at the network plugin and the container runtime",
-        "A sandbox waits for the CNI plugin: for addresses (IPAM), for its agent, for the API server behind it.",
+        "A sandbox waits for the CNI plugin: for addresses (IPAM), for its agent, and for the API server behind it.",
         "journalctl -u containerd --since -10min | grep -E 'RunPodSandbox|cni'\n"
         "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=NODE",
         ["https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/"],
     ),
     "container": (
         "Look at the container runtime and the disk below it",
-        "Creating a container makes its snapshot and its mounts: a slow disk shows here first.",
+        "Creating a container sets up its snapshot and its mounts: a slow disk shows here first.",
         "iostat -x 1 5\njournalctl -u containerd --since -10min | grep -E 'CreateContainer|StartContainer'",
         ["https://kubernetes.io/docs/setup/production-environment/container-runtimes/"],
     ),
@@ -41,7 +41,7 @@ _LOOK = {
     ),
     "rest": (
         "Look at what comes before the sandbox and after the last container",
-        "Left are the scheduler, volumes, the kubelet's queue and its updates to the API server.",
+        "This is the scheduler, volumes, the kubelet's queue, and its updates to the API server.",
         "kubectl get events -A --sort-by=.lastTimestamp | grep -E 'FailedScheduling|FailedMount|FailedAttach'\n"
         "kubectl get --raw /api/v1/nodes/NODE/proxy/metrics | grep -E "
         "'kubelet_pod_worker_start_duration|kubelet_pod_status_sync_duration|storage_operation_duration'",
@@ -60,11 +60,12 @@ def request_limit(snapshot: Snapshot, parts: list[Part]) -> Fix | None:
     return Fix(
         id="request_limit",
         title="Raise the kubelet's API request rate",
-        summary=f"{say.seconds(rest.mean_us)} of a start are left for the kubelet, the API server and what is before. "
+        summary=f"{say.seconds(rest.mean_us)} of a start is spent in the kubelet, the API server, and before them. "
         "Before 1.27 the kubelet sends 5 requests/s (bursts of 10) by default: when many pods start together, their "
-        "Secrets, ConfigMaps and status updates wait in its own queue.",
+        "Secrets, ConfigMaps, and status updates wait in its own queue.",
         verdict="unknown",
-        precondition="kubeAPIQPS and kubeAPIBurst are not set (kubectl get --raw /api/v1/nodes/NODE/proxy/configz)",
+        precondition="Works only if kubeAPIQPS and kubeAPIBurst are not set (kubectl get --raw "
+        "/api/v1/nodes/NODE/proxy/configz).",
         patches=[
             Patch(
                 label="KubeletConfiguration (then restart the kubelet)",
@@ -72,9 +73,9 @@ def request_limit(snapshot: Snapshot, parts: list[Part]) -> Fix | None:
                 text="kubeAPIQPS: 50\nkubeAPIBurst: 100",
             )
         ],
-        caveats=["All nodes together may ask more of the API server: watch its own latency."],
+        caveats=["All nodes together can send more requests to the API server: watch its latency."],
         verify=VERIFY,
-        undo="kubeAPIQPS: 5 and kubeAPIBurst: 10, or leave them out.",
+        undo="Set kubeAPIQPS: 5 and kubeAPIBurst: 10, or remove them.",
         references=[SPEED_UP],
     )
 
@@ -89,10 +90,10 @@ def look_at(snapshot: Snapshot, part: Part) -> Fix:
         summary=f"{part.title} take{'' if part.id == 'container' else 's'} {say.seconds(part.mean_us)} of a mean start "
         f"(p99 {say.seconds(part.at_us[-1])}). {what}",
         verdict="unknown",
-        precondition="Shows where the time goes, not what to change",
+        precondition="Shows where the time goes, not what to change.",
         patches=[Patch(label="On the node", language="shell", text=commands.replace("NODE", node))],
         verify=VERIFY,
-        undo="Nothing is changed by looking.",
+        undo="Nothing to undo.",
         references=references,
     )
 
@@ -100,12 +101,12 @@ def look_at(snapshot: Snapshot, part: Part) -> Fix:
 def images_first(starts: PodStarts) -> Fix:
     pulls = starts.phase("pod_image_pull_us")
     took = (
-        f"{say.seconds(pulls.total_us / starts.starts.n)} a pod" if pulls is not None else "no time that was measured"
+        f"{say.seconds(pulls.total_us / starts.starts.n)} per pod" if pulls is not None else "no measured time"
     )
     return Fix(
         id="images_first",
         title=PREPULL,
-        summary=f"Cannot help: the objective leaves image pulls out. They take {took}, besides what is late here.",
+        summary=f"Cannot help: the objective leaves image pulls out. They take {took}, in addition.",
         verdict="cannot_help",
         predicted=predictions(late_start_ratio=unchanged(starts.starts)),
         verify="pod_start_sli_us stays as it is; pod_start_total_us falls.",

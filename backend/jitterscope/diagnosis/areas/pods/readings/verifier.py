@@ -100,7 +100,7 @@ def _not_worth(case: Verifying) -> Nothing | None:
     if case.share >= LEAST_SHARE and case.per_start_us >= LEAST_US:
         return None
     return Nothing(
-        f"{case.owner.command} loads programs for {say.ms(case.per_start_us)} a pod, "
+        f"{case.owner.command} loads programs for {say.ms(case.per_start_us)} per pod, "
         f"{say.percent(case.share)} of the mean start of {say.ms(case.starts.starts.mean_us)}.",
         _numbers(case),
     )
@@ -120,9 +120,9 @@ def _not_waited_for(case: Verifying) -> Nothing | None:
     # Pods that load nothing make the mean of all sandboxes smaller.
     if within_us >= INSIDE * case.per_start_us * case.covered_ratio:
         return None
-    what = "Starts" if sandbox is None else "Sandboxes, in which the CNI plugin is waited for,"
+    what = "Starts" if sandbox is None else "Sandboxes, which wait for the CNI plugin,"
     return Nothing(
-        f"{what} took {say.ms(within_us)} in the mean, less than the {say.ms(case.per_start_us)} in which "
+        f"{what} took {say.ms(within_us)} on average, less than the {say.ms(case.per_start_us)} in which "
         f"{command} loaded a set of programs: pods do not wait for it.",
         _numbers(case) | {"within_us": within_us},
     )
@@ -137,7 +137,7 @@ def _not_why(case: Verifying) -> Nothing | None:
     if left <= late / 2:
         return None
     return Nothing(
-        f"Without the {say.ms(case.per_start_us)} that {case.owner.command} loads programs {left} of {n} starts "
-        f"would take more than {OBJECTIVE_US / 1e6:.0f} s; {late} do.",
+        f"Without the {say.ms(case.per_start_us)} in which {case.owner.command} loads programs, {left} of {n} starts "
+        f"would still take more than {OBJECTIVE_US / 1e6:.0f} s; with it, {late} do.",
         _numbers(case) | {"late_without": float(left)},
     )
