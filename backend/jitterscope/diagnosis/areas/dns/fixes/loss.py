@@ -176,7 +176,7 @@ FIXES = (
     ),
     FixKind(
         id="force_tcp",
-        title="Ask the upstream over TCP (force_tcp)",
+        title="Query the upstream over TCP (force_tcp)",
         precondition="CoreDNS, and an upstream that is not dnsmasq.",
         landing=landing.in_corefile(
             "forward in the Corefile gets force_tcp.",

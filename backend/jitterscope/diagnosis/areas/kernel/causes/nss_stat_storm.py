@@ -130,7 +130,8 @@ def _summary(snapshot: Snapshot, storm: Storm) -> str:
     each = dentry_drop.creation_us(snapshot) or _LOOKUP_US
     parts = [
         f"{storm.count:,} of {storm.who.total:,} failed lookups were for names that NSS makes up. Each start of a "
-        f"program makes up to 10,000 of them at a time, which takes {10_000 * each / 1000:,.0f} ms of kernel time."
+        "program looks up as many as 10,000 of them at a time, which takes "
+        f"{10_000 * each / 1000:,.0f} ms of kernel time."
     ]
     if storm.grown is not None:
         parts.append(

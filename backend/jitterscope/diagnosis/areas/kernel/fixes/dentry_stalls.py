@@ -17,7 +17,7 @@ from jitterscope.diagnosis.programs.versions import parse
 
 _VM = "https://docs.kernel.org/admin-guide/sysctl/vm.html"
 _VERIFY = (
-    "Dentries do not fall with a busy kernel in a window as long as this one (dentries, host_system_us of the node)."
+    "In a window of this length, dentries do not fall while the kernel is busy (dentries, host_system_us of the node)."
 )
 
 

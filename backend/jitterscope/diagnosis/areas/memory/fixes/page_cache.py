@@ -73,7 +73,7 @@ def _raise(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
 def _less(read: Thrashing) -> Fix:
     return Fix(
         id="less_page_cache",
-        title="Use less memory beside the files, or smaller files",
+        title="Use less memory outside the page cache, or smaller files",
         summary="Memory that the program itself allocates leaves less room for its files: use a smaller heap or cache. "
         "Files that are read once, such as a backup or a log, can be dropped right away (POSIX_FADV_DONTNEED) or "
         "bypass the page cache (O_DIRECT), so that they do not evict pages that are used again.",
@@ -102,7 +102,7 @@ FIXES = (
     ),
     FixKind(
         id="less_page_cache",
-        title="Use less memory beside the files",
+        title="Use less memory outside the page cache",
         precondition="The program can be changed, or has a cache or heap of its own that can be smaller.",
         landing=Unseen("It is a change of the program or of its own settings."),
         measures=MEASURES,
