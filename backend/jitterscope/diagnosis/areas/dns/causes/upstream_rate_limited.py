@@ -81,7 +81,7 @@ def _when(case: RateCase) -> str:
 def _limit_text(case: RateCase) -> str:
     if case.limit is None:
         return "The limit is not published: it is the rate at which answers/s stop growing without becoming slower."
-    return f"{case.limit.operator}: {case.limit.per_s:,.0f} {case.limit.unit}/s per {case.limit.counted_by};  " + (
+    return f"{case.limit.operator}: {case.limit.per_s:,.0f} {case.limit.unit}/s per {case.limit.counted_by}; " + (
         f"{case.limit.what_happens}."
     )
 
