@@ -57,8 +57,7 @@ def _found(snapshot: Snapshot, case: RateCase, hurts: bool) -> Found:
         severity=level,
         # Failures are counted wherever it is found; near the limit there are none yet.
         harm=harm_of(level, known=True) if hurts else "predicted",
-        title=f"{who} sends {peak:,.0f} queries/s to {name}, which answers {case.limit_per_s:,.0f}/s per "
-        f"{per}{effect}",
+        title=f"{who} sends {peak:,.0f} queries/s to {name}, which answers {case.limit_per_s:,.0f}/s per {per}{effect}",
         summary=f"{_when(case)} {_limit_text(case)}"
         if hurts
         else f"At {say.percent(peak / case.limit_per_s)} of the limit no query fails yet. {_limit_text(case)}",

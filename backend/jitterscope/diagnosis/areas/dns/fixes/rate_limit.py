@@ -214,9 +214,7 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix
             config_map.options(server, "forward", {"max_concurrent": value}),
             Patch(label="Corefile", language="corefile", text=f"forward . … {{\n    max_concurrent {value}\n}}"),
         ),
-        caveats=[
-            "Below rate × latency of the upstream, it refuses queries that would have been answered."
-        ],
+        caveats=["Below rate × latency of the upstream, it refuses queries that would have been answered."],
         verify="coredns_forward_max_concurrent_rejects_total counts refused queries. Late SERVFAIL stop.",
         undo="Remove the line.",
         references=[FORWARD, gate.source, refuses.source, MANIFEST],

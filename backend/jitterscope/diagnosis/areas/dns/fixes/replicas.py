@@ -149,9 +149,7 @@ def _caveats(cluster: Cluster | None, target: int) -> list[str]:
         "the burst of one node, the less replicas help.",
     ]
     if cluster is None:
-        caveats.append(
-            "Cluster size and autoscaler settings are not known here, so the number is a factor."
-        )
+        caveats.append("Cluster size and autoscaler settings are not known here, so the number is a factor.")
     elif target > 2:
         caveats.append("The number follows nodes and cores, not queries: check it when the cluster shrinks.")
     return caveats

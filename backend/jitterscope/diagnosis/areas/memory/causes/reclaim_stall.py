@@ -127,9 +127,7 @@ def _title(snapshot: Snapshot, found: Reclaim, hurt: AnswersHarm) -> str:
     late = f", and {hurt.inside:,} answers came late" if hurt.inside else ""
     if found.where == "node":
         name = snapshot.node.name or "The node"
-        return (
-            f"{name} reclaims memory too late: tasks waited {found.waited_s:.1f} s for it, {share} of the time{late}"
-        )
+        return f"{name} reclaims memory too late: tasks waited {found.waited_s:.1f} s for it, {share} of the time{late}"
     what = "memory.high" if found.watermark == "high" else "its memory limit"
     return (
         f"{say.who(snapshot)} runs at {what}: tasks waited {found.waited_s:.1f} s for memory, {share} of the time{late}"

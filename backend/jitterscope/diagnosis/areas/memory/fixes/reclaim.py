@@ -26,9 +26,7 @@ SCALE_SINCE, SCALE_MOST, SCALE_DEFAULT = (4, 6), 1000, 10
 HEAD_START_S = 1.0
 # Above this share of memory the reserve itself is what is missing.
 RESERVE_MOST = 0.05
-VERIFY = (
-    "Memory pressure (/proc/pressure/memory) and allocstall in /proc/vmstat do not rise under the same load."
-)
+VERIFY = "Memory pressure (/proc/pressure/memory) and allocstall in /proc/vmstat do not rise under the same load."
 
 
 def propose(snapshot: Snapshot, found: Reclaim) -> list[Fix]:

@@ -126,9 +126,7 @@ def of_growth(snapshot: Snapshot, memory: Memory, rise: Growth, limit: float) ->
         return NoAlarm(f"At this rate its limit is {seconds:,.0f} s away; the growth was seen for {rise.seconds:,.0f} "
                        "s.", numbers)  # fmt: skip
     if (times := _garbage(snapshot, memory, rise)) is not None:
-        return NoAlarm(
-            f"It might be garbage: the GC runs when the Go heap is {times:.1f} times what it was.", numbers
-        )
+        return NoAlarm(f"It might be garbage: the GC runs when the Go heap is {times:.1f} times what it was.", numbers)
     return _alarm(rise, limit, seconds)
 
 

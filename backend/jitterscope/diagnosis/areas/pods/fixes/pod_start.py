@@ -100,9 +100,7 @@ def look_at(snapshot: Snapshot, part: Part) -> Fix:
 
 def images_first(starts: PodStarts) -> Fix:
     pulls = starts.phase("pod_image_pull_us")
-    took = (
-        f"{say.seconds(pulls.total_us / starts.starts.n)} per pod" if pulls is not None else "no measured time"
-    )
+    took = f"{say.seconds(pulls.total_us / starts.starts.n)} per pod" if pulls is not None else "no measured time"
     return Fix(
         id="images_first",
         title=PREPULL,
