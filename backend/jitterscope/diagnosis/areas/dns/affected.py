@@ -204,7 +204,7 @@ def _limit(
             text += (
                 f"; up to {numbers['backlog_max']:,.0f} connections in the accept queue."
                 if waiting.any()
-                else "; no connection waited, so there was no harm."
+                else "; no connection waited, so this is harmless."
             )
     answer = Answer(
         id="dnsmasq_at_limit",
