@@ -99,8 +99,8 @@ def dentry_limit(snapshot: Snapshot, pause: Pause | None) -> Fix:
         return Fix(
             id="dentry_limit",
             title=f"Update the kernel to {limit.update}",
-            summary=f"It has fs.{limit.update_knob}, a limit for what grows without limit on the running kernel "
-            f"({snapshot.node.fact('node.kernel')}). It is off until it is set.",
+            summary=f"It has fs.{limit.update_knob}, a limit that the running kernel "
+            f"({snapshot.node.fact('node.kernel')}) lacks. It is off until it is set.",
             verdict="reduces",
             precondition="Works only if the node can be restarted.",
             verify=f"/proc/sys/fs/{limit.update_knob} exists.",
