@@ -178,7 +178,8 @@ def _prediction(name: str, interval: Interval) -> str:
     if measure is None:
         return ""
     span = f"{figure(interval.low, measure.unit)} to {figure(interval.high, measure.unit)}"
-    return f"{escape(measure.title)} {figure(interval.expected, measure.unit)} ({interval.level:.0%} interval {span})"
+    expected = figure(interval.expected, measure.unit)
+    return f"{escape(measure.title)} {expected} ({100 * interval.level:.0f} % interval {span})"
 
 
 def _verifications(made: Sequence[Verification]) -> str:

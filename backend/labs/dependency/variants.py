@@ -43,9 +43,7 @@ class Parameters(BaseModel):
     slow_every: int = Field(0, ge=0, description="one in this many requests waits in it; 0: none")
     slow_ms: int = Field(0, ge=0, le=10_000, description="how long")
     quota_us: int = Field(-1, ge=-1, description="CPU limit of what is asked per 100 ms (µs); -1: none")
-    own_slow_every: int = Field(
-        0, ge=0, description="one in this many requests waits in its own code; 0: none"
-    )
+    own_slow_every: int = Field(0, ge=0, description="one in this many requests waits in its own code; 0: none")
     own_slow_ms: int = Field(0, ge=0, le=10_000, description="how long")
 
     @model_validator(mode="after")

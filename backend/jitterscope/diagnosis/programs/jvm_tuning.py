@@ -61,8 +61,8 @@ def larger_heap(snapshot: Snapshot, process: ResourceView, verify: str) -> Fix |
         caveats=[
             rule,
             "A larger young generation can hold more survivors: see whether single pauses get longer.",
-            f"Keep {jvm.BESIDE_HEAP:.0%} of the container's memory limit for what is not heap: metaspace, code cache, "
-            "threads.",
+            f"Keep {100 * jvm.BESIDE_HEAP:.0f} % of the container's memory limit for what is not heap: metaspace, code "
+            "cache, threads.",
         ],
         verify="GC cycles become rarer. " + verify,
         undo=undo,

@@ -65,7 +65,7 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
     rest = replayed.throttled_periods / max(1, throttling.throttled_periods)
     why = (
         f"The {throttling.served.noun} of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU. This limit "
-        f"leaves {MARGIN - 1:.0%} headroom."
+        f"leaves {100 * (MARGIN - 1):.0f} % headroom."
     )
     verdict = "removes" if rest < 0.02 else "reduces"
     if node is not None and limit > node:

@@ -108,8 +108,8 @@ def _fix(
         patches=[] if verdict == "cannot_help" or limit is None else texts,
         caveats=[
             "It still stalls, only less often: the CPU time of one cycle does not change.",
-            f"Keep {HEADROOM:.0%} of the container's memory limit free above GOMEMLIMIT and at least {ROOM:g} live "
-            "heaps below it.",
+            f"Keep {100 * HEADROOM:.0f} % of the container's memory limit free above GOMEMLIMIT and at least {ROOM:g} "
+            "live heaps below it.",
             SPIRAL,
         ],
         verify=patches.VERIFY + " GC cycles become as rare as predicted.",

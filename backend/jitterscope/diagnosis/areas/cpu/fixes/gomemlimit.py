@@ -50,7 +50,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
             precondition=needs,
             patches=texts,
             caveats=[
-                f"Keep {gogc_off.HEADROOM:.0%} of the container's memory limit free above GOMEMLIMIT.",
+                f"Keep {100 * gogc_off.HEADROOM:.0f} % of the container's memory limit free above GOMEMLIMIT.",
                 "A heap that keeps growing (a leak) reaches any limit: check whether memory was stable before.",
             ],
             verify="GC cycles become rare. " + verify,

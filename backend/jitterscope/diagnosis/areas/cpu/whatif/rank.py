@@ -92,9 +92,11 @@ def sentence(prepared: Prepared, setting: Setting, said: Prediction, now: Predic
     elif left >= 1 - _NOTHING:
         verdict = "Does not help" if left <= 1 + _NOTHING else "Makes it worse"
     else:
-        verdict = f"Removes {1 - left:.0%} of the throttled time"
+        verdict = f"Removes {100 * (1 - left):.0f} % of the throttled time"
     slow = said.slow_ratio
-    shares = f", {slow.expected:.2%} of {prepared.trace.noun} stay slow" if slow is not None and left > _ENDS else ""
+    shares = ""
+    if slow is not None and left > _ENDS:
+        shares = f", {100 * slow.expected:.2f} % of {prepared.trace.noun} stay slow"
     return f"{verdict} ({_minute(stops)} instead of {_minute(before)}{shares}). {reason}".rstrip()
 
 

@@ -155,8 +155,8 @@ def max_concurrent(
     base = {
         "id": "max_concurrent",
         "title": "Limit the queries in flight (max_concurrent)",
-        "verify": "Memory stays flat while the upstream is slow; coredns_max_concurrent_rejects counts refused "
-        "queries.",
+        "verify": "Memory stays flat while the upstream is slow; coredns_forward_max_concurrent_rejects_total counts "
+        "refused queries.",
         "undo": "Remove the line and reload.",
         "references": ["https://coredns.io/plugins/forward/", gate.source],
     }

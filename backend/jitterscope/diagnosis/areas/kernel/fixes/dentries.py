@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from dataclasses import replace
 
@@ -123,14 +124,15 @@ def dentry_limit(snapshot: Snapshot, pause: Pause | None) -> Fix:
 def _rhel7(snapshot: Snapshot, value: float | None, pause: Pause | None) -> Fix:
     memory = kernel_memory.memory_bytes(snapshot)
     count = _LIMIT_THOUSANDTHS / 1000 * memory / kernel_memory.DENTRY_BYTES
-    holds = f" allows {count:,.0f} of them on this node" if count == count else ""
-    if holds and pause is not None:
-        holds += f", which take {count * pause.cost.each_us / 1e6:.1f} s to free"
+    allows = ""
+    if math.isfinite(count):
+        takes = "" if pause is None else f", which take {count * pause.cost.each_us / 1e6:.1f} s to free"
+        allows = f"{_LIMIT_THOUSANDTHS} allows {count:,.0f} of them on this node{takes}. "
     return Fix(
         id="dentry_limit",
         title=f"fs.negative-dentry-limit={_LIMIT_THOUSANDTHS}",
-        summary=f"A soft limit in thousandths of memory; now {value or 0:g} (0: none). {_LIMIT_THOUSANDTHS}"
-        f"{holds}. The kernel then drops the excess in the background.",
+        summary=f"A soft limit in thousandths of memory; now {value or 0:g} (0: none). {allows}The kernel then drops "
+        "the excess in the background.",
         verdict="reduces",
         patches=[
             Patch(

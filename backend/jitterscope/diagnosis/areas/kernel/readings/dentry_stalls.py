@@ -102,7 +102,7 @@ def _judge(snapshot: Snapshot, fall: Fall, each_us: float) -> Stall | Passed:
         trigger = fall.how
     if trigger in ("direct_reclaim", "kswapd") and fall.weight * each_us < 0.3 * fall.system_us:
         share = fall.weight * each_us / fall.system_us
-        return Passed(fall, f"reclaim was busy with pages: dentries explain {share:.0%} of its time")
+        return Passed(fall, f"reclaim was busy with pages: dentries explain {100 * share:.0f} % of its time")
     others: list[Trigger] = []
     if trigger == "direct_reclaim" and fall.kswapd_pages > 0:
         others.append("kswapd")

@@ -176,7 +176,7 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
     if explained < 0.5:
         return NoBurst(
             f"Memory grows as fast without more waiting queries ({top:,.0f} wait): they explain "
-            f"{max(0.0, explained):.0%} of the rise.", numbers,
+            f"{100 * max(0.0, explained):.0f} % of the rise.", numbers,
         )  # fmt: skip
     if not LEAST_PER_QUERY <= per_query <= MOST_PER_QUERY:
         return NoBurst(

@@ -156,7 +156,8 @@ def read(snapshot: Snapshot) -> PodStarts | Nothing | Unknown:
             return PodStarts("total", total, phases, told["pod_start_total_us"])
         share = pulls.total_us / total.total_us
         return _lacking(
-            f"this kubelet ({kubelet}) counts image pulls as part of the start; they took up to {share:.0%} of it",
+            f"this kubelet ({kubelet}) counts image pulls as part of the start; they took up to {100 * share:.0f} % "
+            "of it",
         )
     if phases:
         return _lacking("pods are being started, but the kubelet reported no complete start")
