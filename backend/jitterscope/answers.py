@@ -28,21 +28,21 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 _COMMON = {
     400: (
         "Malformed",
-        "The body cannot be read, or a value cannot be stored: a NUL character, a number beyond 64 bits.",
+        "The body is malformed, or a value cannot be stored, such as a NUL character or a number over 64 bits.",
     ),
-    401: ("Unauthenticated", "No credentials, or ones that are unknown or have ended."),
-    413: ("TooLarge", "The body is larger than the route takes."),
-    422: ("Invalid", "A parameter or the body does not fit, or the request covers too much data."),
-    429: ("TooManyRequests", "The caller or its organization has met a limit."),
-    503: ("Unavailable", "Other callers keep the service busy, the answer takes too long, or a database is away."),
+    401: ("Unauthenticated", "Credentials are missing, unknown, expired, or revoked."),
+    413: ("TooLarge", "The body exceeds the size limit of this route."),
+    422: ("Invalid", "A parameter or the body is invalid, or the request covers too much data."),
+    429: ("TooManyRequests", "The caller or its organization has reached a limit."),
+    503: ("Unavailable", "The service is busy, the request takes too long, or a database is unavailable."),
 }
 _HEADERS: dict[int, tuple[str, str]] = {
     401: ("WWW-Authenticate", "How to authenticate"),
-    429: ("Retry-After", "Seconds after which to try again"),
-    503: ("Retry-After", "Seconds after which to try again, where that is known"),
+    429: ("Retry-After", "Seconds to wait before trying again"),
+    503: ("Retry-After", "Seconds to wait before trying again, if known"),
 }
 _FORBIDDEN = "The caller lacks the scope {scope}."
-_CROSS_SITE = "A session's cookie came with a request from another site."
+_CROSS_SITE = "A request from another site carried a session cookie."
 
 
 def refuses(status: int, when: str) -> Callable[[Endpoint], Endpoint]:
@@ -76,7 +76,7 @@ def _derived(route: Route) -> dict[int, str]:
             found[403] = " ".join(forbidden)
     if route.in_path:
         things = " or ".join(re.sub(r"_id$", "", name).replace("_", " ") for name in route.in_path)
-        found[404] = f"The organization has no such {things}."
+        found[404] = f"The {things} does not exist in this organization."
     bound = bound_of(route.endpoint)
     if route.takes_values:
         found |= {status: _COMMON[status][1] for status in (400, 422)}

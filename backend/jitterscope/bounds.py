@@ -259,7 +259,7 @@ def _refused(bound: Bound, limit: str) -> Problem:
     retry = {"Retry-After": str(max(1, round(bound.waits_s / 4)))}
     if limit == "process":
         return Problem(
-            503, "busy", "Too busy", f"Other callers use all {bound.of_process} places for such requests.",
+            503, "busy", "Too busy", f"All {bound.of_process} slots for such requests are in use.",
             "Try again after the seconds in Retry-After.", headers=retry,
         )  # fmt: skip
     most, whose = (
@@ -269,6 +269,6 @@ def _refused(bound: Bound, limit: str) -> Problem:
     )
     return Problem(
         429, "too-many-at-once", "Too many requests at once",
-        f"At most {most} such requests of {whose} run at once, and a limited number waits.",
+        f"At most {most} such requests of {whose} run at once, and only a limited number can wait.",
         "Send fewer requests at once, and try again after the seconds in Retry-After.", headers=retry,
     )  # fmt: skip

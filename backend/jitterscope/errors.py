@@ -27,7 +27,7 @@ UNAVAILABLE = "unavailable"
 
 
 class ProblemDocument(BaseModel):
-    """What clients get for every error."""
+    """The body of every error response."""
 
     type: str = Field(description="urn:jitterscope:problem:SLUG, stable")
     title: str
@@ -124,18 +124,18 @@ def problem_for(error: Exception) -> Problem:
             422,
             "too-much-data",
             "Too much data",
-            f"The request covers more data than it may hold at once ({error.most_bytes // 1024**2} MiB).",
-            "Ask for a shorter window, or for fewer resources.",
+            f"The request would load more than {error.most_bytes // 1024**2} MiB at once.",
+            "Choose a shorter window or fewer resources.",
         )
     if isinstance(error, allowance.TooLong) or isinstance(getattr(error, "orig", error), psycopg.errors.QueryCanceled):
-        limit = f"{error.seconds:g} s" if isinstance(error, allowance.TooLong) else "its time"
+        limit = f"{error.seconds:g} s" if isinstance(error, allowance.TooLong) else "its time limit"
         log.warning("took_too_long", error=str(error)[:300])
         return Problem(
             503,
             "took-too-long",
             "Took too long",
             f"The request did not finish within {limit}.",
-            "Ask for a shorter window or for fewer resources, or try again when the service is less busy.",
+            "Choose a shorter window or fewer resources, or try again when the service is less busy.",
             headers={"Retry-After": "10"},
         )
     if (part := outages.noticed(error)) is not None:
@@ -159,8 +159,8 @@ def problem_for(error: Exception) -> Problem:
         500,
         "internal",
         "Internal error",
-        "The service met an unexpected error and logged it.",
-        "Try again. If the error stays, report it with the request_id.",
+        "The service hit an unexpected error and logged it.",
+        "Try again. If it happens again, report it with the request_id.",
     )
 
 

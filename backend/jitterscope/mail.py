@@ -36,8 +36,8 @@ def send(to: str, subject: str, text: str) -> None:
         raise Problem(
             503,
             "mail-not-sent",
-            "Mail not sent",
-            "The mail server of this installation did not accept the mail.",
+            "Email not sent",
+            "The mail server of this installation did not accept the email.",
             "Check the address and try again. The log of the service says what the mail server answered.",
             headers={"Retry-After": "30"},
         ) from error

@@ -87,7 +87,7 @@ async def _elsewhere(request: Request, moved: Exception) -> Response:
         return await bulk.answer(moved.request)
     except (httpx.TransportError, TimeoutError):
         ended = Problem(
-            503, "busy", "Too busy", "The process that answers this organization's expensive requests does not run.",
+            503, "busy", "Too busy", "The process that answers this organization's expensive requests is not running.",
             "Try again after the seconds in Retry-After.", headers={"Retry-After": "5"},
         )  # fmt: skip
         return errors.problem_response(ended, request.state.request_id)

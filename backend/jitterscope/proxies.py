@@ -20,7 +20,7 @@ _AGAIN_S = 60.0
 TITLE = "A proxy is not trusted"
 DETAIL = (
     "Requests arrive through a proxy that is not trusted, so its X-Forwarded-For header is ignored: sign-in limits "
-    "treat everybody behind it as one network, and the audit trail records the proxy's address."
+    "treat everyone behind it as one network, and the audit trail records the proxy's address."
 )
 WHAT_TO_DO = (
     "Set JITTERSCOPE_TRUSTED_PROXIES (api.trustedProxies in the chart) to the proxy's address, which is in the log."

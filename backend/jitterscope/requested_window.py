@@ -38,8 +38,8 @@ def check_window(from_us: int, to_us: int, longest_us: int) -> None:
             422,
             "invalid-window",
             "Invalid window",
-            f"`from` must lie before `to`, and at most {longest} before it.",
-            "Ask for a shorter window.",
+            f"`from` must be before `to`, by at most {longest}.",
+            "Choose a shorter window.",
         )
 
 

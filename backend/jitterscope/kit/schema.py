@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 class Page(Schema, Generic[Item]):
-    """A page of a list. `next_cursor` is opaque; None on the last page."""
+    """A page of a list. `next_cursor` is opaque; null on the last page."""
 
     items: list[Item]
     next_cursor: str | None

@@ -28,7 +28,7 @@ def unseal(keys: str, sealed: str) -> str:
         return MultiFernet(_boxes(keys)).decrypt(sealed.encode()).decode()
     except InvalidToken as error:
         raise SecretUnreadable(
-            "the secret was sealed with another key; add that key to JITTERSCOPE_SECRET_KEY, behind a comma"
+            "the secret was encrypted with another key; append that key to JITTERSCOPE_SECRET_KEY after a comma"
         ) from error
 
 
