@@ -10,9 +10,9 @@ FrameKind = Literal["root", "command", "user", "kernel"]
 
 
 class CaptureSummary(Schema):
-    """A capture without its content. Times are µs since the epoch, UTC; `rate_hz` samples a second and CPU.
+    """A capture without its content. Times are µs since the epoch, UTC; `rate_hz`: samples per second and CPU.
 
-    `of` is what it was taken for: the incident's subject or its node.
+    `of`: what it was taken of, the incident's subject or its node.
     """
 
     id: int
@@ -33,10 +33,10 @@ class CaptureList(Schema):
 
 
 class FlameGraph(Schema):
-    """Merged stacks as a tree in parallel arrays, parents first; node 0 is the root, its parent itself.
+    """Merged stacks as a tree in parallel arrays, parents first; node 0 is the root and its own parent.
 
-    `name` indexes `names`, `kind` indexes `kinds`; `samples` of a node count what it called too. `total_samples` were
-    selected; of `hidden_samples` the rest of the stack was too rare to be shown.
+    `name` indexes `names`, `kind` indexes `kinds`; `samples` of a node include what it called.
+    `total_samples` were selected; the stacks of `hidden_samples` are cut where they were too rare to be shown.
     """
 
     names: list[str]
@@ -65,7 +65,7 @@ class CaptureProcess(Schema):
 
 
 class CaptureSeconds(Schema):
-    """Each second of the whole capture: what samples and process table say of the selected processes."""
+    """Samples and CPU time of the selected processes for each second of the whole capture."""
 
     start_us: int
     step_us: int
@@ -76,7 +76,7 @@ class CaptureSeconds(Schema):
 
 
 class CaptureDetail(Schema):
-    """One capture: merged stacks and processes of [from_us, to_us). `more_processes`: those that are not listed."""
+    """One capture: merged stacks and processes of [from_us, to_us). `more_processes`: how many are not listed."""
 
     capture: CaptureSummary
     from_us: int

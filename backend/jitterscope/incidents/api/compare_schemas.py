@@ -14,7 +14,7 @@ class ComparedSide(Schema):
     """What is compared, and when."""
 
     resource: ResourceRef
-    subject: ResourceRef = Field(description="The container or node that is measured: the resource, or what it is in")
+    subject: ResourceRef = Field(description="The measured container or node: the resource itself, or what it runs in")
     node: ResourceRef
     from_us: int
     to_us: int
@@ -31,14 +31,16 @@ class ComparedMeasure(Schema):
     this: float
     other: float
     ratio: Interval | None = Field(description="this / other with its 90 % interval (bootstrap over blocks)")
-    p_value: float | None = Field(description="Two-sided: that both are the same; null: no test, a single figure each")
-    adjusted_p: float | None = Field(description="The same with an allowance for all figures that were tested (Holm)")
+    p_value: float | None = Field(
+        description="Two-sided test that both are the same; null: no test, one figure per side"
+    )
+    adjusted_p: float | None = Field(description="p_value corrected for the number of tested figures (Holm)")
     test: str | None
     differs: bool = Field(description="adjusted_p is below 0.05, and the difference is large enough to notice")
 
 
 class ComparedLoad(Schema):
-    """What both sides had to do, means."""
+    """The mean load of both sides."""
 
     id: str
     unit: str
@@ -49,5 +51,7 @@ class ComparedLoad(Schema):
 class Comparison(Schema):
     this: ComparedSide
     other: ComparedSide
-    measures: list[ComparedMeasure] = Field(description="Surest differences first; empty without data on both sides")
+    measures: list[ComparedMeasure] = Field(
+        description="Most certain differences first; empty without data on both sides"
+    )
     loads: list[ComparedLoad]

@@ -56,8 +56,8 @@ def list_incidents(
     limit: Limit = 50,
     cursor: str | None = None,
 ) -> Page[IncidentSummary]:
-    """Incidents, newest first. Filters that are given more than once fit any of their values; `q` searches titles,
-    subjects, nodes and causes; `since`: seen at or after that time; `muted`: those that are muted now, or not."""
+    """Incidents, newest first. A filter given more than once matches any of its values. `q` searches titles, subjects,
+    nodes, and causes; `since`: seen at or after that time; `muted`: only those that are muted now, or that are not."""
     with organization_session(principal.organization_id) as session:
         rows = queries.incidents(
             session,
@@ -78,7 +78,7 @@ def list_incidents(
 @router.get("/incidents/{incident_id}")
 @bounded(QUICK)
 def get_incident(principal: Reader, incident_id: int) -> Incident:
-    """One incident with evidence, rivals, fixes and history."""
+    """One incident with its evidence, rivals, fixes, and history."""
     return _change(principal, lambda session: actions.get(session, incident_id))
 
 
@@ -86,7 +86,7 @@ def get_incident(principal: Reader, incident_id: int) -> Incident:
 @bounded(QUICK)
 @refuses(409, "The incident is resolved.")
 def acknowledge_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
-    """Say that somebody is on it."""
+    """Acknowledge an incident."""
     note = None if request is None else request.note
     return _change(principal, lambda session: actions.acknowledge(session, principal, incident_id, note))
 
@@ -94,14 +94,14 @@ def acknowledge_incident(principal: Writer, incident_id: int, request: NoteReque
 @router.post("/incidents/{incident_id}/unacknowledge", dependencies=[audited("incident.unacknowledged")])
 @bounded(QUICK)
 def unacknowledge_incident(principal: Writer, incident_id: int) -> Incident:
-    """Take the acknowledgement back."""
+    """Remove the acknowledgment of an incident."""
     return _change(principal, lambda session: actions.unacknowledge(session, principal, incident_id))
 
 
 @router.post("/incidents/{incident_id}/resolve", dependencies=[audited("incident.resolved")])
 @bounded(QUICK)
 def resolve_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
-    """Close it by hand. Symptoms after now open it again."""
+    """Resolve an incident by hand. New symptoms reopen it."""
     note = None if request is None else request.note
     return _change(principal, lambda session: actions.resolve(session, principal, incident_id, note))
 
@@ -109,23 +109,23 @@ def resolve_incident(principal: Writer, incident_id: int, request: NoteRequest |
 @router.post("/incidents/{incident_id}/mute", dependencies=[audited("incident.muted")])
 @bounded(QUICK)
 def mute_incident(principal: Writer, incident_id: int, request: MuteRequest | None = None) -> Incident:
-    """Mute this incident alone; a mute that it has already of this kind is replaced. Rules are under /mutes."""
+    """Mute only this incident. Replaces an earlier mute of this kind. For rules see /mutes."""
     given = request or MuteRequest()
     return _change(principal, lambda session: mutes.mute(session, principal, incident_id, given.until, given.reason))
 
 
 @router.post("/incidents/{incident_id}/unmute", dependencies=[audited("incident.unmuted")])
 @bounded(QUICK)
-@refuses(409, "A mute that is not for this incident alone covers it.")
+@refuses(409, "A mute that covers more than this incident mutes it.")
 def unmute_incident(principal: Writer, incident_id: int) -> Incident:
-    """Send notifications again: end the mutes that are for this incident alone."""
+    """End the mutes that cover only this incident, so that notifications are sent again."""
     return _change(principal, lambda session: mutes.unmute(session, principal, incident_id))
 
 
 @router.post("/incidents/{incident_id}/note", dependencies=[audited("incident.noted")])
 @bounded(QUICK)
 def note_incident(principal: Writer, incident_id: int, request: NoteRequest) -> Incident:
-    """Add a line to its history."""
+    """Add a note to the history of an incident."""
     return _change(principal, lambda session: notes.add(session, principal, incident_id, request.note))
 
 
@@ -133,7 +133,7 @@ def note_incident(principal: Writer, incident_id: int, request: NoteRequest) -> 
 @bounded(QUICK)
 @refuses(403, _NOT_YOURS)
 def edit_note(principal: Writer, incident_id: int, note_id: int, request: NoteRequest) -> Incident:
-    """Other words in a note that the caller wrote. The history says when it was edited; sent messages stay."""
+    """Edit a note that the caller wrote. The history shows when it was edited; messages already sent do not change."""
     return _change(principal, lambda session: notes.edit(session, principal, incident_id, note_id, request.note))
 
 
@@ -141,14 +141,14 @@ def edit_note(principal: Writer, incident_id: int, note_id: int, request: NoteRe
 @bounded(QUICK)
 @refuses(403, _NOT_YOURS)
 def delete_note(principal: Writer, incident_id: int, note_id: int) -> Incident:
-    """Delete the words of a note that the caller wrote. The history still says that there was a note."""
+    """Delete the text of a note that the caller wrote. The history still shows that there was a note."""
     return _change(principal, lambda session: notes.delete(session, principal, incident_id, note_id))
 
 
 @router.post("/incidents/{incident_id}/pin", dependencies=[audited("incident.pinned", "incident.unpinned")])
 @bounded(QUICK)
 def pin_incident(principal: Writer, incident_id: int, request: PinRequest) -> Incident:
-    """Keep its data beyond retention, or no longer."""
+    """Pin an incident, which keeps its data beyond retention, or unpin it."""
     return _change(principal, lambda session: actions.pin(session, principal, incident_id, request.pinned))
 
 
@@ -157,7 +157,7 @@ def pin_incident(principal: Writer, incident_id: int, request: PinRequest) -> In
 def list_risks(
     principal: Reader, subject: int | None = None, cause: Some = None, limit: Limit = 50, cursor: str | None = None
 ) -> Page[Risk]:
-    """Findings of the last 24 h that hurt nobody yet; newest first."""
+    """Findings of the last 24 h without measured harm, newest first."""
     with organization_session(principal.organization_id) as session:
         rows = queries.risks(
             session, subject_id=subject, causes=cause or (), before_id=one_position(cursor), limit=limit + 1

@@ -23,7 +23,7 @@ Reader = Annotated[Principal, Depends(require("incidents:read"))]
 @router.get("/incidents/{incident_id}/captures")
 @bounded(QUICK)
 def list_captures(principal: Reader, incident_id: int) -> CaptureList:
-    """Captures of the subject and its node at the time of an incident, the newest hundred, oldest first."""
+    """Captures of the subject and its node at the time of an incident: the newest 100, oldest first."""
     with organization_session(principal.organization_id) as session:
         return CaptureList(items=captures.of(session, actions.get(session, incident_id)))
 
@@ -37,11 +37,11 @@ def get_capture(
     from_: From = None,
     to: When = None,
     scope: Annotated[Literal["node", "subject"], Query(description="All processes, or those of the subject")] = "node",
-    pid: Annotated[int | None, Query(ge=0, le=2**32 - 1, description="One process; beats `scope`")] = None,
+    pid: Annotated[int | None, Query(ge=0, le=2**32 - 1, description="One process; overrides `scope`")] = None,
 ) -> CaptureDetail:
-    """Stacks and processes of a capture, merged; of a part of its time and of some processes where asked for."""
+    """Merged stacks and processes of a capture, optionally of a part of its time and of some processes."""
     wanted = captures.Wanted(asked.instant_or_none(from_), asked.instant_or_none(to), scope, pid)
     if wanted.from_us is not None and wanted.to_us is not None and wanted.from_us >= wanted.to_us:
-        raise Problem(422, "invalid-window", "Invalid window", "`from` must lie before `to`.", "Swap them.")
+        raise Problem(422, "invalid-window", "Invalid window", "`from` must be before `to`.", "Swap them.")
     with organization_session(principal.organization_id) as session:
         return captures.detail(session, actions.get(session, incident_id), capture_id, wanted)

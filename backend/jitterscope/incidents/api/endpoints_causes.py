@@ -20,14 +20,14 @@ Reader = Annotated[Principal, Depends(require("incidents:read"))]
 @router.get("")
 @bounded(QUICK)
 def list_causes(_principal: Reader) -> list[CauseInfo]:
-    """Every cause, by id."""
+    """Every cause, sorted by id."""
     return [_info(cause) for cause in all_causes().values()]
 
 
 @router.get("/{cause_id:path}")
 @bounded(QUICK)
 def get_cause(_principal: Reader, cause_id: str) -> CauseInfo:
-    """One cause: "cpu/gc_throttling"."""
+    """One cause, such as "cpu/gc_throttling"."""
     cause = all_causes().get(cause_id)
     if cause is None:
         raise not_found("cause", cause_id)

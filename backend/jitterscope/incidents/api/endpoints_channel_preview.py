@@ -31,9 +31,9 @@ LISTED = 20
 
 
 class ChannelPreviewRequest(ChannelFilter):
-    """A channel that does not exist yet, as far as it matters."""
+    """The settings of a channel that decide what it would have sent."""
 
-    kind: str | None = Field(default=None, max_length=40, description="Some kinds have no words for some actions")
+    kind: str | None = Field(default=None, max_length=40, description="Some kinds cannot send some actions")
 
 
 class PreviewMessage(Schema):
@@ -46,8 +46,8 @@ class PreviewMessage(Schema):
 
 
 class ChannelPreview(Schema):
-    """As if the channel had been added at `since`: seven days ago, or where `complete` is false at the first of the
-    last 5,000 changes of incidents. Older changes know no more than what their incident is now."""
+    """As if the channel had been added at `since`: 7 days ago or, if `complete` is false, at the first of the last
+    5,000 changes of incidents. Of older changes only the present state of their incident is known."""
 
     since: datetime
     complete: bool
@@ -61,7 +61,7 @@ class ChannelPreview(Schema):
 @router.post("/preview", dependencies=[not_audited("replays what is stored; changes and sends nothing")])
 @bounded(CHART)
 def preview_channel(principal: Reader, request: ChannelPreviewRequest) -> ChannelPreview:
-    """What a channel like this would have sent in the last seven days."""
+    """What a channel with these settings would have sent in the last 7 days."""
     rule = rule_of(request.kind or "", request.min_severity, request.actions, request.conditions, request.quiet_hours)
     with organization_session(principal.organization_id) as session:
         week = last_week.load(session)

@@ -27,7 +27,7 @@ _LONGEST_US = 3_600_000_000
 
 @router.get("/compare")
 @bounded(HEAVY)
-@refuses(404, "The organization has no such resource.")
+@refuses(404, "The resource does not exist in this organization.")
 def compare_windows(
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     resource: Annotated[int, Query(description="Resource id")],
@@ -38,7 +38,7 @@ def compare_windows(
     ] = None,
     other_resource: Annotated[int | None, Query(description="Resource id; default: the same resource")] = None,
 ) -> Comparison:
-    """A window of at most 1 h with one of the same length: of another time, of another resource, or both."""
+    """Compare a window of at most 1 h with one of the same length: at another time, of another resource, or both."""
     from_us, to_us = asked.instant(from_), asked.instant(to)
     asked.check_window(from_us, to_us, _LONGEST_US)
     start_us = from_us if other_from is None else asked.instant(other_from)

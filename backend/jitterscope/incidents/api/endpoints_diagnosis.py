@@ -23,7 +23,7 @@ router = APIRouter(tags=["incidents"])
 def get_diagnosis_state(
     principal: Annotated[Principal, Depends(require("incidents:read"))], resource_id: int
 ) -> DiagnosisState:
-    """When the cgroup or node of a resource was diagnosed last, and when something in it last asked for that."""
+    """When the cgroup or node of a resource was last diagnosed, and when a diagnosis of it was last triggered."""
     with organization_session(principal.organization_id) as session:
         subject = inventory.owning_subject(session, resource_id)
         if subject is None and inventory.resource(session, resource_id) is None:

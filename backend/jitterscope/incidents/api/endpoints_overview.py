@@ -23,7 +23,7 @@ Reader = Annotated[Principal, Depends(require("incidents:read"))]
 @router.get("/overview")
 @bounded(QUICK)
 def get_overview(principal: Reader, worst: Annotated[int, Query(ge=0, le=20)] = 3) -> Overview:
-    """How many incidents are not over, by severity, and the worst of them."""
+    """The number of active incidents by severity, and the worst of them."""
     with organization_session(principal.organization_id) as session:
         counts, muted = overview.counts(session)
         rows = overview.worst(session, worst)
@@ -38,7 +38,7 @@ def list_fixes(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     cursor: str | None = None,
 ) -> Page[AppliedFix]:
-    """Fixes that were applied, newest first, each with the figure that decided before and after."""
+    """Applied fixes, newest first, each with its deciding figure before and after."""
     with organization_session(principal.organization_id) as session:
         items = overview.fixes(session, state or (), one_position(cursor), limit + 1)
     more = len(items) > limit

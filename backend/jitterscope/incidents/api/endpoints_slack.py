@@ -51,13 +51,13 @@ class SlackUser:
     ],
 )
 @bounded(PRESS)
-@refuses(400, "It is not a press of a Jitterscope button.")
+@refuses(400, "The request is not a press of a Jitterscope button.")
 @refuses(401, "The signature does not match, or is too old.")
 @refuses(403, "The message is not in the channel's conversation.")
-@refuses(404, "The organization no longer has this incident.")
-@refuses(409, "It was handled already, or the incident is resolved.")
+@refuses(404, "The incident no longer exists in this organization.")
+@refuses(409, "The request was already handled, or the incident is resolved.")
 async def slack_interactions(request: Request) -> Response:
-    """Acknowledge or mute an incident by a button of a Slack message. The message is changed afterwards."""
+    """Acknowledge or mute an incident with a button in a Slack message. The message is updated afterwards."""
     body = await request.body()
     headers = request.headers
     await run_in_threadpool(

@@ -35,7 +35,7 @@ _REPLAYED = 200
 @router.get(
     "/stream",
     response_class=EventSourceResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "Events, until the client leaves"}},
+    responses={200: {"content": {"text/event-stream": {}}, "description": "Events, until the client disconnects"}},
 )
 @bounded(EVENTS)
 async def stream_events(
@@ -43,9 +43,9 @@ async def stream_events(
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> EventSourceResponse:
-    """Live changes: `ready` first (fetch what you show), then `incident`, `collector`, `first_data` and others as they
-    happen, each with JSON data {"type", "id", …}. Incident events carry an id: with `Last-Event-ID` the ones missed
-    since then come first. A comment every 15 s keeps proxies from closing the connection."""
+    """Live changes: first `ready` (fetch what you show), then `incident`, `collector`, `first_data`, and others as they
+    happen, each with JSON data {"type", "id", …}. Incident events carry an id: with `Last-Event-ID` the stream starts
+    with the ones missed since then. A comment every 15 s keeps proxies from closing the connection."""
     await asyncio.to_thread(limits.check_streams, principal.organization_id)
     try:
         place = await asyncio.to_thread(stream_places.take, principal)

@@ -30,14 +30,14 @@ MAX_WINDOW_US = 24 * 3600 * 1_000_000
 _DEFAULT_WINDOW_US = 600_000_000
 _MARGIN = timedelta(seconds=30)
 
-Points = Annotated[int, Query(ge=10, le=20_000, description="Most points per line")]
-Dots = Annotated[int, Query(ge=0, le=200_000, description="Most single queries; slow ones first")]
+Points = Annotated[int, Query(ge=10, le=20_000, description="Maximum points per line")]
+Dots = Annotated[int, Query(ge=0, le=200_000, description="Maximum single queries; slow ones first")]
 _DOCUMENTED = wire.documented(Timeline)
 
 
 @router.get("/incidents/{incident_id}/timeline", responses=_DOCUMENTED)
 @bounded(CHART)
-@refuses(404, "The organization has no such incident, or its resource has expired.")
+@refuses(404, "The incident does not exist in this organization, or its resource has expired.")
 def get_incident_timeline(
     request: Request,
     principal: Annotated[Principal, Depends(require("incidents:read"))],
@@ -47,7 +47,7 @@ def get_incident_timeline(
     points: Points = 6_000,
     queries: Dots = 20_000,
 ) -> Response:
-    """The subject of an incident; by default its strongest window with 30 s around it."""
+    """The timeline of an incident's subject; by default its strongest window with 30 s around it."""
     with organization_session(principal.organization_id) as session:
         row = actions.get(session, incident_id)
         from_us, to_us = _window(from_, to, us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN))
@@ -66,7 +66,7 @@ def get_resource_timeline(
     points: Points = 6_000,
     queries: Dots = 20_000,
 ) -> Response:
-    """A cgroup, the cgroup of a process or DNS server, or a node; by default the newest ten minutes of its node."""
+    """The timeline of a node, a cgroup, or the cgroup of a process or DNS server; by default the newest 10 min."""
     with organization_session(principal.organization_id) as session:
         subject = inventory.owning_subject(session, resource_id)
         if subject is None:
@@ -76,8 +76,8 @@ def get_resource_timeline(
                 422,
                 "no-cgroup",
                 "No timeline for this resource",
-                "A timeline shows a cgroup with its processes and DNS servers. This resource is in no cgroup.",
-                "Request one of the cgroups below it.",
+                "A timeline shows a cgroup with its processes and DNS servers. This resource is not in a cgroup.",
+                "Choose one of the cgroups below it.",
             )
         now_us = inventory.node_clock_us(session, subject.node_id) or subject.last_seen_us
         from_us, to_us = _window(from_, to, now_us - _DEFAULT_WINDOW_US, now_us)
@@ -101,7 +101,7 @@ def _respond(
             "resource-gone",
             "The resource no longer exists",
             "The resource and the data of this incident have expired.",
-            "The incident keeps its evidence. Pin incidents whose data must stay.",
+            "The incident keeps its evidence. Pin incidents whose data you need longer.",
         )
     return wire.answer(request, timeline.build(session, tree, from_us, to_us, budget, area))
 

@@ -27,7 +27,7 @@ Writer = Annotated[Principal, Depends(require("incidents:write"))]
 @bounded(QUICK)
 @refuses(409, "The incident is closed, and another one of its cause and subject is active.")
 def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest | None = None) -> Incident:
-    """Say that a fix was applied, and when. Changes that the collector sees start a verification by themselves."""
+    """Report that a fix was applied, and when. Changes that the collector sees start a verification automatically."""
     given = request or VerifyRequest()
     with organization_session(principal.organization_id) as session:
         row = verifications.start_by_hand(session, principal, incident_id, given.fix_id, given.applied_at, given.note)
@@ -37,7 +37,7 @@ def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest 
 @router.get("/incidents/{incident_id}/verifications")
 @bounded(QUICK)
 def list_verifications(principal: Reader, incident_id: int) -> list[Verification]:
-    """Every fix that was applied to an incident, newest first."""
+    """Every fix applied to an incident, newest first."""
     with organization_session(principal.organization_id) as session:
         row = actions.get(session, incident_id)
         return [verification_of(one) for one in verifications.of_incident(session, row.id)]

@@ -25,4 +25,4 @@ def harm_reason(found: Found) -> str:
         case _ if slow is None:
             return "Harm not measured: requests were counted, but not how long their answers took."
         case _:
-            return "Harm not measured: what would show it was not recorded."
+            return "Harm not measured: the data that would show it were not recorded."

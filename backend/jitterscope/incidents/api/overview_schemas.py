@@ -18,11 +18,13 @@ class SeverityCount(Schema):
 
 
 class Overview(Schema):
-    """Incidents that are not over."""
+    """Active incidents."""
 
-    counts: list[SeverityCount] = Field(description="By severity, the worst first; those without any are left out")
+    counts: list[SeverityCount] = Field(
+        description="By severity, worst first; severities without incidents are left out"
+    )
     muted: int = Field(description="Of these, how many are muted")
-    worst: list[IncidentSummary] = Field(description="The worst first, then the newest; muted ones last")
+    worst: list[IncidentSummary] = Field(description="Worst first, then newest; muted ones last")
 
 
 class AppliedFix(Schema):
@@ -41,4 +43,4 @@ class AppliedFix(Schema):
     applied_at: datetime
     finished_at: datetime | None = Field(description="Null: it is still being measured")
     verdict: str | None = Field(description="A sentence, once there is one")
-    measure: VerifiedMeasure | None = Field(description="The figure that decided, as far as it was measured")
+    measure: VerifiedMeasure | None = Field(description="The deciding figure, if it was measured")

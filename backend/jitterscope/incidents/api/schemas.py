@@ -28,7 +28,7 @@ class SubjectRef(Schema):
 
 
 class IncidentRef(Schema):
-    """An incident as pages about other things name it."""
+    """A short reference to an incident."""
 
     id: int
     title: str
@@ -37,7 +37,7 @@ class IncidentRef(Schema):
 
 
 class AffectedSubject(SubjectRef):
-    """Another subject with the same trouble at the same time: a part of the incident, not one of its own."""
+    """Another subject with the same fault at the same time: part of this incident, not one of its own."""
 
     first_at: datetime
     last_at: datetime
@@ -46,13 +46,13 @@ class AffectedSubject(SubjectRef):
 
 
 class IncidentMute(Schema):
-    """What mutes an incident: the longest of the mutes that cover it."""
+    """The mute in effect for an incident: the longest of those that cover it."""
 
     id: int
     by: str
     reason: str
-    only_this: bool = Field(description="It is for this incident alone")
-    recurs: bool = Field(description="It holds in weekly hours")
+    only_this: bool = Field(description="The mute covers only this incident")
+    recurs: bool = Field(description="The mute applies in weekly hours")
 
 
 class IncidentSummary(Schema):
@@ -88,13 +88,13 @@ class Transition(Schema):
         "noted", "spread",
     ]  # fmt: skip
     detail: str | None
-    author_id: int | None = Field(description="Of a note: the member who wrote it, and may change it")
-    edited_at: datetime | None = Field(description="Of a note: when its author changed or deleted it")
-    deleted: bool = Field(description="Of a note: its author deleted its words")
+    author_id: int | None = Field(description="For a note: the member who wrote it and may change it")
+    edited_at: datetime | None = Field(description="For a note: when its author changed or deleted it")
+    deleted: bool = Field(description="For a note: its author deleted the text")
 
 
 class Incident(IncidentSummary):
-    namespace: str | None = Field(description="Of the subject; null: not known")
+    namespace: str | None = Field(description="Namespace of the subject; null: not known")
     workload: str | None = Field(description="Deployment, StatefulSet …; null: not known")
     summary: str
     window_from: datetime
@@ -113,10 +113,10 @@ class Incident(IncidentSummary):
 
 
 class DiagnosisState(Schema):
-    """Of the cgroup or node that is diagnosed, `subject_id`; None where the resource belongs to none.
+    """The diagnosis of a resource's cgroup or node, `subject_id`; null if the resource has neither.
 
-    `diagnosed_until`: the end of the newest data that were looked at. `triggered_at`: when a collector last saw reason
-    for it. None: not within the last minutes.
+    `diagnosed_until`: the end of the newest data that were diagnosed. `triggered_at`: when a collector last triggered
+    a diagnosis. Null: not within the last minutes.
     """
 
     subject_id: int | None
@@ -125,7 +125,7 @@ class DiagnosisState(Schema):
 
 
 class Risk(Schema):
-    """A finding without measured harm: listed, not sent. `harm` says whether harm was measured and is none."""
+    """A finding without measured harm: listed, not notified. `harm` says whether harm was measured and is none."""
 
     id: int
     cause: str
@@ -145,7 +145,7 @@ class Risk(Schema):
 
 
 class MuteRequest(Schema):
-    until: datetime | None = Field(default=None, description="None: until unmuted")
+    until: datetime | None = Field(default=None, description="null: until unmuted")
     reason: str | None = Field(default=None, max_length=500)
 
 
@@ -163,7 +163,7 @@ class RivalInfo(Schema):
 
 
 class CauseInfo(Schema):
-    """A rule: what it finds, how the fault works, what it could be confused with."""
+    """A cause: what the fault is, how it works, and what it can be confused with."""
 
     id: str
     title: str
@@ -176,7 +176,7 @@ class CauseInfo(Schema):
 
 
 class TimelineCpu(Schema):
-    """Ticks of 100 ms (or 10 ms where zoomed), or points of several; parallel arrays, None where a tick is missing."""
+    """Ticks of 100 ms (10 ms when zoomed in) or points of several; parallel arrays, null where a tick is missing."""
 
     t_us: list[int]
     step_us: int
@@ -195,9 +195,9 @@ class TimelineSpan(Schema):
 
 
 class TimelineQueries(Schema):
-    """One entry an answer; `t_us` is when its query or request reached the server, so that answers which waited for the
-    same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one of all
-    servers; outside them only slow ones were kept."""
+    """One entry per answer. `t_us` is when its query or request reached the server, so answers that waited for the same
+    moment form a staircase. `queue_wait_us` is -1 if not known. `complete` spans contain every answer of all servers;
+    outside them only slow ones were kept."""
 
     t_us: list[int]
     latency_us: list[int]
@@ -210,9 +210,10 @@ class TimelineQueries(Schema):
 
 
 class TimelineRate(Schema):
-    """Per-tick counts and latency of the servers together, also where single queries or requests were not kept.
+    """Per-tick counts and latency of all servers together, including where single queries or requests were not kept.
 
-    Queries count where they arrived, slow answers (over `slow_threshold_us`) and latencies where the answer left."""
+    Queries count in the tick in which they arrived, slow answers (over `slow_threshold_us`) and latencies in the tick
+    in which the answer left."""
 
     t_us: list[int]
     step_us: int
@@ -228,7 +229,7 @@ class TimelineLimit(Schema):
 
 
 class TimelineConnections(Schema):
-    """Per-tick gauges of the subject's DNS servers, all together; of a point its highest tick. None: not measured."""
+    """Per-tick gauges of all the subject's DNS servers together; a point has its highest tick. Null: not measured."""
 
     t_us: list[int]
     step_us: int
@@ -247,7 +248,7 @@ class TimelineChildLimit(Schema):
 
 
 class TimelineLine(Schema):
-    """Parallel to its lane's `t_us`; None where nothing is known. `hot`: what hurts when it is much."""
+    """Parallel to its lane's `t_us`; null where nothing is known. `hot`: high values are harmful."""
 
     name: str
     style: Literal["area", "line", "bars"]
@@ -273,7 +274,7 @@ class TimelineLane(Schema):
 
 
 class TimelineMark(Schema):
-    """Something that happened; `kind` is the event's."""
+    """Something that happened; `kind` is the kind of event."""
 
     from_us: int
     to_us: int
@@ -283,7 +284,7 @@ class TimelineMark(Schema):
 
 
 class TimelinePicture(Schema):
-    """Everything the incident picture shows, on one time axis [from_us, to_us)."""
+    """Everything that the incident picture shows, on one time axis [from_us, to_us)."""
 
     from_us: int
     to_us: int
@@ -305,6 +306,6 @@ class TimelinePicture(Schema):
 
 
 class Timeline(TimelinePicture):
-    """The picture and whose it is."""
+    """The picture and its subject."""
 
     subject: SubjectRef

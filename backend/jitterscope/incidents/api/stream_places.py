@@ -48,7 +48,7 @@ def take(principal: Principal) -> Place:
             429,
             "too-many-streams",
             "Too many streams",
-            f"{principal.actor} has {limit} streams of events open, which is the limit for one caller.",
+            f"{principal.actor} has {limit} event streams open, the limit for one caller.",
             f"Close one, or try again in {HELD_S} s. One stream carries all events of the organization.",
             headers={"Retry-After": str(HELD_S)},
         )

@@ -15,7 +15,7 @@ VerificationState = Literal["waiting", "verified", "did_not_help", "made_worse",
 
 
 class SettingStep(Schema):
-    """One thing that changed, as people write it. null: it was not set, or not known."""
+    """One setting that changed, with readable values. Null: not set, or not known."""
 
     name: str  # of the fact ("cpu.quota_us"), "seen.…" of what only a window shows, or "restart"
     title: str
@@ -33,7 +33,7 @@ class BlockLane(Schema):
 
 
 class BlockSeries(Schema):
-    """Lanes with one entry a block of `step_us`, what decides first; the load that is compared comes last."""
+    """Lanes with one entry per block of `step_us`: deciding measures first, the compared load last."""
 
     t_us: list[int]
     step_us: int
@@ -73,7 +73,7 @@ class VerificationResult(Schema):
 
 
 class Verification(Schema):
-    """One attempt to fix an incident. Figures are there while it waits too, as they stand then."""
+    """One attempt to fix an incident. While it waits, its figures are as measured so far."""
 
     id: int
     state: VerificationState
@@ -101,13 +101,13 @@ class Verification(Schema):
 
 
 class VerifyRequest(Schema):
-    fix_id: str | None = Field(default=None, max_length=100, description="Of the incident; null: another change")
+    fix_id: str | None = Field(default=None, max_length=100, description="A fix of the incident; null: another change")
     applied_at: datetime | None = Field(default=None, description="With a time zone; null: now")
     note: str | None = Field(default=None, max_length=2000)
 
 
 class FixLanding(Schema):
-    """How one sees that a fix was applied, and what it is judged by."""
+    """How Jitterscope sees that a fix was applied, and which measures judge it."""
 
     fix_id: str
     seen: bool  # false: say that it was applied (POST …/verify)
@@ -164,7 +164,7 @@ class PredictionOutcome(Schema):
 
 
 class Explained(Schema):
-    """Of the slow answers of incidents, as far as they were measured: those whose incident has a known cause."""
+    """Measured slow answers of all incidents, and those of them whose incident has a known cause."""
 
     slow_answers: int
     explained: int
@@ -172,7 +172,7 @@ class Explained(Schema):
 
 
 class Calibration(Schema):
-    """The product's own record. `level`: the share of outcomes that should lie inside."""
+    """Jitterscope's track record. `level`: the share of outcomes that should be inside the interval."""
 
     level: float
     outcomes: int

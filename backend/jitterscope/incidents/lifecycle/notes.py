@@ -41,7 +41,7 @@ def _change(session: Session, principal: Principal, incident_id: int, note_id: i
         raise not_found("note", note_id)
     if note.author_id is None or note.author_id != principal.person:
         raise Problem(
-            403, "not-yours", "Not your note", f"{note.actor} wrote it, and only who wrote a note can change it.",
+            403, "not-yours", "Not your note", f"{note.actor} wrote it, and only the author of a note can change it.",
             "Add a note of your own.",
         )  # fmt: skip
     if note.detail == words:

@@ -215,7 +215,7 @@ def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found)
     if known is None:
         known = {**subject.model_dump(), "first_us": found.onset_us}
         members.append(known)
-        record(session, host, "spread", f"{subject.name} on {subject.node} is affected too: {found.title}")
+        record(session, host, "spread", f"{subject.name} on {subject.node} is also affected: {found.title}")
     known |= {
         "first_us": min(known["first_us"], found.onset_us),
         "last_us": found.last_us,
@@ -226,14 +226,14 @@ def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found)
     host.last_seen_at = max(host.last_seen_at, time_of(found.last_us))
     if found.severity is not None and severity_rank(found.severity) > severity_rank(host.severity):  # type: ignore[arg-type]
         before, host.severity = host.severity, found.severity
-        record(session, host, "escalated", f"From {before} to {found.severity}, by {subject.name}.")
+        record(session, host, "escalated", f"From {before} to {found.severity}, because of {subject.name}.")
     return True
 
 
 def merge(session: Session, own: IncidentRow, host: IncidentRow) -> None:
     """Close a subject's own incident, whose trouble turned out to be that of another one."""
     own.state, own.resolved_at = "resolved", own.last_seen_at
-    record(session, own, "resolved", f"Part of incident {host.id}, “{host.title}”, which other subjects have too.")
+    record(session, own, "resolved", f"Part of incident {host.id}, “{host.title}”, which also affects other subjects.")
 
 
 def absorb(session: Session, host: IncidentRow, follower: IncidentRow) -> None:

@@ -64,7 +64,7 @@ def record(
     if row.resolved_at is None and cover is not None and not was_muted:
         _write(session, row, _News("muted", covering.in_words(cover)))
     elif row.resolved_at is None and cover is None and was_muted:
-        _write(session, row, _News("unmuted", "Nothing mutes it any more."))
+        _write(session, row, _News("unmuted", "No mute covers it any longer."))
     return transition
 
 

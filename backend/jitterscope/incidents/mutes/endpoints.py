@@ -34,7 +34,7 @@ def list_mutes(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: str | None = None,
 ) -> Page[Mute]:
-    """Mutes, newest first; `ended`: those that are over, or those that are not."""
+    """Mutes, newest first; `ended`: only those that have ended, or that have not."""
     before = one_position(cursor)
     with organization_session(principal.organization_id) as session:
         rows = store.page(session, datetime.now(UTC), ended=ended, before_id=before, limit=limit + 1)
@@ -44,18 +44,18 @@ def list_mutes(
 
 @router.post("", status_code=201, dependencies=[audited("mute.create")])
 @bounded(QUICK)
-@refuses(404, "The organization has no such incident or resource.")
+@refuses(404, "The incident or resource does not exist in this organization.")
 @refuses(409, "The organization has too many mutes.")
 def create_mute(principal: Writer, request: MuteCreate) -> Mute:
-    """Mute what fits, from now on. Incidents are still found and listed; channels are told of those that are open when
-    it ends."""
+    """Mute matching incidents from now on. They are still found and listed. When the mute ends, channels are notified
+    of those that are open."""
     return _one(principal, service.create(principal, request))
 
 
 @router.post("/preview", dependencies=[not_audited("replays what is stored; changes nothing")])
 @bounded(CHART)
 def preview_mute(principal: Reader, request: MuteFilter) -> MutePreview:
-    """Which incidents of the last seven days such a mute would have muted."""
+    """The incidents of the last 7 days that such a mute would have muted."""
     service.check_filter(request)
     with organization_session(principal.organization_id) as session:
         return views.preview(last_week.load(session), request)
@@ -64,7 +64,7 @@ def preview_mute(principal: Reader, request: MuteFilter) -> MutePreview:
 @router.post("/{mute_id}/end", dependencies=[audited("mute.end")])
 @bounded(QUICK)
 def end_mute(principal: Writer, mute_id: int) -> Mute:
-    """End it now. One that is over stays as it is."""
+    """End a mute now. A mute that has already ended does not change."""
     service.end(principal, mute_id)
     return _one(principal, mute_id)
 

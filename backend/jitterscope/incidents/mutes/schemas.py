@@ -17,19 +17,19 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, m
 
 
 class MuteFilter(Schema):
-    """What a mute is for: everything that is given has to fit. Patterns have to fit every place that an incident
-    reached; a resource is only compared with the incident's subject."""
+    """What a mute covers: all given conditions must match. Patterns must match every place that an incident reached; a
+    resource is compared only with the incident's subject."""
 
-    incident_id: int | None = Field(default=None, description="This incident alone")
+    incident_id: int | None = Field(default=None, description="This incident only")
     resource_id: int | None = Field(default=None, description="Incidents whose subject is this resource")
     severities: list[Severity] = Field(default_factory=list, max_length=3, description="Empty: all")
     conditions: Conditions = Field(default_factory=Conditions)
-    hours: WeeklyHours | None = Field(default=None, description="It holds in these hours only; null: all the time")
+    hours: WeeklyHours | None = Field(default=None, description="The mute applies only in these hours; null: always")
 
 
 class MuteCreate(MuteFilter):
     until: datetime | None = Field(
-        default=None, description="With a time zone, at most 366 days ahead. Needed without `hours` or `incident_id`"
+        default=None, description="With a time zone, at most 366 days ahead. Required without `hours` or `incident_id`"
     )
     reason: Reason
 
@@ -37,16 +37,16 @@ class MuteCreate(MuteFilter):
 class Mute(MuteFilter):
     id: int
     incident_title: str | None
-    resource_name: str | None = Field(description="Null where the resource is no longer stored")
+    resource_name: str | None = Field(description="Null if the resource is no longer stored")
     until: datetime | None
     reason: str
     created_by: str
     created_at: datetime
-    ended_at: datetime | None = Field(description="When somebody ended it, or its time had passed")
-    ended_by: str | None = Field(description="Null where its time has passed")
+    ended_at: datetime | None = Field(description="When it was ended or expired")
+    ended_by: str | None = Field(description="Null if it expired")
     state: Literal["holds", "waits", "ended"] = Field(description="waits: outside its weekly hours")
     holds_until: datetime | None = Field(
-        description="The end of the present stretch; null: it has none, or does not hold"
+        description="End of the current period; null: it has no end, or is not in effect"
     )
     incidents: list[int] = Field(description="Open incidents that it mutes now")
 
@@ -56,13 +56,13 @@ class PreviewIncident(Schema):
     title: str
     severity: Severity
     state: IncidentState
-    first_at: datetime = Field(description="When the first message was kept back")
+    first_at: datetime = Field(description="When the first message would have been muted")
     messages: int
 
 
 class MutePreview(Schema):
-    """As if the mute had been there since `since`, whatever its `until`: seven days ago, or where `complete` is false
-    at the first of the last 5,000 changes of incidents. Messages are changes that a channel could have been told of."""
+    """As if the mute had existed since `since`, whatever its `until`: 7 days ago or, if `complete` is false, since the
+    first of the last 5,000 changes of incidents. Messages are changes that a channel could have been notified of."""
 
     since: datetime
     complete: bool

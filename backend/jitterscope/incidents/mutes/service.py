@@ -55,8 +55,8 @@ def unmute(session: Session, actor: Actor, incident_id: int) -> IncidentRow:
     if not _end_own(session, actor, row) and row.mute is not None and row.muted:
         raise Problem(
             409, "muted-by-a-rule", "Muted by a rule",
-            f"Mute {row.mute['id']} by {row.mute['by']} is not for this incident alone: {row.mute['reason']}",
-            "End that mute, or wait until it ends.",
+            f"Mute {row.mute['id']} by {row.mute['by']} covers more than this incident: {row.mute['reason']}",
+            "End that mute, or wait for its end.",
         )  # fmt: skip
     record_mute(session, row, actor=actor, again=True)
     return row
@@ -83,7 +83,7 @@ def create(actor: Actor, request: MuteCreate) -> int:
             raise not_found("resource", request.resource_id)
         if store.count_asked(session, datetime.now(UTC), request.incident_id) >= MOST:
             raise Problem(
-                409, "too-many-mutes", "Too many mutes", f"At most {MOST} mutes hold or wait at once.",
+                409, "too-many-mutes", "Too many mutes", f"At most {MOST} mutes can be active or waiting at once.",
                 "End one that is not needed.",
             )  # fmt: skip
         row = MuteRow(
@@ -167,7 +167,7 @@ def check_filter(asked: MuteFilter) -> None:
     given = asked.incident_id, asked.resource_id, asked.severities or None
     if all(one is None for one in given) and asked.conditions == Conditions():
         raise Problem(
-            422, "mutes-everything", "Nothing chosen", "This mute would be for every incident.",
+            422, "mutes-everything", "Nothing chosen", "This mute would cover every incident.",
             "Set a condition; the resource pattern * matches everything.",
         )  # fmt: skip
 
@@ -183,5 +183,5 @@ def _check_until(until: datetime | None) -> None:
         )
     if until > datetime.now(UTC) + _LONGEST:
         raise Problem(
-            422, "too-long", "Too long", f"A mute holds {_LONGEST.days} days at most.", "Give an earlier time."
+            422, "too-long", "Too long", f"A mute can last at most {_LONGEST.days} days.", "Give an earlier time."
         )

@@ -23,8 +23,8 @@ def documented(model: type) -> dict[int | str, dict[str, Any]]:
         "schema": {
             "type": "string",
             "format": "binary",
-            "description": "The same document with its integer arrays as bytes: what the page asks for. "
-            "docs/pictures.md says how to read it. At most 450 kB: beyond it quick answers are left out and counted "
+            "description": "The same document with its integer arrays as bytes, as the page requests it. "
+            "docs/pictures.md describes the format. At most 450 kB: beyond that, fast answers are left out and counted "
             "in `truncated`.",
         }
     }

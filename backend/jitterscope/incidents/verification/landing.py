@@ -158,7 +158,7 @@ def _absorb(session: Session, row: IncidentRow, seen: Observed) -> None:
     )
     for other in session.scalars(same.where(IncidentRow.id != row.id)):
         other.state, other.resolved_at = "resolved", max(other.last_seen_at, datetime.now(UTC))
-        record(session, other, "resolved", f"Goes on as incident {row.id}: the same workload in a new cgroup.")
+        record(session, other, "resolved", f"Continues as incident {row.id}: the same workload in a new cgroup.")
     session.flush()
 
 

@@ -63,7 +63,7 @@ def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measur
     settled_us = applied_us + int(settings().verification_settle_s * 1e6)
     after_from_us = max(settled_us, clock_us - int(BEFORE[subject.kind == "node"].total_seconds() * 1e6))
     if clock_us - after_from_us < BLOCK_US:
-        wanted = f"Data from {settings().verification_settle_s:g} s after the change on."
+        wanted = f"Data from at least {settings().verification_settle_s:g} s after the change."
         return Measured("waiting", wanted, None, VerificationResult(), (), gave_up)
     how = plan(cause_id, waiting.fix_id)
     before_window = us_of(waiting.before_from), us_of(waiting.before_to)
@@ -141,11 +141,13 @@ def _notes(
         if match.why_not is None:
             notes.append("No load is measured here, so it might differ before and after the change.")
     elif match.by.id != how.loads[0].id:
-        notes.append(f"No {how.loads[0].unit} are known here: load is compared by {match.by.unit}, which says less.")
+        notes.append(
+            f"No {how.loads[0].unit} are known here: load is compared by {match.by.unit}, which is less precise."
+        )
     if dropped_before or dropped_after:
         notes.append(
-            f"Left out for another load: {dropped_before} of the blocks before and {dropped_after} of those after "
-            "the change."
+            f"Left out because their load differs: {dropped_before} of the blocks before and {dropped_after} of those "
+            "after the change."
         )
     if waiting.changes and all(step["name"] == "restart" for step in waiting.changes):
         notes.append("Only a restart was seen. A fault that grows with time comes back.")

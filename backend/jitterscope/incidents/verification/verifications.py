@@ -87,16 +87,16 @@ def start_by_hand(
             "in-the-future",
             "Time is in the future",
             "`applied_at` is in the future.",
-            "Give the time when the fix took effect.",
+            "Enter the time at which the fix took effect.",
         )
     if at < row.baseline_at + _SHORTEST_BEFORE:
         raise Problem(
             422,
             "before-the-fault",
             "Nothing to compare with",
-            f"The incident's fault was first seen at {row.baseline_at:%Y-%m-%d %H:%M:%SZ}; a fix that was applied less "
-            f"than {_SHORTEST_BEFORE.seconds} s later, or before, leaves no data to compare with.",
-            "Give the time at which the fix took effect.",
+            f"The incident's fault was first seen at {row.baseline_at:%Y-%m-%d %H:%M:%SZ}. A fix applied before that, "
+            f"or less than {_SHORTEST_BEFORE.seconds} s after it, leaves no data to compare with.",
+            "Enter the time at which the fix took effect.",
         )
     titles = {str(fix["id"]): str(fix["title"]) for fix in row.finding.get("fixes", [])}
     if fix_id is not None and fix_id not in titles and fix_id not in row.predictions:
