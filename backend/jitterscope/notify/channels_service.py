@@ -165,7 +165,7 @@ def _seal(kind_name: str, config: dict[str, Any]) -> str:
         )
     if (reason := kind.unavailable()) is not None:
         raise Problem(
-            422, "kind-unavailable", f"{kind.title} is not available", reason, "Ask whoever runs Jitterscope."
+            422, "kind-unavailable", f"{kind.title} is not available", reason, "Ask the operator of this installation."
         )
     try:
         model: BaseModel = kind.config_model.model_validate(config)

@@ -22,17 +22,18 @@ Patterns = Annotated[list[Pattern], Field(max_length=MOST_PATTERNS)]
 
 
 class Conditions(Schema):
-    """Shell patterns (`*`, `?`, `[a-z]`), upper and lower case alike. `*` matches `/` too. An empty list matches
-    everything; of several patterns in a list one has to match, and every list has to."""
+    """Shell patterns (`*`, `?`, `[a-z]`), case-insensitive. `*` also matches `/`. An empty list matches everything;
+    otherwise one pattern of each list must match."""
 
-    causes: Patterns = Field(default_factory=list, description="Of the cause's id: `cpu/*`")
+    causes: Patterns = Field(default_factory=list, description="Patterns of the cause's id: `cpu/*`")
     namespaces: Patterns = Field(
-        default_factory=list, description="Of the Kubernetes namespace. A resource without one matches no pattern."
+        default_factory=list,
+        description="Patterns of the Kubernetes namespace. A resource without one matches no pattern.",
     )
     resources: Patterns = Field(
-        default_factory=list, description="Of the name, pod, container, workload, or cgroup path of the resource"
+        default_factory=list, description="Patterns of the resource's name, pod, container, workload, or cgroup path"
     )
-    nodes: Patterns = Field(default_factory=list, description="Of the node's name")
+    nodes: Patterns = Field(default_factory=list, description="Patterns of the node's name")
 
 
 @dataclass(frozen=True, slots=True)

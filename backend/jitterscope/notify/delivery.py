@@ -91,7 +91,7 @@ def recover(organization_id: int) -> None:
         name = f"{key}.{number}"
         if journal_id != ours:
             if claimed_at is None or datetime.now(UTC) - claimed_at > LEASE:
-                record = journal.Record("unknown", detail=f"host {journal_id} left no news")
+                record = journal.Record("unknown", detail=f"host {journal_id} left no record")
                 settle(organization_id, delivery_id, number, record)
             continue
         record = journal.read(folder, name)

@@ -41,7 +41,7 @@ Writer = Annotated[Principal, Depends(require("channels:write"))]
 @router.get("/kinds")
 @bounded(QUICK)
 def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
-    """What kinds of channels there are, and what each takes."""
+    """The kinds of channels, and the configuration that each takes."""
     return [
         ChannelKindInfo(
             kind=kind.kind,
@@ -65,7 +65,7 @@ def list_channels(principal: Reader) -> list[Channel]:
 @router.post("", status_code=201, dependencies=[audited("channel.create")])
 @bounded(QUICK)
 def create_channel(principal: Writer, request: ChannelCreate) -> Channel:
-    """Add a channel. It is told of transitions from now on."""
+    """Add a channel. It is notified of transitions from now on."""
     with organization_session(principal.organization_id) as session:
         row = service.create_channel(session, request)
         audit.record(session, principal, "channel.create", f"channel {row.id}", {"kind": row.kind, "name": row.name})
@@ -83,7 +83,7 @@ def get_channel(principal: Reader, channel_id: int) -> Channel:
 @router.patch("/{channel_id}", dependencies=[audited("channel.update")])
 @bounded(QUICK)
 def update_channel(principal: Writer, channel_id: int, request: ChannelUpdate) -> Channel:
-    """Change what is given."""
+    """Change the given fields of a channel."""
     with organization_session(principal.organization_id) as session:
         row, changed = service.update_channel(session, channel_id, request)
         audit.record(session, principal, "channel.update", f"channel {row.id}", changed)
@@ -93,7 +93,7 @@ def update_channel(principal: Writer, channel_id: int, request: ChannelUpdate) -
 @router.delete("/{channel_id}", status_code=204, dependencies=[audited("channel.delete")])
 @bounded(QUICK)
 def delete_channel(principal: Writer, channel_id: int) -> None:
-    """Remove a channel with its deliveries; what is pending is not sent."""
+    """Remove a channel and its deliveries; pending messages are not sent."""
     with organization_session(principal.organization_id) as session:
         row = service.get_channel(session, channel_id)
         audit.record(session, principal, "channel.delete", f"channel {row.id}", {"kind": row.kind, "name": row.name})
@@ -104,7 +104,7 @@ def delete_channel(principal: Writer, channel_id: int) -> None:
 @bounded(QUICK)
 @refuses(409, "The stored configuration cannot be used.")
 def test_channel(principal: Writer, channel_id: int) -> ChannelTestResult:
-    """Send a test message now and say what the receiver answered."""
+    """Send a test message now and return the receiver's answer."""
     with organization_session(principal.organization_id) as session:
         row = service.get_channel(session, channel_id)
         audit.record(session, principal, "channel.test", f"channel {row.id}")
@@ -130,7 +130,7 @@ def list_deliveries(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: str | None = None,
 ) -> Page[Delivery]:
-    """What was sent, waits, or was given up (`state=dead`); newest first."""
+    """Deliveries that were sent, are waiting, or were given up (`state=dead`), newest first."""
     before = one_position(cursor)
     with organization_session(principal.organization_id) as session:
         service.get_channel(session, channel_id)
@@ -148,7 +148,7 @@ def list_deliveries(
 @bounded(QUICK)
 @refuses(409, "The delivery is not dead.")
 def retry_delivery(principal: Writer, channel_id: int, delivery_id: int) -> Delivery:
-    """Try a dead delivery once more, with the same key."""
+    """Retry a dead delivery with the same key."""
     with organization_session(principal.organization_id) as session:
         row = session.scalar(
             select(DeliveryRow)

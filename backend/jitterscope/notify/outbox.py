@@ -24,8 +24,8 @@ from jitterscope.notify.payload import Payload
 from jitterscope.notify.quiet_hours import QuietHours
 from jitterscope.notify.rules import Event, Face, Rule, Standing, decide, held_until, state_after
 
-_SUPERSEDED = "A later message says all of it"
-_CAME_AND_WENT = "The incident began and ended in quiet hours"
+_SUPERSEDED = "Superseded by a later message"
+_CAME_AND_WENT = "The incident began and ended during quiet hours"
 _MUTED = "The incident was muted before quiet hours ended"
 
 

@@ -35,8 +35,8 @@ class Part(BaseModel):
 
 
 class PayloadSubject(Part):
-    """The resource that stalls: a cgroup (container, pod, systemd unit) or a node. What Kubernetes calls it is None
-    where no collector knows; `workload` is the controller (Deployment, StatefulSet …)."""
+    """The resource that stalls: a cgroup (container, pod, systemd unit) or a node. Its Kubernetes names are
+    null if no collector knows them; `workload` is the controller (Deployment, StatefulSet …)."""
 
     kind: str
     key: str
@@ -66,7 +66,7 @@ class PayloadFix(Part):
 
 
 class PayloadMeasure(Part):
-    """One figure before and after a fix. `predicted_*` is the 90 % interval for what was applied, None without one."""
+    """One figure before and after a fix. `predicted_*` is the 90 % interval for what was applied, null without one."""
 
     metric: str
     title: str
@@ -79,7 +79,7 @@ class PayloadMeasure(Part):
 
 
 class PayloadChange(Part):
-    """One setting, as people write it. None: not set, or not known."""
+    """One setting with readable values. Null: not set, or not known."""
 
     name: str
     title: str
@@ -88,7 +88,7 @@ class PayloadChange(Part):
 
 
 class PayloadVerification(Part):
-    """A fix that was applied, and how it went so far. `measures` is empty until there is a verdict."""
+    """An applied fix and its result so far. `measures` is empty until there is a verdict."""
 
     state: Literal["waiting", "verified", "did_not_help", "made_worse", "replaced"]
     fix_id: str | None
@@ -100,7 +100,7 @@ class PayloadVerification(Part):
 
 
 class PayloadMute(Part):
-    """What mutes the incident. `only_this`: this incident alone. `until` is None where somebody has to end it."""
+    """What mutes the incident. `only_this`: only this incident. `until` is null if a person has to end it."""
 
     until: datetime | None
     by: str

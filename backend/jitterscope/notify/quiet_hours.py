@@ -18,7 +18,7 @@ _DAY = timedelta(days=1)
 
 
 class WeeklyHours(Schema):
-    """From `start` on each of `days` to `end`: of the next day where `end` is not after `start`."""
+    """From `start` on each of `days` until `end`: on the next day if `end` is not after `start`."""
 
     days: list[Day] = Field(min_length=1, max_length=7, description="Start days")
     start: WallTime = Field(description="22:00", examples=["22:00"])
@@ -73,7 +73,7 @@ class WeeklyHours(Schema):
 class QuietHours(WeeklyHours):
     """Hours in which a channel holds its messages back."""
 
-    critical_passes: bool = Field(default=True, description="Messages about critical incidents are sent all the same")
+    critical_passes: bool = Field(default=True, description="Messages about critical incidents are sent anyway")
 
 
 @cache

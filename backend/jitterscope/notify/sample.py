@@ -49,7 +49,7 @@ def sample_payload(organization_id: int, actor: str) -> Payload:
             url=settings().public_url,
             cause="cpu/gc_throttling",
             cause_title="GC cycles use up the CPU limit",
-            title="Test: kube-system/coredns is throttled by its own garbage collection; 1.5 % of queries are slow",
+            title="Test: kube-system/coredns stalls up to 92 ms: GC cycles use up its CPU limit of 0.5 CPU",
             summary="An example of a notification.",
             severity="info",
             confidence="high",
@@ -77,12 +77,12 @@ def sample_payload(organization_id: int, actor: str) -> Payload:
             },
             evidence=[
                 PayloadEvidence(
-                    statement="Throttled ticks inside a GC cycle", value="19 of 19", comparison="6.5 % by chance"
+                    statement="Throttled ticks inside a GC cycle", value="19 of 19", comparison="by chance: 6.5 %"
                 )
             ],
             top_fix=PayloadFix(
                 id="example",
-                title="GOGC=off with GOMEMLIMIT",
+                title="Set GOGC=off with GOMEMLIMIT",
                 summary="Runs GC rarely instead of often.",
                 verdict="removes",
             ),

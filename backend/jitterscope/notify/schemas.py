@@ -18,17 +18,17 @@ DeliveryState = Literal["pending", "sending", "sent", "dead", "skipped"]
 
 class ChannelKindInfo(Schema):
     """A kind of channel and the JSON schema of its `config`. Properties with `writeOnly` are secrets, those with
-    `multiline` take several lines, and few people need those with `advanced`."""
+    `multiline` take several lines, and those with `advanced` are rarely needed."""
 
     kind: str
     title: str
     config_schema: dict[str, Any]
     unavailable: str | None = Field(description="Why this installation cannot use it")
-    silent_actions: list[Action] = Field(description="What it has no words for, and is never sent")
+    silent_actions: list[Action] = Field(description="Actions that this kind never sends")
 
 
 class ChannelFilter(Schema):
-    """What a channel is for. A channel that got a message about an incident gets the later ones too."""
+    """Which messages a channel gets. A channel that got a message about an incident also gets the later ones."""
 
     min_severity: Severity = "warning"
     actions: list[Action] = Field(default_factory=lambda: list(DEFAULT_ACTIONS), max_length=20)
@@ -39,12 +39,12 @@ class ChannelFilter(Schema):
 class ChannelCreate(ChannelFilter):
     kind: str = Field(max_length=40)
     name: str = Field(min_length=1, max_length=100)
-    config: dict[str, Any] = Field(description="By kind: see GET /channels/kinds")
+    config: dict[str, Any] = Field(description="Depends on the kind: see GET /channels/kinds")
     enabled: bool = True
 
 
 class ChannelUpdate(Schema):
-    """What is left out stays. A new `config` replaces the old one whole: secrets cannot be read back to be merged."""
+    """Omitted fields stay unchanged. A new `config` replaces the whole old one: secrets cannot be read back."""
 
     name: str | None = Field(default=None, min_length=1, max_length=100)
     config: dict[str, Any] | None = None
@@ -52,7 +52,7 @@ class ChannelUpdate(Schema):
     min_severity: Severity | None = None
     actions: list[Action] | None = Field(default=None, max_length=20)
     conditions: Conditions | None = None
-    quiet_hours: QuietHours | None = Field(default=None, description="null, where it is given: none")
+    quiet_hours: QuietHours | None = Field(default=None, description="null, if given: none")
 
 
 class Channel(Schema):
@@ -83,7 +83,7 @@ class Delivery(Schema):
     attempts: int
     maybe_sent: bool  # an attempt of unknown fate was made: the receiver may have it although it is sent again
     next_attempt_at: datetime | None
-    held_until: datetime | None = Field(description="It waits, or waited, for the end of quiet hours")
+    held_until: datetime | None = Field(description="End of the quiet hours that it waits, or waited, for")
     last_status: int | None
     last_error: str | None
     created_at: datetime
@@ -91,7 +91,7 @@ class Delivery(Schema):
 
 
 class ChannelTestResult(Schema):
-    """What became of a test message, sent while you waited."""
+    """The result of a test message, which was sent during the request."""
 
     ok: bool
     status: int | None

@@ -95,7 +95,7 @@ def parse(body: bytes) -> Press:
             action=str(action["action_id"]),
             value=_text(action.get("selected_option") or {}, "value"),
             user_id=_clean(user["id"]),
-            user_name=_clean(user.get("username") or user.get("name") or "somebody"),
+            user_name=_clean(user.get("username") or user.get("name") or "unknown user"),
             conversation=_text(content.get("channel") or {}, "id"),
             response_url=_text(content, "response_url"),
         )
@@ -111,4 +111,4 @@ def _text(content: dict[str, Any], name: str) -> str | None:
 
 
 def _clean(value: object) -> str:
-    return _CONTROL.sub("", str(value))[:80] or "somebody"
+    return _CONTROL.sub("", str(value))[:80] or "unknown user"

@@ -39,14 +39,14 @@ def check(session: Session, press: Press, body: bytes, timestamp: str, signature
     if not is_signed(secret or _NO_SECRET, timestamp, body, signature) or config is None or secret is None:
         raise Problem(
             401, "bad-signature", "Wrong signature",
-            "X-Slack-Signature is not that of the app of the channel that the message names.",
+            "X-Slack-Signature does not match the signing secret of the channel's app.",
             "Set the app's signing secret in the channel's configuration.",
         )  # fmt: skip
     # Names (#ops) are not compared: Slack sends ids.
     if config.channel and config.channel[0] in "CGD" and press.conversation not in (None, config.channel):
         raise Problem(
             403, "another-conversation", "Another conversation",
-            f"The message is in {press.conversation}, the channel's messages go to {config.channel}.",
+            f"The message is in {press.conversation}, but the channel posts to {config.channel}.",
             "Press the button in the conversation where Jitterscope posts.",
         )  # fmt: skip
 

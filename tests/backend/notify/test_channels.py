@@ -289,7 +289,7 @@ def test_the_key_is_rotated_without_a_gap(
     keys(new, old)
     assert works()
     resealed = CliRunner().invoke(app, ["reseal-secrets"])
-    assert "every secret needs the first key only" in resealed.output, resealed.output
+    assert "every secret needs only the first key" in resealed.output, resealed.output
     keys(new)
     assert works()
     keys(new_key())

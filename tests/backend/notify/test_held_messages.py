@@ -100,8 +100,8 @@ def test_what_came_and_went_is_not_sent_and_says_why(outbox: Any, add: Any, rece
     assert told(receiver) == []
     listed = api.get(f"/api/v1/channels/{number}/deliveries", params={"state": "skipped"}).json()["items"]
     assert {(one["type"], one["last_error"]) for one in listed} == {
-        ("incident.opened", "The incident began and ended in quiet hours"),
-        ("incident.resolved", "The incident began and ended in quiet hours"),
+        ("incident.opened", "The incident began and ended during quiet hours"),
+        ("incident.resolved", "The incident began and ended during quiet hours"),
     }
 
 

@@ -96,7 +96,7 @@ def test_teams(outbox: Any, receiver: Any) -> None:
         ]
     said = texts(opened)
     assert "New incident · critical · kube-system/coredns" in said
-    assert "• Throttled ticks inside a GC cycle: 19 of 19 (6.5 % by chance)" in said
+    assert "• Throttled ticks inside a GC cycle: 19 of 19 (by chance: 6.5 %)" in said
     assert "Resolved · critical · kube-system/coredns" in texts(resolved)
     assert not [text for text in texts(resolved) if "Throttled ticks" in text]
 
@@ -172,14 +172,14 @@ def test_mail(outbox: Any, mailbox: Mailbox) -> None:
     first, second = mailbox.mails
     assert first["To"] == "ada@example.org, ops@example.org"
     assert first["From"] == "Jitterscope <alerts@example.org>"
-    assert first["Subject"].startswith("New incident: Test: kube-system/coredns is throttled")
+    assert first["Subject"].startswith("New incident: Test: kube-system/coredns stalls up to")
     assert second["Subject"].startswith("Resolved: ")
     assert first["References"] == second["References"], "one conversation"
     assert first["Message-ID"] != second["Message-ID"]
     assert outbox.rows()[0].key in first["Message-ID"]
     text = first.get_content()
     for part in ("New incident · critical · kube-system/coredns", "- Throttled ticks inside a GC cycle: 19 of 19",
-                 "Fix that removes it: GOGC=off with GOMEMLIMIT"):  # fmt: skip
+                 "Fix that removes it: Set GOGC=off with GOMEMLIMIT"):  # fmt: skip
         assert part in text
     assert "Evidence" not in second.get_content()
 

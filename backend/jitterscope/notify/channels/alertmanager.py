@@ -23,8 +23,8 @@ class AlertmanagerConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: SecretStr = Field(description="https:// address that takes webhooks of Alertmanager")
-    bearer_token: SecretStr | None = Field(default=None, description="Sent as Authorization: Bearer, where given")
+    url: SecretStr = Field(description="https:// address that accepts Alertmanager webhooks")
+    bearer_token: SecretStr | None = Field(default=None, description="Sent as Authorization: Bearer, if set")
     receiver: str = Field(
         default="jitterscope",
         max_length=200,

@@ -23,11 +23,11 @@ _SUBJECT_CHARACTERS = 200
 
 
 class EmailConfig(BaseModel):
-    """Who gets the mails."""
+    """Who gets the email."""
 
     model_config = ConfigDict(extra="forbid")
 
-    to: str = Field(description="Addresses, with commas between them", min_length=3, max_length=4000)
+    to: str = Field(description="Addresses, separated by commas", min_length=3, max_length=4000)
 
     @field_validator("to")
     @classmethod

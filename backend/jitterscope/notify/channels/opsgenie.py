@@ -20,7 +20,7 @@ _PRIORITIES = {"critical": "P1", "warning": "P3", "info": "P5"}
 
 
 class OpsgenieConfig(BaseModel):
-    """The key of an API integration, and where its region has the API."""
+    """The key of an API integration, and the API of its region."""
 
     model_config = ConfigDict(extra="forbid")
 

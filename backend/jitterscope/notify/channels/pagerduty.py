@@ -18,7 +18,7 @@ _SUMMARY_CHARACTERS = 1024
 
 
 class PagerDutyConfig(BaseModel):
-    """The integration key of a service, and where its region takes events."""
+    """The integration key of a service, and the Events API of its region."""
 
     model_config = ConfigDict(extra="forbid")
 

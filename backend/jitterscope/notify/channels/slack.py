@@ -45,7 +45,7 @@ class SlackConfig(BaseModel):
         default=None,
         min_length=16,
         max_length=200,
-        description="Of the app that posts: adds buttons to acknowledge and mute. See docs/notifications.md",
+        description="Signing secret of the app: adds buttons to acknowledge and mute; see docs/notifications.md",
     )
     api_url: str = Field(
         default="https://slack.com/api",

@@ -25,7 +25,7 @@ _COLORS = {"critical": "Attention", "warning": "Warning", "info": "Accent"}
 
 
 class TeamsConfig(BaseModel):
-    """The address that the workflow shows; whoever knows it can post."""
+    """The address that the workflow shows; anyone who knows it can post."""
 
     model_config = ConfigDict(extra="forbid")
 

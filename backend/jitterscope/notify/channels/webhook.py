@@ -32,7 +32,7 @@ class WebhookConfig(BaseModel):
     secret: SecretStr = Field(description="Key of the signature, at least 16 characters", min_length=16)
     headers: SecretStr | None = Field(
         default=None,
-        description="Headers of your own, one a line: Authorization: Bearer …",
+        description="Additional headers, one per line: Authorization: Bearer …",
         json_schema_extra={"advanced": True, "multiline": True},
     )
 
@@ -63,7 +63,7 @@ def own_headers(text: str) -> dict[str, str]:
         if name.lower() in _OURS or name.lower().startswith("x-jitterscope-"):
             raise ValueError(f"{name} is set by Jitterscope")
         if _VALUE.fullmatch(value) is None or len(value) > _LONGEST_VALUE:
-            raise ValueError(f"the value of {name} has to be 1 to {_LONGEST_VALUE} visible ASCII characters")
+            raise ValueError(f"the value of {name} must be 1 to {_LONGEST_VALUE} visible ASCII characters")
         if name.lower() in (one.lower() for one in found):
             raise ValueError(f"{name} is given twice")
         found[name] = value
