@@ -17,7 +17,7 @@ from jitterscope.tenancy.auth import Principal, require
 router = APIRouter(prefix="/incidents/{incident_id}", tags=["pull requests"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]
 Writer = Annotated[Principal, Depends(require("incidents:write"))]
-_NO_FILE = "No repository has a file that can hold the fix, the file cannot be changed, or it is being opened."
+_NO_FILE = "No repository has a file for the fix, the file cannot be changed, or the pull request is being opened."
 _HOST = "The repository's host could not be reached, or refused."
 
 
@@ -38,7 +38,7 @@ def list_pull_requests(principal: Reader, incident_id: int) -> list[FixPullReque
 def preview_pull_request(
     principal: Writer, incident_id: int, fix_id: str, request: PullRequestOptions | None = None
 ) -> PullRequestPreview:
-    """What the pull request would be: its text and the diff of its files, made from the base branch as it is now."""
+    """Preview a pull request: its text and the diff of its files, made from the current base branch."""
     given = request or PullRequestOptions()
     return opening.preview(principal.organization_id, incident_id, fix_id, given.form)
 
@@ -50,6 +50,6 @@ def preview_pull_request(
 def open_pull_request(
     principal: Writer, incident_id: int, fix_id: str, request: PullRequestOptions | None = None
 ) -> PullRequest:
-    """Open it. While it is open, the same fix of the same incident gives the same pull request."""
+    """Open a pull request. While it is open, the same fix of the same incident returns the same pull request."""
     given = request or PullRequestOptions()
     return opening.open_(principal, incident_id, fix_id, given.form)

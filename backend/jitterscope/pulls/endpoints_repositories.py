@@ -26,16 +26,16 @@ Writer = Annotated[Principal, Depends(require("repositories:write"))]
 @router.get("")
 @bounded(QUICK)
 def list_repositories(principal: Reader) -> list[Repository]:
-    """All of them. Of several that have a workload the first one is taken."""
+    """All repositories. If several have a workload, the first one is used."""
     with organization_session(principal.organization_id) as session:
         return service.views(session, service.listed(session))
 
 
 @router.post("", status_code=201, dependencies=[audited("repository.create")])
 @bounded(QUICK)
-@refuses(409, "The organization has reached its limit.")
+@refuses(409, "The organization has reached its limit of repositories.")
 def create_repository(principal: Writer, request: RepositoryRequest) -> Repository:
-    """Add one. Pull requests for fixes of its workloads can be opened from now on."""
+    """Add a repository. Pull requests for fixes of its workloads can be opened from now on."""
     with organization_session(principal.organization_id) as session:
         row = service.create(session, request, principal.actor)
         detail = {"kind": row.kind, "repository": row.repository, "files": row.files}
@@ -54,7 +54,7 @@ def get_repository(principal: Reader, repository_id: int) -> Repository:
 @router.patch("/{repository_id}", dependencies=[audited("repository.update")])
 @bounded(QUICK)
 def update_repository(principal: Writer, repository_id: int, request: RepositoryUpdate) -> Repository:
-    """Change what is given."""
+    """Change the given fields of a repository."""
     with organization_session(principal.organization_id) as session:
         row, changed = service.update(session, repository_id, request)
         audit.record(session, principal, "repository.update", f"repository {row.id}", changed)
@@ -64,7 +64,7 @@ def update_repository(principal: Writer, repository_id: int, request: Repository
 @router.delete("/{repository_id}", status_code=204, dependencies=[audited("repository.delete")])
 @bounded(QUICK)
 def delete_repository(principal: Writer, repository_id: int) -> None:
-    """Remove it. Pull requests in it stay listed, and are not looked at any more."""
+    """Remove a repository. Its pull requests stay listed but are no longer updated."""
     with organization_session(principal.organization_id) as session:
         row = service.get(session, repository_id)
         detail = {"kind": row.kind, "repository": row.repository}
@@ -76,7 +76,7 @@ def delete_repository(principal: Writer, repository_id: int) -> None:
 @bounded(REMOTE)
 @refuses(409, "The stored token cannot be read.")
 def test_repository(principal: Writer, repository_id: int) -> RepositoryTest:
-    """Read the base branch and the files with the stored token, and say what the host answered."""
+    """Read the base branch and the files with the stored token, and return what the host answered."""
     with organization_session(principal.organization_id) as session:
         row = service.get(session, repository_id)
         audit.record(session, principal, "repository.test", f"repository {row.id}")

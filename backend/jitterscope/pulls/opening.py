@@ -118,7 +118,9 @@ def open_(principal: Principal, incident_id: int, fix_id: str, form: Form) -> Pu
     with organization_session(organization_id) as session:
         row = session.get(PullRequestRow, place_id)
         if row is None:
-            raise Problem(409, "taken-over", "Another request opened it", "Opening it took too long.", "Look again.")
+            raise Problem(
+                409, "taken-over", "Another request opened it", "Opening it took too long.", "Check the incident again."
+            )
         row.branch, row.number, row.url, row.state = branch, opened.number, opened.url, "open"
         row.checked_at = datetime.now(UTC)
         row.next_check_at = row.checked_at + timedelta(minutes=1)
@@ -192,7 +194,7 @@ def _ask(draft: Draft, form: Form) -> tuple[str, Opened]:
             return branch, opened
         branch = _branch(number, fix.id, attempt)
     else:
-        raise HostFailed("refused", f"The repository has {_MOST_BRANCHES} branches {draft.branch} already.")
+        raise HostFailed("refused", f"The repository already has {_MOST_BRANCHES} branches named {draft.branch}.")
     base, planned = _planned(draft, form)
     host.commit(branch, base, texts.commit_message(fix, draft.subject, number, incident_url(number)), planned.files)
     try:
@@ -248,6 +250,6 @@ def _take_place(session: Session, draft: Draft, principal: Principal, known: Pul
     if place_id is None:
         raise Problem(
             409, "being-opened", "It is being opened", "Another request is opening this pull request.",
-            "Look again in a few seconds.",
+            "Check again in a few seconds.",
         )  # fmt: skip
     return place_id

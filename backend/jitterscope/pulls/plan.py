@@ -51,7 +51,7 @@ def impossible(fix: Fix) -> str | None:
     if not changes:
         return "No manifest, Helm values, or Corefile of a Kubernetes workload holds what this fix changes."
     other = [one for one in changes if isinstance(one, WorkloadChange) and not manifest.can_be_written(one)]
-    return f"{other[0].owner} is of a kind that pull requests do not change." if other else None
+    return f"{other[0].owner} is of a kind that pull requests cannot change." if other else None
 
 
 def choose(changes: Sequence[Change], repositories: Sequence[Sequence[RepositoryFile]]) -> Chosen | None:
@@ -106,7 +106,7 @@ def plan(targets: Sequence[Target], read: Read, form: Form) -> Planned:
     files = [File(path, old, new) for path, (old, new) in state.items() if new is not None and new != old]
     if not files:
         raise CannotChange(
-            f"{targets[0].file.path} has this change already.",
+            f"{targets[0].file.path} already has this change.",
             "Wait until it is rolled out, or check whether something else overrides it.",
         )
     return Planned(tuple(files), tuple(notes))
@@ -154,9 +154,9 @@ def _listed(path: str, now: Callable[[str], str | None], put: Callable[[str, str
                 put(place, kustomization.with_patch(text, name))
             return []
         except CannotChange as error:
-            return [f"{place}: {error.text} Add {name} to its patches by hand, or the patch changes nothing."]
+            return [f"{place}: {error.text} Add {name} to its patches by hand. Otherwise the patch has no effect."]
     where = folder or "the root of the repository"
-    return [f"There is no kustomization.yaml in {where}: add {name} to the patches of one, or it changes nothing."]
+    return [f"There is no kustomization.yaml in {where}: add {name} to the patches of one. Otherwise it has no effect."]
 
 
 def diff(file: File) -> FileDiff:

@@ -24,7 +24,7 @@ _PLAIN = ("url", "repository", "base_branch")
 
 
 def create(session: Session, request: RepositoryRequest, by: str) -> RepositoryRow:
-    """Create a repository in the session's organization. Raises Problem 409, 422."""
+    """A new one of the session's organization. Raises Problem 409, 422."""
     if (session.scalar(select(func.count()).select_from(RepositoryRow)) or 0) >= MOST:
         raise Problem(
             409, "too-many-repositories", "Too many repositories", f"An organization has at most {MOST} repositories.",
@@ -48,13 +48,13 @@ def create(session: Session, request: RepositoryRequest, by: str) -> RepositoryR
 
 
 def update(session: Session, repository_id: int, request: RepositoryUpdate) -> tuple[RepositoryRow, dict[str, Any]]:
-    """Apply the given fields; returns the changes for the audit trail, without the token. Raises Problem 404, 422."""
+    """Change what is given; what changed for the audit trail, without the token. Raises Problem 404, 422."""
     row = get(session, repository_id)
     elsewhere = any(getattr(request, name) not in (None, getattr(row, name)) for name in ("url", "repository"))
     if elsewhere and request.token is None:
         raise Problem(
-            422, "token-needed", "Token needed", "Another host or repository needs its token.",
-            "Give the token together with the new address.",
+            422, "token-needed", "Token needed", "A new host or repository needs its token.",
+            "Send the token together with the new address.",
         )  # fmt: skip
     for name in _PLAIN:
         value = getattr(request, name)
@@ -73,7 +73,7 @@ def update(session: Session, repository_id: int, request: RepositoryUpdate) -> t
 
 
 def get(session: Session, repository_id: int) -> RepositoryRow:
-    """One repository. Raises Problem 404."""
+    """One of them. Raises Problem 404."""
     row = session.get(RepositoryRow, repository_id)
     if row is None:
         raise not_found("repository", repository_id)
@@ -81,12 +81,12 @@ def get(session: Session, repository_id: int) -> RepositoryRow:
 
 
 def listed(session: Session) -> list[RepositoryRow]:
-    """All repositories, oldest first: if several have a workload, the first one counts."""
+    """All, oldest first: of several that have a workload the first one counts."""
     return list(session.scalars(select(RepositoryRow).order_by(RepositoryRow.id).limit(MOST)))
 
 
 def views(session: Session, rows: list[RepositoryRow]) -> list[Repository]:
-    """Repositories as the API shows them."""
+    """As the API shows them."""
     query = (
         select(PullRequestRow.repository_id, func.count())
         .where(PullRequestRow.state == "open", PullRequestRow.repository_id.in_([row.id for row in rows]))
@@ -107,7 +107,7 @@ def files_of(row: RepositoryRow) -> list[RepositoryFile]:
 
 
 def host_of(row: RepositoryRow) -> Host:
-    """The host, with the repository's token. Raises Problem 409 if the token cannot be read."""
+    """The host, with the repository's token. Raises Problem 409 where the token cannot be read."""
     try:
         token = sealed.unseal(row.token_sealed)
     except SecretUnreadable as error:
@@ -119,7 +119,7 @@ def host_of(row: RepositoryRow) -> Host:
 
 
 def test(row: RepositoryRow) -> RepositoryTest:
-    """Read the base branch and the files with the stored token. Changes nothing there."""
+    """Read the base branch and the files with the stored token. Makes no change there."""
     host = host_of(row)
     try:
         head = host.head(row.base_branch)
@@ -130,7 +130,7 @@ def test(row: RepositoryRow) -> RepositoryTest:
     except HostFailed as error:
         return RepositoryTest(ok=False, detail=error.detail, missing=[])
     except (KeyError, TypeError, ValueError, AttributeError):
-        return RepositoryTest(ok=False, detail=f"{NAMES[kind_of(row)]} answered in an unknown form.", missing=[])
+        return RepositoryTest(ok=False, detail=f"{NAMES[kind_of(row)]} sent an unexpected answer.", missing=[])
     if missing:
         return RepositoryTest(
             ok=False, detail=f"{row.base_branch} does not have {', '.join(missing)}.", missing=missing
@@ -139,22 +139,22 @@ def test(row: RepositoryRow) -> RepositoryTest:
 
 
 def kind_of(row: RepositoryRow) -> Kind:
-    """The kind of the repository's host."""
+    """The kind of its host."""
     return kind_of_name(row.kind)
 
 
 def kind_of_name(name: str) -> Kind:
-    """The kind of host with a stored name."""
+    """The same of a stored name."""
     return "gitlab" if name == "gitlab" else "github"
 
 
 def _check(kind: Kind, repository: str, url: str) -> None:
     problem = None
     if kind == "github" and repository.count("/") != 1:
-        problem = "A repository of GitHub is owner/name."
-    # A token must not travel in clear text, except in tests and trials inside a private network.
+        problem = "A GitHub repository is owner/name."
+    # A token must not travel in clear text. Tests and trials inside one's own network may.
     elif not url.startswith("https://") and not settings().notify_allow_private_targets:
-        problem = "The URL has to start with https://, since the token is sent there."
+        problem = "The URL must start with https:// because the token is sent there."
     elif kind == "gitlab" and github_api(url) == "https://api.github.com":
         problem = "This is the address of GitHub."
     if problem is not None:

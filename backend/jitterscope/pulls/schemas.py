@@ -33,7 +33,7 @@ def _url(value: str) -> str:
 
 def _no_dots(value: str) -> str:
     if ".." in value or "//" in value or value.endswith((".", "/", ".lock")):
-        raise ValueError("no name of a repository or branch has .., // or ends so")
+        raise ValueError("the name of a repository or branch cannot contain .. or //, or end with ., / or .lock")
     return value
 
 
@@ -49,7 +49,7 @@ Address = Annotated[
     StringConstraints(
         strip_whitespace=True, max_length=300, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)+$"
     ),
-    Field(examples=["example/deploy"], description="owner/name; with GitLab group/subgroup/name"),
+    Field(examples=["example/deploy"], description="owner/name; on GitLab also group/subgroup/name"),
     AfterValidator(_no_dots),
 ]
 Branch = Annotated[
@@ -62,20 +62,20 @@ Token = Annotated[SecretStr, Field(min_length=8, max_length=500)]
 
 
 class RepositoryFile(Schema):
-    """Which file has which workloads. Empty lists fit every workload; what is given has to fit."""
+    """Which file has which workloads. Empty lists match every workload; given patterns must match."""
 
-    namespaces: Patterns = Field(default_factory=list, description="Of the Kubernetes namespace: `shop`, `team-*`")
+    namespaces: Patterns = Field(default_factory=list, description="Kubernetes namespaces: `shop`, `team-*`")
     workloads: Patterns = Field(default_factory=list, description="`coredns`, `deployment/coredns`, `cart-*`")
     path: FilePath = Field(description="From the root of the repository: `clusters/prod/coredns.yaml`")
     format: Format = Field(
         description="manifest: Kubernetes objects; helm_values: values of a chart; kustomize_patch: a strategic merge "
-        "patch, made where it is missing; corefile: a Corefile, or a ConfigMap with one"
+        "patch, created if missing; corefile: a Corefile, or a ConfigMap with one"
     )
     values_key: str = Field(
         default="",
         max_length=200,
         pattern=r"^[A-Za-z0-9_.-]*$",
-        description="With helm_values: the key below which the chart has the workload, such as `controller`",
+        description="With helm_values: the key under which the chart has the workload, such as `controller`",
     )
 
 
@@ -85,7 +85,7 @@ Files = Annotated[list[RepositoryFile], Field(min_length=1, max_length=50)]
 class RepositoryRequest(Schema):
     kind: Kind
     url: Url | None = Field(
-        default=None, description="Of the host, where it is not github.com or gitlab.com: `https://git.example.org`"
+        default=None, description="URL of the host, if not github.com or gitlab.com: `https://git.example.org`"
     )
     repository: Address
     base_branch: Branch = "main"
@@ -97,7 +97,7 @@ class RepositoryRequest(Schema):
 
 
 class RepositoryUpdate(Schema):
-    """What is given changes. Another host or repository needs the token again, so that no host gets another's."""
+    """Given fields change. A new host or repository needs the token again, so that no host gets another's token."""
 
     url: Url | None = None
     repository: Address | None = None
@@ -119,7 +119,7 @@ class Repository(Schema):
 
 
 class RepositoryTest(Schema):
-    """What the host said to the token, and which files are there."""
+    """What the host answered with this token, and which files it has."""
 
     ok: bool
     detail: str
@@ -137,7 +137,7 @@ class FileDiff(Schema):
 
 
 class PullRequestPreview(Schema):
-    """What a pull request would be."""
+    """A pull request before it is opened."""
 
     kind: Kind
     repository: str
@@ -164,10 +164,10 @@ class PullRequest(Schema):
     opened_at: datetime
     merged_at: datetime | None
     checked_at: datetime | None
-    last_error: str | None = Field(description="Why its state could not be read, or its comment not be written")
-    comment_url: str | None = Field(description="Of the comment with the verdict")
+    last_error: str | None = Field(description="Why its state could not be read, or its comment could not be written")
+    comment_url: str | None = Field(description="URL of the comment with the verdict")
     reminded_at: datetime | None = Field(
-        description="When a comment said that no data shows the merged change, so that it has to be declared"
+        description="When a comment said that no data shows the merged change and that it must be declared"
     )
 
 

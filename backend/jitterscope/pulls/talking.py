@@ -19,7 +19,7 @@ _MEANING: dict[Reason, tuple[str, str]] = {
     "unreachable": ("{} cannot be reached", "Check the address in the repository's settings, and try again later."),
     "token": ("{} refused the token", "Ask an admin to set a new token in the repository's settings."),
     "forbidden": ("{} forbids it", "Grant the token write access to contents and pull requests of the repository."),
-    "missing": ("{} cannot find it", "Check the repository, its base branch, and that the token may see it."),
+    "missing": ("{} cannot find it", "Check the repository, its base branch, and that the token can access it."),
     "refused": ("{} refused it", "Correct what the message names, and try again."),
     "rate_limit": ("{} limits the request rate", "Try again after the seconds in Retry-After."),
     "moved": ("{} redirects to another address", "Set the new address in the repository's settings."),
@@ -34,7 +34,7 @@ def answers_of(kind: Kind) -> Iterator[None]:
         yield
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         log.warning("host_answer_unreadable", host=kind, error=type(error).__name__)
-        raise HostFailed("unreadable", f"{NAMES[kind]} answered in a form that its API does not have.") from error
+        raise HostFailed("unreadable", f"{NAMES[kind]} sent an answer that does not match its API.") from error
 
 
 @contextmanager

@@ -84,9 +84,9 @@ def reminder(pull_request_id: int, incident_id: int, url: str, kind: FixKind | N
     """Text that a merged change was not seen, why, and how a verdict is still possible."""
     why = _unseen(kind)
     if why is None and ended is not None:
-        why = f"The incident ended at {ended:%Y-%m-%d %H:%M:%S} UTC, and its workload is not watched any more."
+        why = f"The incident ended at {ended:%Y-%m-%d %H:%M:%S} UTC, and its workload is no longer watched."
     elif why is None:
-        why = "No data of the workload shows the change."
+        why = "No data from the workload shows the change."
         if kind is not None and isinstance(kind.landing, Seen):
             why += f" It is recognized by this: {escape(kind.landing.how)}"
     page = f"the page of [incident {incident_id}](<{url}>)"
@@ -98,7 +98,7 @@ def comment(verification: Verification, incident_id: int, url: str, fix_id: str)
     """The verdict on the change of a fix, with what was measured before and after it."""
     parts = [f"**{_VERDICTS[verification.state]}** {escape(verification.verdict or '')}".rstrip()]
     if verification.fix_id is None:
-        parts.append("More was changed than this fix changes. The verdict is about all of it.")
+        parts.append("More was changed than this fix changes. The verdict covers all of it.")
     elif verification.fix_id != fix_id:
         parts.append(f"The change was recognized as another fix: {escape(verification.fix_title)}.")
     known = [one for one in verification.measures if one.before is not None and one.after is not None]

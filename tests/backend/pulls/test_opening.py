@@ -57,7 +57,7 @@ def test_a_file_that_says_otherwise_than_what_is_in_force_is_told(github: Opener
     assert github.preview(incident)["notes"] == []
     github.host.branches["main"] = github.host.add_commit({PATH: MANIFEST.replace(" 500m", " 1")}, "other")
     (note,) = github.preview(incident)["notes"]
-    assert "resources.limits.cpu to 1, while 500m is in force" in note
+    assert "resources.limits.cpu to 1, but 500m is in effect" in note
     values = "web:\n  resources:\n    limits:\n      cpu: 0.5\n"
     github.host.branches["main"] = github.host.add_commit({"values.yaml": values}, "helm")
     repository = github.service.get("/repositories")[0]["id"]
@@ -220,7 +220,7 @@ def test_private_addresses_are_refused_as_for_webhooks(
     refused = opener.preview(incident, status=424)
     assert "not a public address" in refused["detail"]
     assert opener.host.requests == []
-    assert opener.connect(status=422)["detail"].startswith("The URL has to start with https://")
+    assert opener.connect(status=422)["detail"].startswith("The URL must start with https://")
 
 
 def test_a_manifest_that_lacks_it_says_so_and_a_patch_file_is_the_way_out(

@@ -161,7 +161,7 @@ def test_a_fix_that_a_person_declares_gets_its_verdict(
     visit(opener)
     visit(opener)
     (reminder,) = opener.host.pulls[0].comments
-    assert reminder.startswith("**No verdict yet.** No data of the workload shows the change.")
+    assert reminder.startswith("**No verdict yet.** No data from the workload shows the change.")
     assert "The CPU quota" in reminder, "how it is seen"
     assert "press **I applied this fix** on the page of [incident" in reminder
     assert shown(opener, incident)["reminded_at"] is not None
@@ -190,7 +190,7 @@ def test_a_change_with_more_in_it_is_told_as_that(
     assert opener.service.get(f"/incidents/{incident}")["verification"]["fix_id"] is None
     visit(opener)
     (comment,) = opener.host.pulls[0].comments
-    assert "More was changed than this fix changes. The verdict is about all of it." in comment
+    assert "More was changed than this fix changes. The verdict covers all of it." in comment
     assert "CPU limit: 0.5 → 4" in comment
     assert "1.12.0" in comment
 

@@ -1,4 +1,4 @@
-"""Helm chart values, by the names that most charts use. A key that the file does not have is not guessed."""
+"""Values of Helm charts: what most charts call what a change sets. A key that the file does not have is not guessed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from jitterscope.pulls.files import yaml_nodes as nodes
 from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Named, Operation, Path, in_words, operations
 
-_WHERE = "Give the key below which the chart has it in the repository's settings, or use a Kustomize patch."
-# Path length of spec.template.spec.containers[name].
+_WHERE = "In the repository's settings, set the key under which the chart has it, or use a Kustomize patch."
+# Steps of spec.template.spec.containers[name].
 _IN_CONTAINER = 5
 _REPLICAS = ("replicaCount", "replicas")
 
 
 def change_values(text: str, change: WorkloadChange, below: str = "") -> str:
-    """Apply a change to the values. `below` is the key that holds the workload's values: "controller".
+    """The values with the change in them. `below` is the key that holds the workload's values: "controller".
 
-    Raises CannotChange if the file lacks what is to change.
+    Raises CannotChange where the file lacks what is to change.
     """
     prefix: Path = tuple(part for part in below.split(".") if part)
     for one in operations(change.patch):
@@ -36,7 +36,7 @@ def change_values(text: str, change: WorkloadChange, below: str = "") -> str:
 
 
 def notes_on(text: str, change: WorkloadChange, below: str = "") -> list[str]:
-    """Where the file differs from what is in effect, for the container's limits and requests."""
+    """What the file has otherwise than what is in force, of the container's limits and requests."""
     documents = nodes.parse(text)
     prefix: Path = tuple(part for part in below.split(".") if part)
     return in_force.differences(documents[0], change, prefix, _IN_CONTAINER) if documents else []
@@ -62,7 +62,7 @@ def _as_values(document: Node, prefix: Path, one: Operation) -> Iterator[Operati
         raise CannotChange(f"The file does not set {in_words((*prefix, *rest[:1])) or 'it'}.", _WHERE)
     if "limits" in rest and nodes.find(document, (*prefix, *rest)).missing:
         raise CannotChange(
-            f"The file does not set {in_words((*prefix, *rest))}, though that limit is in force: it comes from "
+            f"The file does not set {in_words((*prefix, *rest))}, though that limit is in effect: it comes from "
             "somewhere else, such as the chart's own values.",
             _WHERE,
         )
@@ -70,12 +70,12 @@ def _as_values(document: Node, prefix: Path, one: Operation) -> Iterator[Operati
 
 
 def _environment(document: Node, prefix: Path, rest: Path, one: Operation) -> Operation:
-    """`env` as a list of names and values, or as a map: whichever the file uses."""
+    """`env` as a list of names and values, or as a map of them: as the file has it."""
     found = nodes.find(document, (*prefix, "env"))
     name = rest[1]
     assert isinstance(name, Named)
     if found.missing or not isinstance(found.node, SequenceNode | MappingNode):
-        raise CannotChange(f"The file does not set {in_words((*prefix, 'env'))}, by list or by map.", _WHERE)
+        raise CannotChange(f"The file does not set {in_words((*prefix, 'env'))}, as a list or as a map.", _WHERE)
     if isinstance(found.node, MappingNode):
         return Operation((*prefix, "env", name.name), one.value)
     return Operation((*prefix, *rest), one.value)

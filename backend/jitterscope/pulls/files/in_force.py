@@ -27,8 +27,8 @@ def differences(document: Node, change: WorkloadChange, prefix: Path = (), skip:
         now, said = _quantity(str(one.value)), None if written is None else _quantity(written)
         if now is not None and said is not None and abs(said - now) > _SAME * now:
             found.append(
-                f"The file sets {in_words(path)} to {written}, while {one.value} is in force: it is not rolled out "
-                "yet, or something else overrides it."
+                f"The file sets {in_words(path)} to {written}, but {one.value} is in effect: the file is not rolled "
+                "out yet, or something else overrides it."
             )
     return found
 

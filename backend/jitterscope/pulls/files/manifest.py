@@ -51,7 +51,7 @@ def change_patch(text: str | None, change: WorkloadChange) -> str:
     for one in operations(change.patch):
         if one.value is None:
             raise CannotChange(
-                f"{in_words(one.path)} is to be removed, and the patch file exists already.",
+                f"{in_words(one.path)} must be removed, but the patch file already exists.",
                 "Add `$patch: delete` to its entry by hand.",
             )
         text = yaml_text.change(text, document, one)
@@ -73,7 +73,7 @@ def can_be_written(change: WorkloadChange) -> bool:
 def _whole(change: WorkloadChange) -> str:
     kind, _, name = change.owner.partition("/")
     if kind not in _KINDS:
-        raise CannotChange(f"No patch of a {kind} can be written.", "Change its manifest by hand.")
+        raise CannotChange(f"A {kind} cannot be changed by a patch.", "Change its manifest by hand.")
     spelled, version = _KINDS[kind]
     head = {
         "apiVersion": version, "kind": spelled, "metadata": {"name": name, "namespace": change.namespace},
@@ -114,7 +114,7 @@ def _must_be_there(document: Node, operation: Operation) -> None:
             raise CannotChange(f"The file does not have {in_words(container)}.", _ANOTHER_FILE)
     if "limits" in path and nodes.find(document, path).missing:
         raise CannotChange(
-            f"The file does not set {in_words(path)}, though that limit is in force: it comes from somewhere else.",
+            f"The file does not set {in_words(path)}, though that limit is in effect: it comes from somewhere else.",
             _ANOTHER_FILE,
         )
     if path[-1] == "value" and "env" in path:

@@ -89,7 +89,7 @@ def child(node: Node, step: Step) -> Node | None:
     if not found:
         if any(isinstance(name, ScalarNode) and name.value == "<<" for name, _ in node.value):
             raise CannotChange(
-                f"{step!r} may come from a YAML anchor (<<), whose change would also change what else uses it.",
+                f"{step!r} might come from a YAML anchor (<<). Changing that would change its other uses too.",
                 _BY_HAND,
             )
         return None
@@ -112,9 +112,7 @@ def _has(node: MappingNode, name: str) -> bool:
 
 def _in_place(parent: Node, node: Node, step: Step) -> Node:
     if not parent.start_mark.index <= node.start_mark.index <= parent.end_mark.index:
-        raise CannotChange(
-            f"{step} is a YAML alias (*), whose change would also change what else uses its anchor.", _BY_HAND
-        )
+        raise CannotChange(f"{step} is a YAML alias (*). Changing it would change all uses of its anchor.", _BY_HAND)
     return node
 
 

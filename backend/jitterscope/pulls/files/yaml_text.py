@@ -136,7 +136,7 @@ def _taken(text: str, document: Node, path: Path) -> str:
     holder = nodes.find(document, path[:-1])
     found = nodes.find(document, path)
     if found.missing or holder.missing:
-        raise CannotChange(f"The file does not have {in_words(path)}, which is to be removed.", _BY_HAND)
+        raise CannotChange(f"The file does not have {in_words(path)}, which must be removed.", _BY_HAND)
     if nodes.is_flow(holder.node):
         raise CannotChange(f"{in_words(path)} is in a list or map in one line ([…] or {{…}}).", _BY_HAND)
     if len(holder.node.value) == 1:

@@ -15,7 +15,7 @@ def decoded(path: str, content: str) -> str:
     try:
         text = base64.b64decode(content).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
-        raise HostFailed("unreadable", f"{path} is no text file in UTF-8.") from None
+        raise HostFailed("unreadable", f"{path} is not a UTF-8 text file.") from None
     if len(text) > _MOST_CHARACTERS:
         raise HostFailed("unreadable", f"{path} is larger than {_MOST_CHARACTERS // 1024} KiB.")
     return text

@@ -54,9 +54,9 @@ class GitHub:
         if found is None:
             return None
         if not isinstance(found, dict) or found.get("type") != "file":
-            raise HostFailed("unreadable", f"{path} is no file in the repository.")
+            raise HostFailed("unreadable", f"{path} is not a file in the repository.")
         if found.get("encoding") != "base64":
-            raise HostFailed("unreadable", f"{path} is larger than the 1 MB that GitHub hands out.")
+            raise HostFailed("unreadable", f"{path} is larger than the 1 MB that GitHub returns.")
         return decoded(path, str(found["content"]))
 
     def commit(self, branch: str, base: str, message: str, files: Sequence[File]) -> None:

@@ -40,7 +40,7 @@ class GitLab:
         if found is None:
             return None
         if found.get("encoding") != "base64":
-            raise HostFailed("unreadable", f"GitLab did not hand out {path} as base64.")
+            raise HostFailed("unreadable", f"GitLab did not return {path} as base64.")
         return decoded(path, str(found["content"]))
 
     def commit(self, branch: str, base: str, message: str, files: Sequence[File]) -> None:

@@ -80,7 +80,7 @@ class Rest:
             return Answer(status, headers, json.loads(body) if body.strip() else None)
         except ValueError:
             raise HostFailed(
-                "unreadable", f"{self.name} did not answer with JSON. Is the address the host's?"
+                "unreadable", f"{self.name} did not answer with JSON. Check that the address is correct."
             ) from None
 
     def _failed(self, status: int, headers: Mapping[str, str], body: bytes) -> HostFailed:
