@@ -26,7 +26,7 @@ from jitterscope.tenancy.auth import Principal, require
 router = APIRouter(prefix="/views", tags=["views"])
 Reader = Annotated[Principal, Depends(require("views:read"))]
 Writer = Annotated[Principal, Depends(require("views:write"))]
-_NOT_YOURS = "It is another member's and the caller is no admin, or it is shared and the caller may not share."
+_NOT_YOURS = "It is another member's and the caller is not an admin, or it is shared and the caller may not share."
 # Views of one's own need no right over the organization; what every member sees does.
 SHARE = "shared_views:write"
 
@@ -35,11 +35,11 @@ SHARE = "shared_views:write"
 @bounded(QUICK)
 def list_views(
     principal: Reader,
-    page: Annotated[Path | None, Query(description="Only of this page")] = None,
+    page: Annotated[Path | None, Query(description="Only views of this page")] = None,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
 ) -> Page[SavedView]:
-    """Views of the caller and those that others share, newest first."""
+    """The caller's views and those that others share, newest first."""
     before = one_position(cursor)
     with organization_session(principal.organization_id) as session:
         rows = store.listed(session, _user(principal), page, before, limit + 1)
@@ -52,7 +52,8 @@ def list_views(
 @refuses(403, "The caller may not share views.")
 @refuses(409, "The member has reached the limit of views.")
 def create_view(principal: Writer, request: SavedViewRequest) -> SavedView:
-    """Save a page with its parameters. Saved with a token, it is its owner's. Sharing it needs `shared_views:write`."""
+    """Save a page with its parameters. A view saved with a token belongs to the token's owner. Sharing needs
+    `shared_views:write`."""
     _check_sharing(principal, request)
     user_id = _user(principal)
     if user_id is None:
@@ -69,7 +70,7 @@ def create_view(principal: Writer, request: SavedViewRequest) -> SavedView:
 @bounded(QUICK)
 @refuses(403, _NOT_YOURS)
 def change_view(principal: Writer, view_id: int, request: SavedViewChange) -> SavedView:
-    """Rename a view, share it or not, or save other parameters in it. What is shared needs `shared_views:write`."""
+    """Rename a view, share or unshare it, or change its parameters. A shared view needs `shared_views:write`."""
     _check_sharing(principal, request)
     with organization_session(principal.organization_id) as session:
         row = _changeable(session, principal, view_id)
@@ -92,7 +93,7 @@ def change_view(principal: Writer, view_id: int, request: SavedViewChange) -> Sa
 @bounded(QUICK)
 @refuses(403, _NOT_YOURS)
 def delete_view(principal: Writer, view_id: int) -> SavedView:
-    """Delete a view for all who see it."""
+    """Delete a view for everyone who sees it."""
     with organization_session(principal.organization_id) as session:
         row = _changeable(session, principal, view_id)
         (view,) = _views(session, principal, [row])

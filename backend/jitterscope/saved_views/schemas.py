@@ -18,8 +18,8 @@ Search = Annotated[str, StringConstraints(pattern=r"^(\?[\x21-\x7e]{0,3999})?$")
 
 class SavedViewChange(Schema):
     name: ViewName
-    search: Search = Field(description="The URL's parameters, beginning with ?; empty: none", examples=["?q=dns"])
-    shared: bool = Field(description="Every member of the organization sees it; else its owner alone")
+    search: Search = Field(description="The URL's parameters, starting with ?; empty: none", examples=["?q=dns"])
+    shared: bool = Field(description="Visible to every member of the organization; otherwise only to its owner")
 
 
 class SavedViewRequest(SavedViewChange):
@@ -29,6 +29,6 @@ class SavedViewRequest(SavedViewChange):
 class SavedView(SavedViewRequest):
     id: int
     owner: str | None = Field(description="The member who saved it")
-    mine: bool = Field(description="Whether that is the caller")
+    mine: bool = Field(description="Whether the caller saved it")
     may_change: bool = Field(description="Whether the caller may rename, share, and delete it")
     created_at: datetime

@@ -32,7 +32,7 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 def list_incident_links(
     principal: Reader, incident_id: int, limit: Limit = 50, cursor: str | None = None
 ) -> Page[SharedLink]:
-    """Links to an incident, newest first, ended ones too; never their secrets."""
+    """Links to an incident, newest first, including ended ones; never with their secrets."""
     return _listed(principal, incident_id, limit, cursor)
 
 
@@ -40,7 +40,7 @@ def list_incident_links(
 @bounded(QUICK)
 @refuses(403, "The organization does not allow links.")
 def create_link(principal: Writer, incident_id: int, request: SharedLinkRequest | None = None) -> NewSharedLink:
-    """A link that shows this incident, and nothing else, to whoever has it. The secret is in this answer only."""
+    """Create a link that shows only this incident to anyone who has it. Only this response has the secret."""
     days = (request or SharedLinkRequest()).expires_in_days
     with organization_session(principal.organization_id) as session:
         incident = actions.get(session, incident_id)
@@ -54,14 +54,14 @@ def create_link(principal: Writer, incident_id: int, request: SharedLinkRequest 
 @router.get("/links")
 @bounded(QUICK)
 def list_links(principal: Reader, limit: Limit = 50, cursor: str | None = None) -> Page[SharedLink]:
-    """Links to all incidents, newest first, ended ones too; never their secrets."""
+    """Links to all incidents, newest first, including ended ones; never with their secrets."""
     return _listed(principal, None, limit, cursor)
 
 
 @router.delete("/links/{link_id}", dependencies=[audited("link.revoke")])
 @bounded(QUICK)
 def revoke_link(principal: Writer, link_id: int) -> SharedLink:
-    """Make a link useless at once. One that was revoked before stays as it is."""
+    """Revoke a link immediately. A link that is already revoked does not change."""
     with organization_session(principal.organization_id) as session:
         row, was_active = links.revoke(session, link_id)
         if was_active:
@@ -84,8 +84,7 @@ def get_sharing_policy(principal: Reader) -> SharingState:
 def set_sharing_policy(
     principal: Annotated[Principal, Depends(require("organizations:write"))], request: SharingPolicy
 ) -> SharingState:
-    """Allow links, or forbid them: then none can be made, and those that exist do not work until they are allowed
-    again."""
+    """Allow or forbid links. While they are forbidden, none can be created and existing ones do not work."""
     with organization_session(principal.organization_id) as session:
         column = SharingPolicyRow.links_allowed
         before = policies.change(session, column, usual=True, wanted=request.links_allowed, by=principal.actor)

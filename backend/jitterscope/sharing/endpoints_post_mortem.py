@@ -38,10 +38,10 @@ _MEANWHILE = "Another member edited or discarded the text in the meantime."
 def get_post_mortem(
     principal: Reader,
     incident_id: int,
-    from_data: Annotated[bool, Query(description="Written anew from the data, whatever members made of it")] = False,
+    from_data: Annotated[bool, Query(description="Generate it from the data, even if members edited it")] = False,
 ) -> Response:
-    """The text that members keep; where nobody edited it, one with timeline, harm, cause, evidence, fixes, verification
-    and the notes of members. `ETag` is its version, 0 for one that is written from the data."""
+    """The text as members edited it or, if never edited, one generated from the data: timeline, harm, cause, evidence,
+    fixes, verification, and notes of members. `ETag` is its version, 0 if it is generated."""
     with organization_session(principal.organization_id) as session:
         row = actions.get(session, incident_id)
         kept = None if from_data else post_mortems.stored(session, row.id)
@@ -62,7 +62,7 @@ def get_post_mortem(
 @router.get("/incidents/{incident_id}/post-mortem/edits")
 @bounded(QUICK)
 def get_post_mortem_edits(principal: Reader, incident_id: int) -> PostMortem:
-    """Whether members edited the post-mortem, who did last, and the text that they keep."""
+    """Whether members edited the post-mortem, who did last, and the edited text."""
     with organization_session(principal.organization_id) as session:
         actions.get(session, incident_id)
         return post_mortems.shown(post_mortems.stored(session, incident_id))
@@ -72,7 +72,7 @@ def get_post_mortem_edits(principal: Reader, incident_id: int) -> PostMortem:
 @bounded(QUICK)
 @refuses(409, _MEANWHILE)
 def edit_post_mortem(principal: Writer, incident_id: int, request: PostMortemEdit) -> PostMortem:
-    """Keep an edited text. `version` is that of the text it was made of: no edit replaces another one unseen."""
+    """Save an edited text. `version` is the version that was edited, so that no edit silently overwrites another."""
     with organization_session(principal.organization_id) as session:
         row = post_mortems.keep(session, principal, incident_id, request.content, request.version)
         session.flush()
@@ -83,9 +83,9 @@ def edit_post_mortem(principal: Writer, incident_id: int, request: PostMortemEdi
 @bounded(QUICK)
 @refuses(409, _MEANWHILE)
 def discard_post_mortem(
-    principal: Writer, incident_id: int, version: Annotated[int, Query(ge=0, description="Of the text to discard")]
+    principal: Writer, incident_id: int, version: Annotated[int, Query(ge=0, description="Version to discard")]
 ) -> PostMortem:
-    """Discard the edited text: the post-mortem is written from the data again."""
+    """Discard the edited text: the post-mortem is generated from the data again."""
     with organization_session(principal.organization_id) as session:
         post_mortems.discard(session, principal, incident_id, version)
     return post_mortems.shown(None)

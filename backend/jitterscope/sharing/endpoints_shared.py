@@ -43,7 +43,7 @@ _HEADERS = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow
 @bounded(SHARED)
 @refuses(404, "The incident no longer exists.")
 def get_shared_incident(holder: OfLink, response: Response) -> SharedIncident:
-    """The incident of a link, whose secret is the bearer token."""
+    """The incident of a link. The link's secret is the bearer token."""
     response.headers.update(_HEADERS)
     with organization_session(holder.organization_id) as session:
         row = actions.get(session, holder.incident_id)
@@ -57,7 +57,7 @@ def get_shared_incident(holder: OfLink, response: Response) -> SharedIncident:
 @bounded(SHARED)
 @refuses(404, "The data of the incident have expired.")
 def get_shared_timeline(request: Request, holder: OfLink, from_: From = None, to: When = None) -> Response:
-    """The picture of the incident of a link: its window with 30 s around it, or a part of that."""
+    """The timeline of the link's incident: its window with 30 s around it, or a part of that."""
     with organization_session(holder.organization_id) as session:
         row = actions.get(session, holder.incident_id)
         links.note_use(session, holder)
@@ -84,7 +84,7 @@ def get_shared_timeline(request: Request, holder: OfLink, from_: From = None, to
 @bounded(SHARED)
 @refuses(404, "The incident no longer exists.")
 def get_shared_changes(holder: OfLink, response: Response, from_: From = None, to: When = None) -> SharedChanges:
-    """What was changed of the incident's subject, its workload, and its node, from 10 min before the picture on."""
+    """Changes to the incident's subject, workload, and node, starting 10 min before the timeline."""
     response.headers.update(_HEADERS)
     with organization_session(holder.organization_id) as session:
         row = actions.get(session, holder.incident_id)

@@ -1,4 +1,4 @@
-"""Shared links: create, list, revoke, and recognize."""
+"""Shared links: made, listed, revoked, and recognized."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitterscope.tenancy.auth import Principal
 from jitterscope.tenancy.scopes import Role, role_allows
 
 PREFIX = "jsl_"
-# The scope that the owner must still hold for a link to work.
+# What its owner must still be allowed to do for a link to work.
 SCOPE = "links:write"
 Ended = Literal["revoked", "expired", "forbidden", "owner_may_not"]
 _NOTED_EVERY = timedelta(seconds=10)
@@ -26,7 +26,7 @@ _NOTED_EVERY = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The anonymous holder of a link, which stands for one incident of one organization."""
+    """Whoever holds a link: nobody knows who. It stands for one incident of one organization."""
 
     link_id: int
     organization_id: int
@@ -41,9 +41,9 @@ def allowed(session: Session) -> bool:
 
 
 def create(session: Session, principal: Principal, incident_id: int, days: int) -> tuple[SharedLinkRow, str]:
-    """Create a link; returns it with its secret, which is not stored. Raises Problem 403 if links are forbidden.
+    """A new link and its secret, which is kept nowhere. Raises Problem 403 where the organization forbids links.
 
-    A link created with an API token ends no later than the token.
+    Made with an API token it ends no later than the token.
     """
     if principal.person is None:
         raise RuntimeError("a caller without a person behind it")
@@ -77,7 +77,7 @@ def create(session: Session, principal: Principal, incident_id: int, days: int) 
 
 
 def listed(session: Session, *, incident_id: int | None, before_id: int | None, limit: int) -> list[SharedLinkRow]:
-    """Links of the session's organization, newest first, including ended ones."""
+    """Links of the session's organization, newest first, ended ones too."""
     query = select(SharedLinkRow).order_by(SharedLinkRow.id.desc()).limit(limit)
     if incident_id is not None:
         query = query.where(SharedLinkRow.incident_id == incident_id)
@@ -87,7 +87,7 @@ def listed(session: Session, *, incident_id: int | None, before_id: int | None, 
 
 
 def revoke(session: Session, link_id: int) -> tuple[SharedLinkRow, bool]:
-    """End a link at once; returns whether it had not been revoked before. Raises Problem 404."""
+    """End a link at once; whether it was not revoked before. Raises Problem 404."""
     row = session.get(SharedLinkRow, link_id, with_for_update=True)
     if row is None:
         raise not_found("link", link_id)
@@ -98,12 +98,12 @@ def revoke(session: Session, link_id: int) -> tuple[SharedLinkRow, bool]:
 
 
 def ended(row: SharedLinkRow, roles: Mapping[int, Role], *, links_allowed: bool) -> Ended | None:
-    """Why a link does not work now; None if it works. `roles`: of the organization's members, by user."""
+    """Why a link does not work now; None where it does. `roles`: of the organization's members, by user."""
     return _ended(row.revoked_at, row.expires_at, roles.get(row.owner_id), links_allowed)
 
 
 def holder_of(secret: str) -> Holder:
-    """The holder that a secret stands for. Raises Problem 401, with the reason, if it is unknown or the link ended."""
+    """Whom a secret stands for. Raises Problem 401 where it is unknown or the link has ended, and says which."""
     if not secret.startswith(PREFIX) or len(secret) > tokens.MAX_SECRET_LENGTH:
         raise _refused(None)
     with db.lookup_connection() as connection:
@@ -119,7 +119,7 @@ def holder_of(secret: str) -> Holder:
 
 
 def note_use(session: Session, holder: Holder) -> None:
-    """Record when the link was last used, to 10 s: a page that reloads writes nothing."""
+    """Remember when the link was last used, to 10 s: a page that asks again writes nothing."""
     used = SharedLinkRow.last_used_at
     session.execute(
         update(SharedLinkRow)
@@ -142,11 +142,11 @@ def _ended(
 
 
 _WHY: Mapping[Ended | None, tuple[str, str]] = {
-    "revoked": ("This link was revoked", "A member of the organization ended it."),
+    "revoked": ("This link was revoked", "A member of the organization revoked it."),
     "expired": ("This link has expired", "Links to incidents end after at most 90 days."),
     "forbidden": ("This link does not work now", "The organization has turned read-only links off."),
-    # Does not name the owner: members are none of the holder's business.
-    "owner_may_not": ("This link does not work now", "Who made it is no longer allowed to share."),
+    # Not whose: the holder of a link has no business with members.
+    "owner_may_not": ("This link does not work now", "Its creator is no longer allowed to share."),
     None: ("This link is unknown", "It is mistyped, incomplete, or was never valid."),
 }
 

@@ -57,7 +57,7 @@ def _of_version(session: Session, incident_id: int, version: int) -> PostMortemR
     now = "was discarded" if row is None else f"was edited by {row.edited_by} at {row.edited_at:%H:%M:%S} UTC"
     raise Problem(
         409, "edited-meanwhile", "Edited by another member", f"The post-mortem {now}, after you opened it.",
-        "Read that text, put what you need of it into yours, and save it as the version that follows.",
+        "Read that text, copy what you need into yours, and save it as the next version.",
     )  # fmt: skip
 
 

@@ -32,9 +32,9 @@ class SharedLinkRequest(Schema):
 
 
 class SharedLink(Schema):
-    """A link as members see it; never its secret. `state` says whether it works, and why it does not.
+    """A link as members see it, without its secret. `state` says whether it works and, if not, why.
 
-    owner_may_not: who made it has left, or may no longer share.
+    owner_may_not: its creator has left, or may no longer share.
     """
 
     id: int
@@ -45,12 +45,12 @@ class SharedLink(Schema):
     created_at: datetime
     expires_at: datetime
     revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To 10 s; None: never")
+    last_used_at: datetime | None = Field(description="To within 10 s; null: never")
     state: Literal["active", "revoked", "expired", "forbidden", "owner_may_not"]
 
 
 class NewSharedLink(Schema):
-    """`url` is shown once: its secret is kept nowhere. It is behind #, so that browsers send it to no server."""
+    """`url` is shown once: its secret is not stored. The secret follows #, so browsers do not send it to any server."""
 
     link: SharedLink
     url: str
@@ -61,7 +61,7 @@ class SharingPolicy(Schema):
 
 
 class SharingState(SharingPolicy):
-    """Whether links may be made and work; who changed that last, None where nobody did."""
+    """Whether links can be created and work, and who last changed that; null if it was never changed."""
 
     changed_by: str | None
     changed_at: datetime | None
@@ -69,11 +69,11 @@ class SharingState(SharingPolicy):
 
 class PostMortemEdit(Schema):
     content: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS, pattern=_NO_NUL, description="Markdown")]
-    version: Annotated[int, Field(ge=0, description="Of the text that was edited; 0: the one written from the data")]
+    version: Annotated[int, Field(ge=0, description="Of the text that was edited; 0: the one generated from the data")]
 
 
 class PostMortem(Schema):
-    """A post-mortem as members keep it. Version 0: nobody edited it, and it is written from the data when asked for."""
+    """A post-mortem as members edited it. Version 0: it was never edited and is generated from the data on request."""
 
     version: int
     content: str | None = Field(description="Markdown; null with version 0")
@@ -116,7 +116,7 @@ class SharedRival(Schema):
 
 
 class SharedTransition(Schema):
-    """What happened to the incident: `by` a member without a name, and without what people wrote."""
+    """One entry of the incident's history, without names of members and without what people wrote."""
 
     at: datetime
     by: Literal["jitterscope", "a member"]
@@ -125,7 +125,7 @@ class SharedTransition(Schema):
 
 
 class SharedChange(Schema):
-    """A change around the incident. Of a reported one its kind and time alone: pipelines and members wrote the rest."""
+    """A change around the incident. A reported one has only its kind and time: people and pipelines wrote the rest."""
 
     at: datetime
     origin: Literal["reported", "seen"]
@@ -162,7 +162,7 @@ class SharedVerification(Schema):
 
 
 class SharedIncident(Schema):
-    """One incident as the holder of a link sees it: no ids of resources, no names of members, no notes of theirs."""
+    """One incident as the holder of a link sees it: without resource ids, names of members, or their notes."""
 
     link_expires_at: datetime
     cause: str

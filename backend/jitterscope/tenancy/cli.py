@@ -21,7 +21,7 @@ def create_organization(
     ),
     operator: bool = typer.Option(False, help="Let this administrator create further organizations"),
 ) -> None:
-    """Make an organization and its first administrator."""
+    """Create an organization and its first administrator."""
     _check(password)
     owner_url = settings().owner_database_url.get_secret_value()
     founded = founding.found_organization(owner_url, name, email, password, operator=operator)
@@ -36,7 +36,7 @@ def set_password(
     password: str = typer.Option(
         ..., prompt=True, hide_input=True, confirmation_prompt=True, envvar="JITTERSCOPE_ADMIN_PASSWORD"
     ),
-    organization: int | None = typer.Option(None, help="Id of an organization, where several have the address"),
+    organization: int | None = typer.Option(None, help="Organization id, if several accounts have the address"),
 ) -> None:
     """Set a user's password and end its sessions."""
     _check(password)

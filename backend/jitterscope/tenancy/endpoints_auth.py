@@ -53,10 +53,10 @@ def set_cookie(response: Response, cookie: str) -> None:
     )
 
 
-@router.post("/auth/login", dependencies=[anyone("it is the door"), audited("session.start")])
+@router.post("/auth/login", dependencies=[anyone("callers sign in here"), audited("session.start")])
 @bounded(SIGN_IN)
 @refuses(401, "Email address or password is incorrect.")
-@refuses(403, "The account is no member of that organization.")
+@refuses(403, "The account is not a member of that organization.")
 def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
     """Start a session: sets an HttpOnly cookie. Wrong credentials and unknown users look the same."""
     done = login.log_in(
@@ -107,10 +107,10 @@ def log_out(request: Request, response: Response) -> None:
     response.delete_cookie(COOKIE, path="/")
 
 
-@router.get("/auth/session", dependencies=[anyone("tells who the own cookie stands for, null for none")])
+@router.get("/auth/session", dependencies=[anyone("says only whom the caller's own cookie belongs to")])
 @bounded(OPEN)
 def session_of_browser(request: Request) -> Me | None:
-    """Who is signed in with this browser's cookie; null for nobody, which is no error here."""
+    """Who is signed in with this browser's cookie; null if not signed in, which is not an error here."""
     cookie = request.cookies.get(COOKIE, "")
     principal = sessions.principal_of(cookie) if cookie else None
     return None if principal is None else _me(principal, cookie)
@@ -119,9 +119,9 @@ def session_of_browser(request: Request) -> Me | None:
 @router.post("/auth/switch", dependencies=[audited("session.start", "session.end")])
 @bounded(QUICK)
 @refuses(403, "The caller is a token.")
-@refuses(404, "The caller is a member of no such organization.")
+@refuses(404, "The caller is not a member of that organization.")
 def switch_organization(body: SwitchRequest, principal: Caller, request: Request, response: Response) -> Me:
-    """Go on in another organization of yours, in a new session."""
+    """Switch to another of your organizations, in a new session."""
     cookie = request.cookies.get(COOKIE, "")
     user_id = _session_user(principal)
     if body.organization_id not in [one.id for one in sessions.organizations_of(cookie)]:
@@ -145,7 +145,7 @@ def switch_organization(body: SwitchRequest, principal: Caller, request: Request
 @bounded(OPEN)
 @refuses(404, "The link is unknown, expired, or used.")
 def read_invitation(body: InvitationToken, request: Request) -> OpenInvitation:
-    """What an invitation is for. The token travels in the body, so that no log keeps it."""
+    """What an invitation is for. The token is sent in the body, so that no log contains it."""
     _limit_links(request)
     found = joining.invitation(body.token)
     return OpenInvitation(organization=found.organization_name, email=found.email, role=found.role, known=found.known)
@@ -158,8 +158,8 @@ def read_invitation(body: InvitationToken, request: Request) -> OpenInvitation:
 @refuses(404, "The link is unknown, expired, or used.")
 @refuses(409, "The address has an account or a membership, or the invitation is for another address.")
 def accept_invitation(body: AcceptRequest, request: Request, response: Response) -> Me:
-    """Use an invitation: with a password for a new account, without one for the account that is signed in. No password
-    is checked here."""
+    """Accept an invitation: with a password for a new account, without one for the signed-in account. No password is
+    checked here."""
     _limit_links(request)
     invited = joining.invitation(body.token)
     cookie = request.cookies.get(COOKIE, "")
@@ -184,7 +184,7 @@ def accept_invitation(body: AcceptRequest, request: Request, response: Response)
 
 
 def _limit_links(request: Request) -> None:
-    per_minute(60, "links", network_of(address_of(request))).take("tries of links")
+    per_minute(60, "links", network_of(address_of(request))).take("attempts to open links")
 
 
 def _email(principal: Principal) -> str:
@@ -195,9 +195,9 @@ def _email(principal: Principal) -> str:
 @router.post("/me/verification", status_code=202, dependencies=[audited("user.send_verification")])
 @bounded(QUICK)
 @refuses(403, "The caller is a token.")
-@refuses(409, "The address is verified, or the installation sends no mail.")
+@refuses(409, "The address is already verified, or the installation sends no email.")
 def send_verification(principal: Caller, request: Request) -> None:
-    """Mail a link to the own address that verifies it, for a day."""
+    """Email the caller a link that verifies their address. It is valid for one day."""
     user_id = _session_user(principal)
     if not mail.configured():
         raise Problem(
@@ -207,7 +207,7 @@ def send_verification(principal: Caller, request: Request) -> None:
             "No mail server is configured.",
             "Ask the operator of this installation to set JITTERSCOPE_SMTP_HOST.",
         )
-    per_hour(5, "mails to", _email(principal)).take("mails to this address")
+    per_hour(5, "mails to", _email(principal)).take("emails to this address")
     started = joining.start_verification(request.cookies.get(COOKIE, ""))
     if started is None:
         raise Problem(409, "already-verified", "Already verified", "Your address is verified.", "Nothing to do.")
@@ -219,11 +219,12 @@ def send_verification(principal: Caller, request: Request) -> None:
         audit.record(session, principal, "user.send_verification", f"user {user_id}")
 
 
-_VERIFY = """Open this link where you are signed in to Jitterscope, to verify that this address is yours:
+_VERIFY = """To verify that this address is yours, open this link in a browser that is signed in to Jitterscope:
 
 {link}
 
-It works once, for a day. If you did not ask for this mail, ignore it: without your session the link does nothing.
+The link works once and expires after one day. If you did not request this email, ignore it: without your session the
+link does nothing.
 """
 
 
@@ -233,7 +234,7 @@ It works once, for a day. If you did not ask for this mail, ignore it: without y
 @refuses(404, "The link is unknown, expired, or used.")
 @refuses(409, "Another verified account has the address.")
 def confirm_verification(body: InvitationToken, principal: Caller, request: Request) -> None:
-    """Verify the own address with the link that was mailed to it."""
+    """Verify the caller's address with the link from the email."""
     user_id = _session_user(principal)
     _limit_links(request)
     joining.verify_email(request.cookies.get(COOKIE, ""), body.token)
@@ -244,7 +245,7 @@ def confirm_verification(body: InvitationToken, principal: Caller, request: Requ
 @router.get("/me")
 @bounded(QUICK)
 def me(principal: Caller, request: Request) -> Me:
-    """Who is calling, in which organization, with which rights."""
+    """The caller, their organization, and their rights."""
     return _me(principal, request.cookies.get(COOKIE, "") if principal.kind == "session" else "")
 
 
@@ -253,7 +254,7 @@ def me(principal: Caller, request: Request) -> Me:
 @refuses(401, "The current password is incorrect.")
 @refuses(403, "The caller is a token.")
 def change_password(body: PasswordChange, principal: Caller) -> None:
-    """Change the own password; all other sessions of the user end, in every organization."""
+    """Change the caller's password. All other sessions of the user end, in every organization."""
     user_id = _session_user(principal)
     attempts = per_minute(settings().login_attempts_per_minute, "password", str(user_id))
     attempts.take("attempts to change the password")

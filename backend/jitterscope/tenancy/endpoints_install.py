@@ -27,7 +27,7 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 @router.get("/install.sh")
 @bounded(OPEN)
 def install_script() -> PlainTextResponse:
-    """The installer; the command line that fetches it gives server and token."""
+    """The installer script; the command that downloads it passes the server and the token."""
     return PlainTextResponse(_SCRIPT.read_text(), media_type="text/x-shellscript")
 
 

@@ -49,7 +49,7 @@ def get_organization(principal: ReadOrganizations) -> Organization:
 @router.get("/organizations/current/limits")
 @bounded(QUICK)
 def list_limits(principal: ReadOrganizations) -> list[LimitUse]:
-    """What the organization may use, and how much of it is used. Above a limit requests are answered with 429."""
+    """The limits of the organization, and how much of each is used. Requests over a limit get 429."""
     return [
         LimitUse(
             name=one.limit.name, title=one.limit.title, unit=one.limit.unit, most=one.limit.most, used=one.used,
@@ -74,9 +74,9 @@ def rename_organization(body: OrganizationChange, principal: WriteOrganizations)
 
 @router.post("/organizations", status_code=201, dependencies=[audited("organization.create")])
 @bounded(QUICK)
-@refuses(403, "The caller is no operator of the installation.")
+@refuses(403, "The caller is not an operator of the installation.")
 def create_organization(body: OrganizationChange, principal: WriteOrganizations, request: Request) -> Organization:
-    """A new organization with the caller as its administrator; operators of the installation only."""
+    """Create an organization with the caller as its administrator. Only for operators of the installation."""
     cookie = request.cookies.get(COOKIE, "") if principal.kind == "session" else ""
     with db.system_session() as session:
         created = session.execute(
@@ -104,7 +104,7 @@ def create_organization(body: OrganizationChange, principal: WriteOrganizations,
 @router.get("/members")
 @bounded(QUICK)
 def list_members(principal: ReadMembers) -> Page[Member]:
-    """Everybody in the organization."""
+    """All members of the organization."""
     with db.organization_session(principal.organization_id) as session:
         rows = members.listed(session, principal.organization_id)
     return Page(items=[Member.model_validate(row) for row in rows], next_cursor=None)
@@ -113,9 +113,9 @@ def list_members(principal: ReadMembers) -> Page[Member]:
 @router.patch("/members/{user_id}", status_code=204, dependencies=[audited("member.change_role")])
 @bounded(QUICK)
 @refuses(403, "A role has rights that the caller lacks.")
-@refuses(409, "It is the last administrator, or owns ingest tokens and the request does not settle them.")
+@refuses(409, "The member is the last administrator, or owns ingest tokens that the request does not settle.")
 def change_member_role(user_id: int, body: RoleChange, principal: WriteMembers) -> None:
-    """Give a member another role."""
+    """Change the role of a member."""
     with db.organization_session(principal.organization_id) as session:
         before, settled = members.change_role(session, principal, user_id, body.role, body.ingest_tokens)
         detail = {"role": {"from": before, "to": body.role}} | _settled(body.ingest_tokens, settled)
@@ -125,15 +125,15 @@ def change_member_role(user_id: int, body: RoleChange, principal: WriteMembers) 
 @router.delete("/members/{user_id}", status_code=204, dependencies=[audited("member.remove")])
 @bounded(QUICK)
 @refuses(403, "The member's role has rights that the caller lacks.")
-@refuses(409, "It is the last administrator, or owns ingest tokens and the request does not settle them.")
+@refuses(409, "The member is the last administrator, or owns ingest tokens that the request does not settle.")
 def remove_member(
     user_id: int,
     principal: WriteMembers,
     ingest_tokens: Annotated[
-        members.IngestTokens | None, Query(description="Needed where the member owns ingest tokens")
+        members.IngestTokens | None, Query(description="Required if the member owns ingest tokens")
     ] = None,
 ) -> None:
-    """Remove a member; its sessions and API tokens here end at once. Its ingest tokens end or become yours."""
+    """Remove a member. Their sessions and API tokens here end immediately; their ingest tokens end or become yours."""
     with db.organization_session(principal.organization_id) as session:
         removed, ended, settled = members.remove(session, principal, user_id, ingest_tokens)
         detail = {"email": removed.email, "role": removed.role} | _settled(ingest_tokens, settled)
@@ -159,7 +159,7 @@ def list_invitations(principal: WriteMembers) -> Page[Invitation]:
 @bounded(QUICK)
 @refuses(403, "The role has rights that the caller lacks.")
 def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvitation:
-    """Invite somebody: by mail where this installation sends mails, else by a link to hand over, shown once. The answer
+    """Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The answer
     says nothing about other organizations."""
     members.may_give(principal, body.role)
     mailed = mail.configured()
@@ -188,13 +188,13 @@ _INVITED = """You are invited to join {name} on Jitterscope:
 
 {link}
 
-The link works once, for 7 days. If you do not expect this mail, ignore it.
+The link works once and expires after 7 days. If you did not expect this email, ignore it.
 """
 
 
 def _limit_mails(organization_id: int, email: str) -> None:
-    per_hour(50, "mails of organization", str(organization_id)).take("mails from this organization")
-    per_hour(5, "mails to", email).take("mails to this address")
+    per_hour(50, "mails of organization", str(organization_id)).take("emails from this organization")
+    per_hour(5, "mails to", email).take("emails to this address")
 
 
 @router.delete(
@@ -202,7 +202,7 @@ def _limit_mails(organization_id: int, email: str) -> None:
 )
 @bounded(QUICK)
 def withdraw_invitation(invitation_id: int, principal: WriteMembers) -> None:
-    """Make an invitation useless."""
+    """Withdraw an invitation."""
     with db.organization_session(principal.organization_id) as session:
         gone = members.withdraw(session, principal.organization_id, invitation_id)
         detail = {"email": gone.email, "role": gone.role, "invited_by": gone.invited_by}

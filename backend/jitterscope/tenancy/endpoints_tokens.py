@@ -29,16 +29,16 @@ WriteCollectors = Annotated[Principal, Depends(require("collectors:write"))]
 @router.get("/tokens")
 @bounded(QUICK)
 def list_tokens(principal: ReadTokens) -> Page[TokenInfo]:
-    """API tokens, revoked ones too; never their secrets."""
+    """API tokens, including revoked ones; never with their secrets."""
     return _listed(principal, "api")
 
 
 @router.post("/tokens", status_code=201, dependencies=[audited("token.create")])
 @bounded(QUICK)
-@refuses(403, "A scope or the end goes beyond those of the caller.")
+@refuses(403, "A scope or the expiry goes beyond the caller's own.")
 def create_token(body: TokenRequest, principal: WriteTokens) -> NewToken:
-    """A new API token with scopes that the caller holds; it is yours and ends with your membership. The secret is in
-    this answer only. Made with a token, it ends no later than that one."""
+    """Create an API token with scopes that the caller holds. It is yours and ends with your membership. Only this
+    response has the secret. If created with a token, it ends no later than that token."""
     tokens.check_scopes(principal, body.scopes)
     with db.organization_session(principal.organization_id) as session:
         token, secret = tokens.create_for(session, principal, "api", body.name, body.scopes, body.expires_at)
@@ -50,21 +50,21 @@ def create_token(body: TokenRequest, principal: WriteTokens) -> NewToken:
 @router.delete("/tokens/{token_id}", dependencies=[audited("token.revoke")])
 @bounded(QUICK)
 def revoke_token(token_id: int, principal: WriteTokens) -> TokenInfo:
-    """Make an API token useless at once."""
+    """Revoke an API token immediately."""
     return _revoked(principal, "api", token_id)
 
 
 @router.get("/collectors/tokens")
 @bounded(QUICK)
 def list_ingest_tokens(principal: ReadCollectors) -> Page[TokenInfo]:
-    """Ingest tokens, revoked ones too; never their secrets."""
+    """Ingest tokens, including revoked ones; never with their secrets."""
     return _listed(principal, "ingest")
 
 
 @router.post("/collectors/tokens", status_code=201, dependencies=[audited("ingest_token.create")])
 @bounded(QUICK)
 def create_ingest_token(body: IngestTokenRequest, principal: WriteCollectors) -> NewIngestToken:
-    """A token that can do nothing but send data, and the line that starts a collector with it."""
+    """Create a token that can only send data, with the command that starts a collector with it."""
     with db.organization_session(principal.organization_id) as session:
         token, secret = tokens.create_for(session, principal, "ingest", body.name, (), None)
         audit.record(session, principal, "ingest_token.create", f"token {token.id}", {"name": body.name})
@@ -76,7 +76,7 @@ def create_ingest_token(body: IngestTokenRequest, principal: WriteCollectors) ->
 @router.delete("/collectors/tokens/{token_id}", dependencies=[audited("ingest_token.revoke")])
 @bounded(QUICK)
 def revoke_ingest_token(token_id: int, principal: WriteCollectors) -> TokenInfo:
-    """Make an ingest token useless at once: its collectors are refused from the next batch on."""
+    """Revoke an ingest token immediately: its collectors are refused from their next batch on."""
     return _revoked(principal, "ingest", token_id)
 
 

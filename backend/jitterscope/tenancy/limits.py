@@ -184,7 +184,7 @@ def _refused(limit: Limit, organization_id: int, retry_s: int) -> Problem:
         "organization-limit",
         "Limit of the organization reached",
         f"{limit.title}: this organization may use {limit.most:,} {limit.unit}.",
-        "Try again after the seconds in Retry-After. Settings > Limits shows the use; the operator can raise "
+        "Try again after the seconds in Retry-After. Settings > Limits shows current use; the operator can raise "
         f"JITTERSCOPE_LIMIT_{limit.name.upper()}{'_PER_MIN' if limit.per_minute else ''}.",
         headers={"Retry-After": str(max(1, retry_s))},
     )

@@ -125,7 +125,7 @@ def _settle(session: Session, principal: Principal, user_id: int, choice: Ingest
         "Collectors use tokens of this member",
         f"The member owns {len(found)} ingest {'token' if len(found) == 1 else 'tokens'} ({names}). Collectors stop "
         "without them, and anyone who has one can send data with it.",
-        "Say `ingest_tokens=take_over` to own them yourself, or `ingest_tokens=revoke` to end them.",
+        "Send `ingest_tokens=take_over` to own them yourself, or `ingest_tokens=revoke` to end them.",
     )
 
 

@@ -29,7 +29,7 @@ Scope = Annotated[str, Field(max_length=100)]
 class LoginRequest(Schema):
     email: Email
     password: Annotated[SecretStr, Field(max_length=500)]
-    organization_id: int | None = Field(default=None, description="None: the one joined first")
+    organization_id: int | None = Field(default=None, description="null: the one joined first")
 
 
 class OrganizationInfo(Schema):
@@ -39,7 +39,7 @@ class OrganizationInfo(Schema):
 
 
 class InstallationWarning(Schema):
-    """What an administrator should see to."""
+    """Something that an administrator should fix."""
 
     title: str
     detail: str
@@ -47,16 +47,16 @@ class InstallationWarning(Schema):
 
 
 class Me(Schema):
-    """Who is calling. For tokens, user fields are None and `organizations` has the token's own."""
+    """The caller. For tokens, user fields are null and `organizations` has only the token's organization."""
 
     kind: Literal["session", "api_token", "ingest_token"]
     actor: str
     user_id: int | None
     email: str | None
     email_verified: bool | None = Field(
-        description="Whether a mail proved the address, or whoever runs the installation vouched for it"
+        description="Whether the address is verified: by email, or by the operator of the installation"
     )
-    sends_mail: bool = Field(description="Whether this installation sends mails")
+    sends_mail: bool = Field(description="Whether this installation sends email")
     organization: OrganizationRef
     role: Role | None
     scopes: list[str]
@@ -79,7 +79,7 @@ class PasswordChange(Schema):
 
 
 class LimitUse(Schema):
-    """One limit of the organization and how much of it is used, in the busier of this and the last minute, or now."""
+    """One limit of the organization and its use: in the busier of this and the last minute, or now."""
 
     name: str
     title: str
@@ -105,13 +105,13 @@ class Member(Schema):
     name: str
     role: Role
     joined_at: datetime
-    email_verified: bool = Field(description="If not, the address means something only in this organization")
+    email_verified: bool = Field(description="If false, the address counts only in this organization")
 
 
 class RoleChange(Schema):
     role: Role
     ingest_tokens: Literal["take_over", "revoke"] | None = Field(
-        default=None, description="Needed where the member owns ingest tokens and becomes a viewer"
+        default=None, description="Required if the member owns ingest tokens and becomes a viewer"
     )
 
 
@@ -131,8 +131,8 @@ class Invitation(Schema):
 
 
 class NewInvitation(Schema):
-    """Where mails are sent, `token` and `accept_url` are null: only the mailbox gets them. Elsewhere they are shown
-    once: hand `accept_url` to the invited person."""
+    """If the installation sends email, `token` and `accept_url` are null: only the mailbox gets them. Otherwise they
+    are shown once: give `accept_url` to the invited person."""
 
     invitation: Invitation
     token: str | None
@@ -144,7 +144,7 @@ class InvitationToken(Schema):
 
 
 class OpenInvitation(Schema):
-    """What an invitation says to who holds its link."""
+    """What the holder of an invitation link sees."""
 
     organization: str
     email: str
@@ -153,10 +153,10 @@ class OpenInvitation(Schema):
 
 
 class AcceptRequest(InvitationToken):
-    """Without name and password, the account of the session joins."""
+    """Without name and password, the signed-in account joins."""
 
     name: Name = "New member"
-    password: NewPassword | None = Field(default=None, description="Of a new account")
+    password: NewPassword | None = Field(default=None, description="For a new account")
 
 
 class TokenRequest(Schema):
@@ -177,7 +177,7 @@ class TokenInfo(Schema):
     scopes: list[str]
     created_by: str
     owner_id: int
-    owner: str | None = Field(description="The member it belongs to and ends with; None for one who left")
+    owner: str | None = Field(description="The member who owns it; it ends when they leave. Null: the member has left")
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
@@ -185,7 +185,7 @@ class TokenInfo(Schema):
 
 
 class NewToken(Schema):
-    """`secret` is shown once and kept nowhere."""
+    """`secret` is shown once and not stored."""
 
     token: TokenInfo
     secret: str

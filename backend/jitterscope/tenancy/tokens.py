@@ -123,8 +123,8 @@ def _expiry(principal: Principal, wanted: datetime | None) -> datetime | None:
             403,
             "expiry-not-held",
             "Not allowed",
-            f"{principal.actor} ends at {principal.expires_at:%Y-%m-%d %H:%M:%SZ}; what it makes cannot last longer.",
-            "Give an earlier `expires_at`, or omit it: then both end together.",
+            f"{principal.actor} ends at {principal.expires_at:%Y-%m-%d %H:%M:%SZ}; a new token cannot last longer.",
+            "Send an earlier `expires_at`, or omit it: then both end together.",
         )
     return wanted
 
