@@ -33,27 +33,27 @@ Reader = Annotated[Principal, Depends(require("changes:read"))]
 Writer = Annotated[Principal, Depends(require("changes:write"))]
 _DAY_US = 24 * 3600 * 1_000_000
 _LONGEST_US = 7 * _DAY_US
-_TAKEN = "The external id is another change's."
+_TAKEN = "Another change has this external id."
 _REPEATED: dict[int | str, dict[str, Any]] = {
-    200: {"model": shapes.Change, "description": "It was reported before, with the same external id."}
+    200: {"model": shapes.Change, "description": "Already reported with the same external id."}
 }
 
 
 @router.get("")
 @bounded(HEAVY)
-@refuses(404, "The organization has no such resource.")
+@refuses(404, "The resource does not exist in this organization.")
 def list_changes(
     principal: Reader,
     from_: From = None,
     to: When = None,
     resource: Annotated[
         list[int] | None,
-        Query(max_length=20, description="Only what is of these resources: their containers, workloads, and nodes"),
+        Query(max_length=20, description="Only changes of these resources, their containers, workloads, and nodes"),
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Changes:
-    """Limits, images, versions, and settings that changed, from the history of facts, and what was reported; of the
-    last 24 h by default, of 7 days at most."""
+    """Changes of limits, images, versions, and settings from the history of facts, and reported changes; by default of
+    the last 24 h, at most of 7 days."""
     from_us, to_us = asked.newest_window(from_, to, time.time_ns() // 1000, _DAY_US, _LONGEST_US)
     with organization_session(principal.organization_id) as session:
         if not resource:
@@ -70,10 +70,10 @@ def list_changes(
 
 @router.post("", status_code=201, responses=_REPEATED, dependencies=[audited("change.report")])
 @bounded(QUICK)
-@refuses(404, "The organization has no such resource.")
+@refuses(404, "The resource does not exist in this organization.")
 @refuses(409, _TAKEN)
 def report_change(principal: Writer, request: ChangeReport, response: Response) -> shapes.Change:
-    """Tell of a deploy, or of any other change, and what it is of."""
+    """Report a deploy or any other change, and what it applies to."""
     change, is_new = _report(principal, request)
     response.status_code = 201 if is_new else 200
     return change
@@ -83,8 +83,8 @@ def report_change(principal: Writer, request: ChangeReport, response: Response) 
 @bounded(QUICK)
 @refuses(409, _TAKEN)
 def report_flux_event(principal: Writer, event: FluxEvent) -> shapes.Change | None:
-    """The same by the event that Flux's notification controller posts to a `generic` provider. Null: the event tells of
-    nothing that was applied."""
+    """Report a change with the event that Flux's notification controller posts to a `generic` provider. Null: the event
+    does not say that anything was applied."""
     try:
         report = flux.report_of(event)
     except ValidationError as error:
@@ -97,7 +97,7 @@ def report_flux_event(principal: Writer, event: FluxEvent) -> shapes.Change | No
 @router.delete("/{change_id}", status_code=204, dependencies=[audited("change.delete")])
 @bounded(QUICK)
 def delete_change(principal: Writer, change_id: int) -> None:
-    """Remove a reported change. What facts show cannot be removed."""
+    """Delete a reported change. Changes seen in facts cannot be deleted."""
     with organization_session(principal.organization_id) as session:
         row = store.with_id(session, change_id)
         if row is None:

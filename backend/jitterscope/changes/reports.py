@@ -35,8 +35,8 @@ def add(session: Session, principal: Principal, report: ChangeReport) -> tuple[C
             422,
             "invalid-time",
             "Invalid time",
-            f"A change lies in the last {KEPT.days} days, and not in the future.",
-            "Send `at` with its time zone, or leave it out.",
+            f"`at` must be within the last {KEPT.days} days and not in the future.",
+            "Send `at` with a time zone, or omit it.",
         )
     row = store.add(session, {**given, "at": at, "reported_by": principal.actor})
     if row is not None:
@@ -53,5 +53,5 @@ def add(session: Session, principal: Principal, report: ChangeReport) -> tuple[C
         "external-id-taken",
         "External id already used",
         f'There is another change with the external id "{report.external_id}".',
-        "Send an id that only this change has, such as that of the pipeline's run.",
+        "Send an id that is unique to this change, such as the id of the pipeline run.",
     )

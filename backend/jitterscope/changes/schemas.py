@@ -20,7 +20,7 @@ SELECTORS = ("resource_id", "namespace", "workload", "node")
 
 
 class ChangeReport(Schema):
-    """A change, and what it is of: every selector that is given must fit, and one of them is needed."""
+    """A change and the selectors for what changed. At least one is required; all given ones must match."""
 
     title: Line = Field(examples=["Deploy cart"])
     kind: ChangeKind = "deploy"
@@ -30,27 +30,27 @@ class ChangeReport(Schema):
     resource_id: int | None = Field(default=None, ge=1, lt=2**63)
     namespace: Name | None = Field(default=None, examples=["shop"])
     workload: Name | None = Field(
-        default=None, description="`Deployment/cart` or `cart`; without Kubernetes the container or systemd unit"
+        default=None, description="`Deployment/cart` or `cart`; outside Kubernetes the container or systemd unit"
     )
-    container: Name | None = Field(default=None, description="Of the workload: only this one")
+    container: Name | None = Field(default=None, description="Only this container of the workload")
     node: Name | None = None
     link: Link | None = Field(default=None, examples=["https://ci.example.org/runs/42"])
     author: Line | None = None
     external_id: Line | None = Field(
-        default=None, description="The sender's own id: a report that is repeated with it is stored once"
+        default=None, description="The sender's own id; a report repeated with the same id is stored once"
     )
 
     @model_validator(mode="after")
     def _is_of_something(self) -> ChangeReport:
         if all(getattr(self, name) is None for name in SELECTORS):
-            raise ValueError(f"say what changed: one of {', '.join(SELECTORS)}")
+            raise ValueError(f"name what changed with at least one of {', '.join(SELECTORS)}")
         return self
 
 
 class ChangeStep(Schema):
-    """One setting that changed, old and new as people write them; null: it was not set, or not known."""
+    """One changed setting, with readable old and new values; null: not set, or not known."""
 
-    name: str = Field(description="Of the fact, `cpu.quota_us`")
+    name: str = Field(description="Name of the fact: `cpu.quota_us`")
     title: str
     old: str | None
     new: str | None
@@ -58,20 +58,22 @@ class ChangeStep(Schema):
 
 
 class Change(Schema):
-    """A change. What only one origin knows is null or empty of the other."""
+    """A change. Fields that do not apply to its origin are null or empty."""
 
-    id: int | None = Field(description="Of a reported one: what it is deleted by")
+    id: int | None = Field(description="To delete a reported change by; null for a seen one")
     at: datetime
-    origin: Literal["reported", "seen"] = Field(description="By a pipeline or person, or by the history of facts")
+    origin: Literal["reported", "seen"] = Field(
+        description="reported: by a pipeline or person; seen: in the history of facts"
+    )
     kind: ChangeKind
     text: str = Field(description="`coredns v1.11.1 → v1.12.0`")
     what: str = Field(description="What changed: `shop/cart/cart`, `node worker-1`")
-    resource: ResourceRef | None = Field(description="What changed last of all that changed in the same way")
-    of: list[int] = Field(description="Of the resources that were asked for: those whose change it is")
+    resource: ResourceRef | None = Field(description="The one that changed last, of all that changed the same way")
+    of: list[int] = Field(description="Those of the requested resources that the change applies to")
     node: ResourceRef | None
-    rollout: bool = Field(description="Seen: new containers or processes took the place of others")
-    resources: int = Field(description="How many changed in the same way")
-    steps: list[ChangeStep] = Field(description="Of a change that facts show")
+    rollout: bool = Field(description="For a seen change: new containers or processes replaced others")
+    resources: int = Field(description="How many changed the same way")
+    steps: list[ChangeStep] = Field(description="Changed settings of a seen change")
     version_from: str | None
     version_to: str | None
     link: str | None
@@ -84,5 +86,5 @@ class Changes(Schema):
     from_us: int
     to_us: int
     found: int
-    complete: bool = Field(description="False: there are more resources or reports than are looked at")
+    complete: bool = Field(description="False: there are more resources or reports than were examined")
     items: list[Change] = Field(description="Newest first")

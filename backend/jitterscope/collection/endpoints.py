@@ -24,7 +24,7 @@ router = APIRouter(tags=["collectors"])
 @router.get("/collection")
 @bounded(QUICK)
 def get_collection(principal: Annotated[Principal, Depends(require("collectors:read"))]) -> Collection:
-    """What collectors read of the organization's traffic, and what of it is switched off."""
+    """What collectors read of the organization's traffic, and which parts are switched off."""
     with organization_session(principal.organization_id) as session:
         return _collection(session)
 
@@ -34,9 +34,9 @@ def get_collection(principal: Annotated[Principal, Depends(require("collectors:r
 def set_collection(
     principal: Annotated[Principal, Depends(require("organizations:write"))], request: CollectionRequest
 ) -> Collection:
-    """Switch off what is named, and everything else on.
+    """Switch off the named parts, and switch on all others.
 
-    Ingest drops within seconds what is off; collectors learn it with their next batch and stop reading it.
+    Ingest drops what is off within seconds. Collectors learn of it with their next batch and stop reading it.
     """
     with organization_session(principal.organization_id) as session:
         before = store.set_off(session, principal.organization_id, request.off, principal.actor)

@@ -19,7 +19,7 @@ class SourceSwitch(Schema):
 
 
 class Collection(Schema):
-    """What collectors may read; who changed that last, None where nobody did."""
+    """What collectors may read, and who last changed that; null if it was never changed."""
 
     switches: list[SourceSwitch]
     changed_by: str | None
@@ -28,7 +28,7 @@ class Collection(Schema):
 
 class CollectionRequest(Schema):
     off: set[Annotated[str, Field(max_length=100)]] = Field(
-        max_length=50, description="Ids of the switches that are to be off; all others are on"
+        max_length=50, description="Ids of the switches to turn off; all others are turned on"
     )
 
     @field_validator("off")
@@ -36,5 +36,5 @@ class CollectionRequest(Schema):
     def _known(cls, off: set[str]) -> set[str]:
         unknown = sorted(off - SWITCHES.keys())
         if unknown:
-            raise ValueError(f"there is no switch {', '.join(unknown)}; there are {', '.join(SWITCHES)}")
+            raise ValueError(f"unknown switch {', '.join(unknown)}; use {', '.join(SWITCHES)}")
         return off

@@ -75,13 +75,13 @@ _ALL = (
     Switch(
         "tcp_requests:read_kinds",
         "Kinds of requests",
-        "Collectors no longer read routes, commands, and statements from the first 64 bytes of requests in clear.",
+        "Collectors no longer read routes, commands, and statements from the first 64 bytes of unencrypted requests.",
         Dropped(events=frozenset({"requests.kinds"})),
     ),
     Switch(
         "tcp_requests:read_status",
         "HTTP status classes",
-        "Collectors no longer read the class of the HTTP status from the first 12 bytes of answers in clear.",
+        "Collectors no longer read the class of the HTTP status from the first 12 bytes of unencrypted answers.",
         Dropped(
             metrics=_metrics("http_responses", "http_client_errors", "http_server_errors"),
             statuses=True,
@@ -95,8 +95,8 @@ _ALL = (
     ),
     Switch(
         "dns_names",
-        "Most asked names",
-        "Collectors no longer count which names each client asks for; single slow queries keep their names.",
+        "Most looked-up names",
+        "Collectors no longer count which names each client looks up; single slow queries keep their names.",
         _source("dns_names"),
     ),
     Switch(

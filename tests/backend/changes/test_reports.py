@@ -72,7 +72,7 @@ def test_a_report_that_is_repeated_is_stored_once(api: TestClient) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"title": "Deploy"}, "say what changed: one of resource_id, namespace, workload, node"),
+        ({"title": "Deploy"}, "name what changed with at least one of resource_id, namespace, workload, node"),
         ({"title": "", "node": "a"}, "at least 1 character"),
         ({"title": "a\nb", "node": "a"}, "pattern"),
         ({"title": "Deploy", "node": "a", "link": "javascript:alert(1)"}, "pattern"),

@@ -69,7 +69,7 @@ def test_a_change_is_audited_with_what_was_off_before(client: TestClient, organi
 def test_an_unknown_switch_is_refused_and_nothing_changes(client: TestClient, organization: Organization) -> None:
     put(client, organization.headers, "dns_names")
     refused = put(client, organization.headers, "dns_names", "cgroup_cpu", status=422)
-    assert "there is no switch cgroup_cpu; there are tcp_requests" in json.dumps(refused)
+    assert "unknown switch cgroup_cpu; use tcp_requests" in json.dumps(refused)
     assert off_of(client.get(PATH, headers=organization.headers).json()) == {"dns_names"}
 
 
