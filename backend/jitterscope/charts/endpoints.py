@@ -51,14 +51,14 @@ _MAX_EXTERNAL = 100
 
 @router.get("/series/query", response_model=SeriesCharts)
 @bounded(CHART)
-@refuses(404, "The organization has no such resource.")
+@refuses(404, "The resource does not exist in this organization.")
 def query_series(
     request: Request,
     principal: ReadSeries,
     resource: Annotated[int, Query(description="Resource id")],
     metric: Annotated[
         list[str],
-        Query(min_length=1, max_length=20, description="Names from docs/metrics.md, or of remote-written series"),
+        Query(min_length=1, max_length=20, description="Names from docs/metrics.md, or of remote-write series"),
     ],
     from_: From = None,
     to: To = None,
@@ -68,14 +68,14 @@ def query_series(
     ] = 100_000,
     mean: Annotated[bool, Query(description="false: extremes only, which is faster over long windows")] = True,
 ) -> Response:
-    """Metrics of a resource, cut to about `points` points that keep every extreme."""
+    """Metrics of a resource, downsampled to about `points` points that keep every extreme."""
     from_us, to_us = window(from_, to)
     if step_us not in _STEPS_US:
         raise _bad("step_us", "only 100000 and 10000 are stored")
     if step_us < 100_000 and to_us - from_us > _LONGEST_ZOOM_US:
-        raise _bad("from", f"a window at 10 ms may be {_LONGEST_ZOOM_US // 1_000_000} s long")
+        raise _bad("from", f"a window at 10 ms can be at most {_LONGEST_ZOOM_US // 1_000_000} s long")
     if len(metric) * points > _MAX_POINTS:
-        raise _bad("points", f"metrics times points may be {_MAX_POINTS} in one request")
+        raise _bad("points", f"metrics times points can be at most {_MAX_POINTS} in one request")
     wanted = [METRICS[name] for name in dict.fromkeys(metric) if name in METRICS]
     others = [name for name in dict.fromkeys(metric) if name not in METRICS]
     with db.organization_session(principal.organization_id) as session:
@@ -122,7 +122,7 @@ def list_resource_events(
 @router.get("/retention")
 @bounded(QUICK)
 def get_retention(principal: ReadSeries) -> RetentionState:
-    """How long this organization keeps data, and the most that it can."""
+    """How long this organization keeps data, and the maximum that it can choose."""
     with db.organization_session(principal.organization_id) as session:
         return _retention(retention.of(session))
 
@@ -130,16 +130,16 @@ def get_retention(principal: ReadSeries) -> RetentionState:
 @router.put("/retention", dependencies=[audited("retention.change")])
 @bounded(QUICK)
 def put_retention(principal: WriteSettings, policy: RetentionPolicy) -> RetentionState:
-    """Change how long this organization keeps data, as an administrator. What is older goes within the hour; pinned
-    windows stay."""
+    """Change how long this organization keeps data. Needs an administrator. Older data are deleted within the hour;
+    pinned windows stay."""
     if not policy.raw_days <= policy.second_days <= policy.minute_days:
-        raise _bad("raw_days", "a level must be kept at least as long as the finer one")
+        raise _bad("raw_days", "each level must be kept at least as long as the finer one")
     for level, most_days in asdict(retention.most()).items():
         if getattr(policy, level) > most_days:
             raise Problem(
-                422, "beyond-retention-limit", "More than this installation keeps",
-                f"{level} can be {most_days} at most.",
-                f"Choose less, or ask the operator to raise JITTERSCOPE_RETENTION_MAX_{level.upper()}.",
+                422, "beyond-retention-limit", "Longer than this installation keeps data",
+                f"{level} can be at most {most_days}.",
+                f"Choose a lower value, or ask the operator to raise JITTERSCOPE_RETENTION_MAX_{level.upper()}.",
             )  # fmt: skip
     with db.organization_session(principal.organization_id) as session:
         before, wanted = retention.of(session), retention.Retention(**policy.model_dump())
@@ -160,7 +160,7 @@ def window(from_: datetime | None, to: datetime | None) -> tuple[int, int]:
     if start >= end:
         raise _bad("from", "it must be before `to`")
     if end - start > _LONGEST or start.year < 2000 or end.year > 2200:
-        raise _bad("from", f"the window must lie between 2000 and 2200 and not be longer than {_LONGEST.days} days")
+        raise _bad("from", f"the window must be between 2000 and 2200 and at most {_LONGEST.days} days long")
     return round(start.timestamp() * 1e6), round(end.timestamp() * 1e6)
 
 

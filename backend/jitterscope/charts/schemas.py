@@ -12,7 +12,7 @@ from jitterscope.kit.schema import Schema
 class SeriesChart(Schema):
     resource_id: int
     metric: str
-    labels: dict[str, str] = Field(default={}, description="Of series from Prometheus remote write")
+    labels: dict[str, str] = Field(default={}, description="Only for series from Prometheus remote write")
     unit: str
     kind: Literal["delta", "gauge", "distribution", "counter"]
     meaning: str
@@ -21,25 +21,25 @@ class SeriesChart(Schema):
         description="Source of the points"
     )
     t_us: list[int] = Field(description="Start of each point")
-    low: list[float | None] = Field(description="Lowest tick of the point; of a distribution its median")
-    high: list[float | None] = Field(description="Highest tick of the point; of a distribution its highest value")
-    mean: list[float | None] = Field(description="Mean of the ticks; of a distribution its 99th percentile")
-    count: list[int] | None = Field(description="Observations in the point; of distributions only")
+    low: list[float | None] = Field(description="Lowest tick of the point; for a distribution its median")
+    high: list[float | None] = Field(description="Highest tick of the point; for a distribution its highest value")
+    mean: list[float | None] = Field(description="Mean of the ticks; for a distribution its p99")
+    count: list[int] | None = Field(description="Observations in the point; only for distributions")
 
 
 class LeftOut(Schema):
-    """A metric of remote write with more label sets than one answer has: GET /metrics/series pages through them."""
+    """A remote-write metric with more label sets than fit in one response: GET /metrics/series pages through them."""
 
     metric: str
     found: int = Field(description="Label sets of the metric at this resource")
-    read: int = Field(description="Of these, how many are in this answer")
+    read: int = Field(description="Of these, how many are in this response")
 
 
 class SeriesCharts(Schema):
     from_us: int
     to_us: int
     series: list[SeriesChart]
-    left_out: list[LeftOut] = Field(description="Metrics of which not everything is here")
+    left_out: list[LeftOut] = Field(description="Metrics that are only partly included")
 
 
 class EventItem(Schema):
@@ -60,6 +60,6 @@ class RetentionPolicy(Schema):
 
 
 class RetentionState(RetentionPolicy):
-    """How long data are kept now, and the most that this installation allows."""
+    """How long data are kept now, and the maximum that this installation allows."""
 
     most: RetentionPolicy

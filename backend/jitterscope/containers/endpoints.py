@@ -32,7 +32,7 @@ def list_containers(
     principal: Annotated[Principal, Depends(require("resources:read"))],
     from_: From = None,
     to: When = None,
-    search: Annotated[str, Query(max_length=200, description="Part of the name, the path or the node's name")] = "",
+    search: Annotated[str, Query(max_length=200, description="Part of the name, path, or node name")] = "",
     node: Annotated[int | None, Query(description="Resource id of a node")] = None,
     throttled: Annotated[bool, Query(description="Only those throttled in the window")] = False,
     gone: Annotated[bool, Query(description="Also those not seen in the last 5 min of the window")] = False,
@@ -42,7 +42,7 @@ def list_containers(
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Containers:
-    """Containers of a window, which is widened to whole minutes: by default the last hour, at most 24 h."""
+    """Containers in a window, widened to whole minutes; by default the last hour, at most 24 h."""
     now_us = time.time_ns() // 1000
     from_us, to_us, first = asked.page_in_minutes(cursor, from_, to, now_us, _DEFAULT_US, _LONGEST_US)
     wanted = Wanted((from_us, to_us), search.replace("\0", ""), node, gone, every, throttled)

@@ -40,9 +40,9 @@ _SOURCES = ("dns_capture", "dns_tcp", "process_children", "coredns_metrics", "dn
 
 @router.get("/path")
 @bounded(HEAVY)
-@refuses(404, "The organization has no such node.")
+@refuses(404, "The node does not exist in this organization.")
 def get_dns_path(principal: Reader, node: Node = None, from_: From = None, to: When = None) -> DnsPath:
-    """The way of a query over a node's DNS servers; by default the newest five minutes, at most 15."""
+    """The path of queries through a node's DNS servers; by default the latest 5 min, at most 15 min."""
     with organization_session(principal.organization_id) as session:
         window = load.window(session, node, from_, to, _now_us(), load.MAX_WINDOW_US)
         picture, notes = path.Picture([], []), list[str]()
@@ -68,7 +68,7 @@ def get_dns_path(principal: Reader, node: Node = None, from_: From = None, to: W
 
 @router.get("/names")
 @bounded(HEAVY)
-@refuses(404, "The organization has no such node.")
+@refuses(404, "The node does not exist in this organization.")
 def get_dns_names(
     principal: Reader,
     node: Node = None,
@@ -78,7 +78,7 @@ def get_dns_names(
     order: names.Order = "queries",
     limit: Limit = 50,
 ) -> DnsNames:
-    """Names that cost most: by queries, by denied queries or by the time of all answers. At most one hour."""
+    """The most expensive names: by queries, by NXDOMAIN answers, or by the total time of their answers. At most 1 h."""
     with organization_session(principal.organization_id) as session:
         window, spans, _ = _asked(session, node, server, from_, to)
     total = dns_names.total_queries(spans)
@@ -97,11 +97,11 @@ def get_dns_names(
 
 @router.get("/clients")
 @bounded(HEAVY)
-@refuses(404, "The organization has no such node.")
+@refuses(404, "The node does not exist in this organization.")
 def get_dns_clients(
     principal: Reader, node: Node = None, server: Some = None, from_: From = None, to: When = None, limit: Limit = 50
 ) -> DnsClients:
-    """Clients by the queries that search domains cost them. At most one hour."""
+    """Clients by the queries that search domains cost them. At most 1 h."""
     with organization_session(principal.organization_id) as session:
         window, spans, workloads = _asked(session, node, server, from_, to)
     found = amplification.measure(spans, workloads)
@@ -121,7 +121,7 @@ def get_dns_clients(
 
 @router.get("/affected")
 @bounded(HEAVY)
-@refuses(404, "The organization has no such node, or no DNS server in the window.")
+@refuses(404, "The node does not exist in this organization, or has no DNS server in the window.")
 def get_dns_affected(principal: Reader, node: Node = None, from_: From = None, to: When = None) -> DnsAffected:
     """Does NodeLocal DNSCache exhaust kube-dns here? Three questions, answered from at most 15 min of data."""
     with organization_session(principal.organization_id) as session:

@@ -21,17 +21,17 @@ class DnsNode(Schema):
 
 
 class DnsHopClient(Schema):
-    """One of the busiest clients of a server; `address` "other" are all that have no figures of their own."""
+    """One of the busiest clients of a server; `address` "other" stands for all without figures of their own."""
 
     address: str
-    names: list[str] = Field(description="Containers that have the address")
+    names: list[str] = Field(description="Containers with this address")
     queries_per_s: float
     p99_us: float | None
     error_ratio: float | None
 
 
 class DnsHop(Schema):
-    """One station of a query's way: the clients, a DNS server with all its addresses, or an upstream elsewhere."""
+    """One hop on the path of a query: the clients, a DNS server with all its addresses, or a remote upstream."""
 
     id: str
     kind: Literal["clients", "server", "upstream"]
@@ -46,18 +46,20 @@ class DnsHop(Schema):
     p50_us: float | None
     p99_us: float | None
     max_us: float | None
-    own_p50_us: float | None = Field(description="Time here without waiting for the upstream, of single queries")
+    own_p50_us: float | None = Field(
+        description="Time spent here without waiting for the upstream, from single queries"
+    )
     own_p99_us: float | None
     own_max_us: float | None
     matched_queries: int = Field(description="Single queries that the own time is based on")
     slow_ratio: float | None
-    error_ratio: float | None = Field(description="SERVFAIL, REFUSED and timed out")
+    error_ratio: float | None = Field(description="SERVFAIL, REFUSED, and timed out")
     nxdomain_ratio: float | None
     timeouts: int | None
     error_lines: int
     concurrency: float | None = Field(description="Queries in flight, mean")
     connections: float | None = Field(
-        description="Concurrent TCP connections from clients, maximum; likewise the next ones"
+        description="Maximum of concurrent TCP connections from clients; the next fields are maxima too"
     )
     idle: float | None
     backlog: float | None = Field(description="Connections in the accept queue")
@@ -137,7 +139,7 @@ class DnsLookup(Schema):
     type: str
     answer: str = Field(description="The name that was finally answered")
     lookups: int
-    wasted: int = Field(description="Queries answered NXDOMAIN before it, because of search domains")
+    wasted: int = Field(description="Queries answered NXDOMAIN before that, because of search domains")
     queries_per_lookup: float
     added_us: float = Field(description="Time that these queries add to a lookup")
 
@@ -155,12 +157,12 @@ class DnsClient(Schema):
     queries: int
     lookups: int
     wasted: int
-    queries_per_lookup: float = Field(description="Of the names that took more than one query")
+    queries_per_lookup: float = Field(description="Over the names that took more than one query")
     search: list[str]
     ndots: int | None
     source: Source = Field(description="Source of the search list")
     costliest: list[DnsLookup]
-    best_ndots: DnsAdvice | None = Field(description="None: no safe value of ndots saves a tenth")
+    best_ndots: DnsAdvice | None = Field(description="null: no safe value of ndots saves 10 %")
 
 
 class DnsClients(Schema):

@@ -26,9 +26,9 @@ _HOUR_US = 60 * MINUTE_US
 @bounded(HEAVY)
 def get_fleet(
     principal: Reader,
-    limit: Annotated[int, Query(ge=1, le=MAX_CONTAINERS, description="Containers that are shown at most")] = 400,
+    limit: Annotated[int, Query(ge=1, le=MAX_CONTAINERS, description="Maximum number of containers")] = 400,
 ) -> Fleet:
-    """Containers of the last hour, widened to whole minutes, by their worst 100 ms."""
+    """Containers of the last hour, widened to whole minutes, sorted by their worst 100 ms."""
     to_us = -(-_now_us() // MINUTE_US) * MINUTE_US
     span = (to_us - _HOUR_US, to_us)
     with organization_session(principal.organization_id) as session:

@@ -66,7 +66,7 @@ class Clock:
         if at_us < self._oldest_us:
             now_us = self._newest_us - MAX_FUTURE_US
             if at_us < now_us - _ABSURD_US:
-                raise _clock("too-old", f"{what} lies years back")
+                raise _clock("too-old", f"{what} is years in the past")
             days = (now_us - self._oldest_us) / 86_400e6
             raise OutOfTime("too-old", f"{what} is older than the {days:g} days for which data are accepted")
         return at_us

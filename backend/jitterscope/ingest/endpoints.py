@@ -29,13 +29,13 @@ from jitterscope.tenancy import limits
 from jitterscope.tenancy.auth import Principal, require
 
 log = structlog.get_logger(__name__)
-TOO_OLD = Counter("jitterscope_ingest_too_old_total", "Parts of batches refused as older than accepted")
+TOO_OLD = Counter("jitterscope_ingest_too_old_total", "Parts of batches refused because they are too old")
 
 router = APIRouter(tags=["ingest"])
 
 SOURCES_OFF = "Jitterscope-Sources-Off"
 _OFF = {
-    "description": "Comma-separated switches that the organization has off (`/collection`); absent where none is",
+    "description": "Comma-separated ids of the switches that are off (`/collection`); absent if none is",
     "schema": {"type": "string"},
 }
 _CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
@@ -48,7 +48,7 @@ _CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "b
     dependencies=[not_audited("data of collectors; each batch is counted by collector")],
 )
 @bounded(INGEST)
-@refuses(413, "The batch is larger than the installation takes.")
+@refuses(413, "The batch exceeds the size limit of this installation.")
 async def ingest(
     request: Request, response: Response, principal: Annotated[Principal, Depends(require("ingest:write"))]
 ) -> Stored:
@@ -56,7 +56,8 @@ async def ingest(
 
     What the organization switched off (`/collection`) is left out; the header Jitterscope-Sources-Off names it.
 
-    200 means that it is committed. A 4xx means that it never will be: drop it. Anything else: send it again later.
+    200 means that the batch is committed. A 4xx means that it never will be: drop it. For anything else, send it again
+    later.
     """
     body = await bodies.read_limited(request, settings().ingest_max_body_bytes)
     stored, off = await run_in_threadpool(_accept, principal.organization_id, body)

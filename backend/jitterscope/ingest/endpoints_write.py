@@ -39,12 +39,13 @@ _CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "b
     dependencies=[not_audited("samples of other senders; nothing else can be changed with them")],
 )
 @bounded(INGEST)
-@refuses(413, "The body is larger than the installation takes.")
+@refuses(413, "The body exceeds the size limit of this installation.")
 @refuses(415, "Neither remote write 1.0 nor 2.0, or not compressed with snappy.")
 async def write(request: Request, principal: Annotated[Principal, Depends(require("ingest:write"))]) -> Response:
-    """Store samples of Prometheus, Grafana Alloy, vmagent or an OpenTelemetry Collector.
+    """Store samples from Prometheus, Grafana Alloy, vmagent, or an OpenTelemetry Collector.
 
-    Samples only: native histograms are counted as not written, which a 2.0 sender sees in the response's headers.
+    Only samples are stored. Native histograms are counted as not written, which a 2.0 sender sees in the response
+    headers.
     """
     headers = request.headers
     message = remote_write.message_of(headers.get("content-type", ""), headers.get("content-encoding", ""))
@@ -83,8 +84,8 @@ def _accept(principal: Principal, agent: str, message: str, body: bytes) -> Resp
             400,
             "partial-write",
             "Not everything was written",
-            f"Written: {written} samples. Not: {'; '.join(faults)}.",
-            "Do not send it again: the good samples are stored.",
+            f"Written: {written} samples. Not written: {'; '.join(faults)}.",
+            "Do not send it again: the valid samples are stored.",
             headers=headers,
         )
     return Response(status_code=204, headers=headers)

@@ -82,7 +82,7 @@ def parse(message: str, content: bytes) -> WriteRequest:
             return _parse_v1(v1.WriteRequest.FromString(content))
         return _parse_v2(v2.Request.FromString(content))
     except (DecodeError, ValueError, RecursionError) as error:
-        raise _malformed(f"it is not the message that the content type announces ({error})") from None
+        raise _malformed(f"it is not the message that the content type declares ({error})") from None
 
 
 def _parse_v1(request: v1.WriteRequest) -> WriteRequest:
@@ -166,7 +166,7 @@ def _bounds(series: int, samples: int) -> None:
             413,
             "write-too-large",
             "Request too large",
-            f"A request may have {_MAX_SERIES} series and {_MAX_SAMPLES} samples; it has {series} and {samples}.",
+            f"A request can have {_MAX_SERIES} series and {_MAX_SAMPLES} samples; this one has {series} and {samples}.",
             "Lower max_samples_per_send of the sender's queue_config.",
         )
 

@@ -8,7 +8,7 @@ from jitterscope.kit.schema import Schema
 
 
 class Stored(Schema):
-    duplicate: bool = Field(description="This batch was stored before; nothing was stored now")
+    duplicate: bool = Field(description="This batch was already stored; nothing was stored now")
     too_old: int = Field(
-        description="Blocks, histograms, facts, events, query blocks and captures left out: older than is accepted"
+        description="Blocks, histograms, facts, events, query blocks, and captures left out because they are too old"
     )

@@ -202,7 +202,7 @@ def _histogram(block: pb.DistributionBlock, bits: IndexArray, clock: Clock) -> H
     _grid(block.start_us, block.step_us, block.tick_count, clock, "a distribution block")
     index(block.resource, len(bits), "a distribution block")
     known = block.metric <= MAX_METRIC and bool(_DISTRIBUTION_KINDS[block.metric] & bits[block.resource])
-    check(known, f"metric {block.metric} is no distribution of a resource of this kind")
+    check(known, f"metric {block.metric} is not a distribution of a resource of this kind")
     entries = column(block.entries, block.tick_count, "entries of a distribution block", 2**16 - 1)
     total = int(entries.sum())
     buckets = column(block.bucket, total, "bucket of a distribution block", limits.MAX_BUCKET)
@@ -242,7 +242,7 @@ def _event(event: pb.Event, resources: int, clock: Clock) -> EventSpec:
 def _queries(block: pb.QueryBlock, resources: list[ResourceSpec], clock: Clock) -> QuerySpec:
     index(block.server, len(resources), "a query block")
     served = resources[block.server].kind in ("dns_server", "tcp_server", "tcp_upstream")
-    check(served, "a query block belongs to something that is no DNS server, TCP server, or upstream")
+    check(served, "a query block belongs to something that is not a DNS server, TCP server, or upstream")
     clock.stored(block.start_us, "the start of a query block")
     span_us = block.end_us - block.start_us
     check(0 <= span_us <= limits.MAX_QUERY_SPAN_US, f"a query block covers {span_us} µs")

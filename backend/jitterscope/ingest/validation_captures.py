@@ -77,5 +77,5 @@ def _samples(capture: pb.Capture, span_us: int) -> int:
     column(capture.row_threads, rows, f"row_threads {what}")
     # Letters of /proc/PID/stat.
     state = column(capture.row_state, rows, f"row_state {what}", ord("z"))
-    check(bool((state >= ord("A")).all()), f"row_state {what} has something that is no letter")
+    check(bool((state >= ord("A")).all()), f"row_state {what} has a value that is not a letter")
     return len(np.unique(cpu))

@@ -55,7 +55,7 @@ def list_resources(
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[ResourceItem]:
-    """Resources by name, with limits and what they used in the last minute. Those that are gone only on request."""
+    """Resources by name, with their limits and their use in the last minute. Gone resources only on request."""
     after_id = one_position(cursor)
     with db.organization_session(principal.organization_id) as session:
         rows = overview.find(
@@ -69,7 +69,7 @@ def list_resources(
 @router.get("/resources/{resource_id}")
 @bounded(CHART)
 def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
-    """A resource with its facts and their history, its place in the tree, and what its node can measure."""
+    """A resource with its facts and their history, its place in the tree, and what its node's collector can measure."""
     with db.organization_session(principal.organization_id) as session:
         row = overview.with_id(session, resource_id)
         if row is None:
@@ -92,9 +92,9 @@ def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
 
 @router.get("/collectors")
 @bounded(CHART)
-@refuses(422, "So many collectors that their last minute is too much data.")
+@refuses(422, "There are too many collectors: the data of their last minute exceed the limit.")
 def list_collectors(principal: ReadCollectors) -> list[CollectorItem]:
-    """Every collector that has ever delivered, the newest first, and what its sources can measure."""
+    """Every collector that has ever sent data, newest first, and what its sources can measure."""
     with db.organization_session(principal.organization_id) as session:
         rows = session.execute(
             select(Collector, Resource)

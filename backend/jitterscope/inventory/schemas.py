@@ -19,14 +19,14 @@ class ResourceRef(Schema):
 
 
 class ResourceUsage(Schema):
-    """The last minute of ticks. None where nothing was measured."""
+    """Figures of the last minute. Null: not measured."""
 
     cpu_used: float | None = Field(description="CPUs in use, mean")
     cpu_peak: float | None = Field(description="CPUs in use, highest 100 ms")
     throttled_ratio: float | None = Field(description="Share of CFS periods that ended throttled, 0 to 1")
     memory_bytes: float | None
-    queries_per_second: float | None = Field(description="Of DNS servers")
-    requests_per_second: float | None = Field(description="Of TCP servers")
+    queries_per_second: float | None = Field(description="For DNS servers only")
+    requests_per_second: float | None = Field(description="For TCP servers only")
 
 
 class ResourceItem(ResourceRef):
@@ -37,7 +37,7 @@ class ResourceItem(ResourceRef):
     active: bool = Field(description="Seen in the last 5 min; if not, gone since last_seen_at")
     throttled: bool = Field(description="Throttled in the last 15 min")
     throttled_at: datetime | None
-    cpu_limit: float | None = Field(description="CPUs; None: no limit, or unknown")
+    cpu_limit: float | None = Field(description="CPUs; null: no limit, or unknown")
     memory_limit_bytes: float | None
     usage: ResourceUsage
 
@@ -61,7 +61,7 @@ class ResourceDetail(ResourceItem):
     children: list[ResourceRef]
     facts: list[FactItem] = Field(description="In effect now")
     history: list[FactItem] = Field(description="Every change, oldest first")
-    sources: list[SourceItem] = Field(description="Of the collector on its node")
+    sources: list[SourceItem] = Field(description="Sources of the collector on its node")
     metrics: list[str] = Field(description="Names of the metrics that a resource of this kind has")
 
 
@@ -71,10 +71,10 @@ class CollectorItem(Schema):
     state: Literal["receiving", "silent"] = Field(description="silent: no batch for 15 s")
     first_seen_at: datetime
     last_seen_at: datetime
-    delay_ms: float = Field(description="From sealing the newest batch to its arrival; includes clock differences")
-    lateness_max_ms: float | None = Field(description="Latest tick of the last minute, after its deadline")
+    delay_ms: float = Field(description="From sealing the newest batch to its arrival; includes clock skew")
+    lateness_max_ms: float | None = Field(description="Delay after its deadline of the latest tick in the last minute")
     cpu_used: float | None = Field(description="CPUs used by the collector, mean of the last minute")
     memory_bytes: float | None
     batches: int
-    dropped_batches: int = Field(description="What its bounded spool had to drop")
+    dropped_batches: int = Field(description="Batches that its bounded spool dropped")
     sources: list[SourceItem]

@@ -41,7 +41,8 @@ def get_objective(principal: Reader, resource_id: int) -> ResourceObjective:
 @bounded(QUICK)
 @refuses(409, _NO_SERVER)
 def set_objective(principal: Writer, resource_id: int, request: ObjectiveRequest) -> ResourceObjective:
-    """Set it: of a server for its port, of a cgroup for all servers of its workload. It comes before an annotation."""
+    """Set the objective: on a server for its port, on a cgroup for all servers of its workload. It takes precedence
+    over an annotation."""
     with organization_session(principal.organization_id) as session:
         setting = _setting(session, resource_id)
         wanted = parse(request.objective)
@@ -55,7 +56,8 @@ def set_objective(principal: Writer, resource_id: int, request: ObjectiveRequest
 @bounded(QUICK)
 @refuses(409, _NO_SERVER)
 def remove_objective(principal: Writer, resource_id: int) -> ResourceObjective:
-    """Take back what was set for this resource; what holds then. Where nothing was set nothing changes."""
+    """Remove the objective that was set for this resource. Returns what is then in effect. If none was set, nothing
+    changes."""
     with organization_session(principal.organization_id) as session:
         setting = _setting(session, resource_id)
         before = service.remove(session, resource_id)

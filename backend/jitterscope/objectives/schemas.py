@@ -29,16 +29,20 @@ class ObjectiveRequest(Schema):
 
 
 class ResourceObjective(Schema):
-    """What decides which answers of a server, or of the servers of a cgroup, are slow."""
+    """The objective that decides which answers of a server, or of the servers of a cgroup, are slow."""
 
     resource_id: int
-    objective: str | None = Field(description="In effect: `p99<50ms`. Null: slow is over 20 ms and far over the median")
+    objective: str | None = Field(
+        description="In effect: `p99<50ms`. Null: answers over 20 ms and far above the median are slow"
+    )
     origin: Origin | None = Field(description="Set for this port, for the whole workload, or by the pod's annotation")
     quantile: float | None
     limit_us: int | None
-    own: bool = Field(description="It was set for this very resource, and can be removed here")
+    own: bool = Field(description="The objective was set for this resource and can be removed here")
     set_by: str | None
     set_at: datetime | None
-    annotation: str | None = Field(description="`jitterscope.io/objective` of the pod; what is set here comes first")
+    annotation: str | None = Field(
+        description="`jitterscope.io/objective` of the pod; an objective set here takes precedence"
+    )
     annotation_problem: str | None = Field(description="Why the annotation is not an objective")
-    applies_to: str = Field(description="What an objective that is set here applies to, in words")
+    applies_to: str = Field(description="What an objective set here applies to, in words")

@@ -42,7 +42,7 @@ _SOURCES = ("kubelet_metrics", "cni_metrics", "pod_starts", "bpf_loads")
 
 @router.get("")
 @bounded(HEAVY)
-@refuses(404, "The organization has no such node.")
+@refuses(404, "The node does not exist in this organization.")
 def get_pod_start(
     principal: Reader,
     node: Node = None,
@@ -50,7 +50,7 @@ def get_pod_start(
     to: When = None,
     split: Annotated[When, Query(description="Also compare the starts before and after this time")] = None,
 ) -> PodStart:
-    """How long pods took to start and what of it; by default in the newest hour, at most in 24."""
+    """How long pods took to start, and where the time went; by default in the latest hour, at most in 24 h."""
     with organization_session(principal.organization_id) as session:
         window = load.window(session, node, from_, to, time.time_ns() // 1000)
         split_us = asked.instant_or_none(split)
@@ -113,7 +113,7 @@ def _unknown(starts: PodStarts, snapshot: Snapshot) -> list[str]:
 
 @router.get("/what-if")
 @bounded(HEAVY)
-@refuses(404, "The organization has no such node.")
+@refuses(404, "The node does not exist in this organization.")
 def get_pod_start_what_if(
     principal: Reader,
     node: Node = None,
@@ -123,7 +123,7 @@ def get_pod_start_what_if(
         list[str] | None, Query(alias="without", max_length=256, description="Names of programs; default: all")
     ] = None,
 ) -> StartupWhatIf:
-    """P50, P90 and P99 of the same starts, had these programs not been loaded for each pod."""
+    """p50, p90, and p99 of the same starts if these programs had not been loaded for each pod."""
     with organization_session(principal.organization_id) as session:
         window = load.window(session, node, from_, to, time.time_ns() // 1000)
         if window.node is None:

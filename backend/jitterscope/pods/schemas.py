@@ -18,7 +18,7 @@ class StartupNode(Schema):
 
 class StartupPercentiles(Schema):
     starts: int
-    late: int = Field(description="Over the objective")
+    late: int = Field(description="Starts over the objective")
     p50_us: float
     p90_us: float
     p99_us: float
@@ -32,8 +32,8 @@ class StartupPart(Schema):
     inside: str | None
     in_objective: bool
     operations: int
-    mean_us: float = Field(description="Of one start, all its operations in total")
-    share_ratio: float = Field(description="Of the mean start")
+    mean_us: float = Field(description="Per start, all its operations in total")
+    share_ratio: float = Field(description="Share of the mean start")
     p50_us: float
     p90_us: float
     p99_us: float
@@ -45,7 +45,7 @@ class StartupStackPart(Schema):
 
 
 class StartupStack(Schema):
-    """A percentile of the starts, taken apart: phases at the same percentile, scaled where they are more together."""
+    """A percentile of the starts, split into phases at the same percentile, scaled down if their sum is larger."""
 
     q: float
     start_us: float
@@ -53,7 +53,7 @@ class StartupStack(Schema):
 
 
 class StartupPoint(Schema):
-    """What one reading of the kubelet's page told."""
+    """What one kubelet scrape reported."""
 
     at_us: int
     starts: int
@@ -63,7 +63,7 @@ class StartupPoint(Schema):
 
 
 class StartupPod(Schema):
-    """One pod, as the kubelet logged it; `start_us` is without image pulls."""
+    """One pod, as the kubelet logged it; `start_us` excludes image pulls."""
 
     namespace: str
     pod: str
@@ -82,12 +82,12 @@ class StartupProgram(Schema):
     loads: int
     failed: int
     per_start_us: float
-    share_ratio: float = Field(description="Of the verifier's time")
+    share_ratio: float = Field(description="Share of the verifier's time")
     unused: str | None = Field(description="Why pods do not need it")
 
 
 class StartupVerifier(Schema):
-    """Who loads programs for each pod; `waits` tells whether pods wait for it, `reason` why not."""
+    """A program that loads eBPF programs for each pod. `waits`: whether pods wait for it; `reason`: why not."""
 
     command: str
     waits: bool
@@ -95,12 +95,12 @@ class StartupVerifier(Schema):
     sets: int
     loads: int
     per_start_us: float
-    share_ratio: float = Field(description="Of the mean start")
+    share_ratio: float = Field(description="Share of the mean start")
     programs: list[StartupProgram]
 
 
 class StartupChange(Schema):
-    """Starts before and after a version changed, or before and after a moment that was asked for."""
+    """Starts before and after a version changed, or before and after a requested time."""
 
     at_us: int
     what: Literal["Cilium", "kubelet", "kernel"] | None
@@ -143,14 +143,14 @@ class StartupWhatIfPercentile(Schema):
 
 
 class StartupWhatIf(Schema):
-    """Starts without programs; `programs` are those left out, all of them where none was named."""
+    """Starts without programs; `programs` are those left out, all of them if none was named."""
 
     from_us: int
     to_us: int
     node: StartupNode
     command: str
     programs: list[str]
-    removed_us: float = Field(description="From a start that loads them, mean")
+    removed_us: float = Field(description="Mean time saved in a start that loads them")
     starts: int
     late: int
     late_ratio: Interval

@@ -46,10 +46,11 @@ ReadCollectors = Annotated[Principal, Depends(require("collectors:read"))]
 Matches = Annotated[
     list[str] | None,
     Query(
-        max_length=20, description="Of labels: NAME=VALUE, NAME!=VALUE (also those without it), NAME~PART of the value"
+        max_length=20,
+        description="Labels: NAME=VALUE, NAME!=VALUE (also matches series without it), NAME~PART of the value",
     ),
 ]
-OfResource = Annotated[int | None, Query(description="Only what belongs to this resource, by labels or address")]
+OfResource = Annotated[int | None, Query(description="Only series that belong to this resource, by labels or address")]
 From = Annotated[str | None, Query(alias="from", description="RFC 3339; default: 1 h before `to`")]
 To = Annotated[str | None, Query(description="RFC 3339; default: now")]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
@@ -63,10 +64,10 @@ _MOST_POINTS = 20_000
 
 @router.get("")
 @bounded(CHART)
-@refuses(404, "The organization has no such resource.")
+@refuses(404, "The resource does not exist in this organization.")
 def list_metrics(
     principal: ReadSeries,
-    search: Annotated[str, Query(max_length=200, description="Parts of the name, in any case")] = "",
+    search: Annotated[str, Query(max_length=200, description="Parts of the name, case-insensitive")] = "",
     match: Matches = None,
     resource: OfResource = None,
     from_: From = None,
@@ -74,7 +75,7 @@ def list_metrics(
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
 ) -> MetricNames:
-    """Names of metrics that came by remote write and have samples from about the begin of the window on, by name."""
+    """Remote-write metrics with samples since about the start of the window, sorted by name."""
     after = max(0, one_position(cursor) or 0)
     with db.organization_session(principal.organization_id) as session:
         selection = _selection(session, None, search, match, resource, _window(from_, to)[0])
@@ -99,12 +100,12 @@ def list_metrics(
 
 @router.get("/labels")
 @bounded(CHART)
-@refuses(404, "The organization has no such resource.")
+@refuses(404, "The resource does not exist in this organization.")
 def list_metric_labels(
     principal: ReadSeries, name: Name, match: Matches = None, resource: OfResource = None, from_: From = None,
     to: To = None,
 ) -> list[MetricLabel]:  # fmt: skip
-    """Labels of the series of a metric, each with its values: what it can be filtered by."""
+    """Labels of a metric's series, each with its values, to filter by."""
     with db.organization_session(principal.organization_id) as session:
         selection = _selection(session, name, "", match, resource, _window(from_, to)[0])
         found = external_search.labels(session, selection)
@@ -120,7 +121,7 @@ def list_metric_labels(
 
 @router.get("/series", response_model=MetricCharts)
 @bounded(CHART)
-@refuses(404, "The organization has no such resource.")
+@refuses(404, "The resource does not exist in this organization.")
 def query_metric(
     request: Request,
     principal: ReadSeries,
@@ -135,11 +136,11 @@ def query_metric(
     to: To = None,
     points: Annotated[int, Query(ge=1, le=2000)] = 300,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=100, description="Label sets of one page")] = 20,
+    limit: Annotated[int, Query(ge=1, le=100, description="Label sets per page")] = 20,
 ) -> Response:
-    """Series of a metric, a page of label sets at a time, with how many there are."""
+    """Series of a metric, one page of label sets at a time, with their total number."""
     if points * limit > _MOST_POINTS:
-        raise _bad("points", f"points times label sets may be {_MOST_POINTS} in one request")
+        raise _bad("points", f"points times label sets can be at most {_MOST_POINTS} in one request")
     after = max(0, one_position(cursor) or 0)
     from_us, to_us = _window(from_, to)
     with db.organization_session(principal.organization_id) as session:
@@ -184,7 +185,7 @@ def query_metric(
 @router.get("/received")
 @bounded(CHART)
 def get_received(principal: ReadCollectors) -> Received:
-    """What comes by remote write, and from whom."""
+    """What arrives by remote write, and from which senders."""
     with db.organization_session(principal.organization_id) as session:
         found, count = senders.listed(session, time.time_ns() // 1000, _MOST_SENDERS)
         series, names = external_search.received(session)
@@ -209,7 +210,7 @@ def get_received(principal: ReadCollectors) -> Received:
 @router.get("/setups")
 @bounded(QUICK)
 def list_sender_setups(principal: ReadCollectors) -> list[SenderSetup]:
-    """How Prometheus, Grafana Alloy and others are set up to send here."""
+    """How to set up Prometheus, Grafana Alloy, and others to send here."""
     return setups.all_of_them()
 
 

@@ -17,12 +17,12 @@ Unit = Literal["1", "s", "bytes", "ratio"]
 
 class MetricName(Schema):
     name: str
-    type: str = Field(description="As its sender declares it, else by the name: counter, gauge, histogram, summary, …")
-    unit: Unit = Field(description="As declared, else by the name; 1: not known, or none")
-    help: str | None = Field(description="What its sender says it means")
-    view: View = Field(description="What it is looked at as: counters as rate, buckets of a histogram as quantiles")
+    type: str = Field(description="As its sender declares it, else derived from the name: counter, gauge, histogram, …")
+    unit: Unit = Field(description="As declared, else derived from the name; 1: not known, or none")
+    help: str | None = Field(description="Description from its sender")
+    view: View = Field(description="Default view: counters as a rate, buckets of a histogram as quantiles")
     series: int
-    last_seen: datetime = Field(description="When the newest samples came, to the hour")
+    last_seen: datetime = Field(description="When the newest samples arrived, to the hour")
 
 
 class MetricNames(Page[MetricName]):
@@ -37,8 +37,8 @@ class LabelValue(Schema):
 
 class MetricLabel(Schema):
     name: str
-    found: int = Field(description="Different values; where more than are listed, narrow the filter")
-    values: list[LabelValue] = Field(description="Those of most series first, 100 at most")
+    found: int = Field(description="Distinct values; if not all are listed, narrow the filter")
+    values: list[LabelValue] = Field(description="Values of most series first, at most 100")
 
 
 class MetricLine(Schema):
@@ -49,8 +49,8 @@ class MetricLine(Schema):
 class MetricSeries(Schema):
     labels: dict[str, str]
     resource: ResourceRef = Field(description="What its samples belong to")
-    series: int = Field(description="Stored series that it is computed from: the buckets of a histogram are one each")
-    lines: list[MetricLine] = Field(description="Of raw: low, mean, high. Empty: no samples in the window")
+    series: int = Field(description="Stored series that it is computed from; each bucket of a histogram is one")
+    lines: list[MetricLine] = Field(description="For raw: low, mean, high. Empty: no samples in the window")
 
 
 class MetricCharts(Page[MetricSeries]):
@@ -58,7 +58,7 @@ class MetricCharts(Page[MetricSeries]):
 
     name: str
     type: str
-    unit: Unit = Field(description="Of the values; of a rate it is per second")
+    unit: Unit = Field(description="Unit of the values; for a rate, per second")
     help: str | None
     view: View
     from_us: int
@@ -66,39 +66,39 @@ class MetricCharts(Page[MetricSeries]):
     start_us: int
     step_us: int
     found: int = Field(description="Label sets that match, on all pages")
-    narrow: str | None = Field(description="Where there are more than on this page: what would narrow them")
+    narrow: str | None = Field(description="If there are more than on this page: how to narrow the filter")
 
 
 class Sender(Schema):
     """A program that sends with an ingest token."""
 
     token: str
-    agent: str = Field(description="As its User-Agent names it: Prometheus/2.42.0")
+    agent: str = Field(description="From its User-Agent: Prometheus/2.42.0")
     first_at: datetime
     last_at: datetime
     requests: int
     samples: int
-    samples_per_s: float = Field(description="Of the last full minute")
+    samples_per_s: float = Field(description="Mean of the last full minute")
     not_written: int = Field(description="Series and native histograms that could not be stored")
     newest_sample: datetime | None
 
 
 class Received(Schema):
-    """What comes by remote write."""
+    """What arrives by remote write."""
 
-    senders: list[Sender] = Field(description="Those that sent last first, 50 at most")
+    senders: list[Sender] = Field(description="Most recent first, at most 50")
     senders_found: int
     series: int = Field(description="Series with samples in the last two hours")
-    metrics: int = Field(description="Names of these")
-    samples_per_s: float = Field(description="Of the last full minute, of the senders listed")
+    metrics: int = Field(description="Distinct names of these")
+    samples_per_s: float = Field(description="Mean of the last full minute, of the listed senders")
     newest_sample: datetime | None
 
 
 class SenderSetup(Schema):
-    """How a program is set up to send here."""
+    """How to set up a program to send here."""
 
     name: str
     title: str
     file: str = Field(description="Where the text belongs")
-    text: str = Field(description="With TOKEN where the secret of an ingest token belongs")
-    next: str = Field(description="What to do then")
+    text: str = Field(description="TOKEN stands for the secret of an ingest token")
+    next: str = Field(description="What to do next")

@@ -45,14 +45,14 @@ def list_services(
     from_: From = None,
     to: When = None,
     search: Annotated[
-        str, Query(max_length=200, description="Part of the name of the server, its container, process or node")
+        str, Query(max_length=200, description="Part of the name of the server, its container, process, or node")
     ] = "",
     order: Order = "slow",
     descending: bool = True,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Services:
-    """DNS and TCP servers of a window, which is widened to whole minutes: by default the last hour, at most 24 h."""
+    """DNS and TCP servers in a window, widened to whole minutes; by default the last hour, at most 24 h."""
     now_us = time.time_ns() // 1000
     from_us, to_us, first = asked.page_in_minutes(cursor, from_, to, now_us, _DEFAULT_US, _LONGEST_US)
     with organization_session(principal.organization_id) as session:
@@ -77,7 +77,7 @@ def list_request_kinds(
     from_: From = None,
     to: When = None,
 ) -> RequestKinds:
-    """What a TCP server was asked in clear, by kind: by default in the last 15 min, at most 1 h."""
+    """Unencrypted requests to a TCP server by kind; by default in the last 15 min, at most 1 h."""
     now_us = time.time_ns() // 1000
     from_us, to_us = asked.newest_window(from_, to, now_us, _KINDS_US, _DEFAULT_US)
     with organization_session(principal.organization_id) as session:
@@ -86,7 +86,7 @@ def list_request_kinds(
             raise not_found("resource", resource_id)
         if row.kind != "tcp_server":
             raise Problem(
-                409, "no-tcp-server", "Not a TCP server", f"Requests of a {row.kind} are not told apart.",
+                409, "no-tcp-server", "Not a TCP server", f"Requests to a {row.kind} are not split by kind.",
                 "Choose a TCP server.",
             )  # fmt: skip
         found, seconds = kinds.read(session, resource_id, from_us, to_us)

@@ -15,11 +15,11 @@ Order = Literal["name", "rate", "failed", "p50", "p99", "slow", "worst", "runtim
 
 
 class ServiceCall(ResourceRef):
-    """A server that a service asks over TCP, as seen at the service's own end of the connection."""
+    """A server that a service calls over TCP, as seen from the service's end of the connection."""
 
-    server: ResourceRef | None = Field(description="The server of the same node that listens there, where it is known")
-    calls_per_s: float = Field(description="Calls that ended: answered, or given up")
-    slow_ratio: float | None = Field(description="Calls answered after over 20 ms, of all calls")
+    server: ResourceRef | None = Field(description="The server on the same node that listens there, if known")
+    calls_per_s: float = Field(description="Calls that ended: answered or given up")
+    slow_ratio: float | None = Field(description="Calls answered after more than 20 ms, of all calls")
     p50_us: float | None = Field(description="From the request sent to the first data of its answer")
     p99_us: float | None
     max_us: float | None = Field(description="Slowest answer")
@@ -40,37 +40,37 @@ class ServiceItem(ResourceRef):
 
     program: str | None
     node: ResourceRef
-    container: ResourceRef | None = Field(description="The cgroup that it runs in")
-    runtime: str | None = Field(description="Go 1.25.3, JVM 17.0.13, …; None: neither recognized")
-    requests_per_s: float | None = Field(description="Mean of the time that was recorded")
+    container: ResourceRef | None = Field(description="The cgroup it runs in")
+    runtime: str | None = Field(description="Go 1.25.3, JVM 17.0.13, …; null: none recognized")
+    requests_per_s: float | None = Field(description="Mean over the recorded time")
     failed_ratio: float | None = Field(
-        description="Requests without an answer; of DNS also SERVFAIL and REFUSED, of HTTP/1 in clear status 5xx. "
+        description="Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP/1 status 5xx. "
         "Other protocols' errors are not read"
     )
     server_errors_per_s: float | None = Field(
-        description="Answers with status 5xx of HTTP/1 in clear; null: no answer with a status was seen"
+        description="Answers of unencrypted HTTP/1 with status 5xx; null: no answer with a status was seen"
     )
     slow_ratio: float | None = Field(description="Answers over 20 ms, of all requests")
     p50_us: float | None
     p99_us: float | None
     objective: ServiceObjective | None = Field(description="Null: none is set")
     max_us: float | None = Field(description="Slowest answer")
-    worst_us: list[float | None] = Field(description="Slowest answer of each minute from `from_us` on")
-    throttled_ms_per_min: float | None = Field(description="Of its container, added up over CPUs")
-    asks: list[ServiceCall] = Field(description="What its container asks over TCP, the four asked most")
-    incidents: list[IncidentRef] = Field(description="Active ones of its container, newest first")
+    worst_us: list[float | None] = Field(description="Slowest answer of each minute, starting at `from_us`")
+    throttled_ms_per_min: float | None = Field(description="Throttled time of its container, summed over CPUs")
+    asks: list[ServiceCall] = Field(description="What its container calls over TCP, the four called most")
+    incidents: list[IncidentRef] = Field(description="Active incidents of its container, newest first")
 
 
 class RequestKind(Schema):
     """Answered requests of one kind."""
 
     kind: str | None = Field(
-        description="`GET /users/{id}`, `redis GET`, `postgresql SELECT`; null: further kinds together"
+        description="`GET /users/{id}`, `redis GET`, `postgresql SELECT`; null: all other kinds together"
     )
     requests: int
-    requests_per_s: float = Field(description="Of the time that was recorded")
+    requests_per_s: float = Field(description="Mean over the recorded time")
     mean_us: float = Field(description="Mean time to the answer")
-    p50_us: float | None = Field(description="Within 6 %; null: not known of all")
+    p50_us: float | None = Field(description="Within 6 %; null: not known for all")
     p99_us: float | None
     max_us: int
     slow_ratio: float = Field(description="Answers over 20 ms")
@@ -81,7 +81,7 @@ class RequestKind(Schema):
 
 
 class RequestKinds(Schema):
-    """What a server was asked, what took most time together first."""
+    """Kinds of requests to a server, the most total time first."""
 
     from_us: int
     to_us: int
@@ -92,4 +92,4 @@ class Services(Page[ServiceItem]):
     from_us: int
     to_us: int
     found: int = Field(description="Servers that match")
-    compared: int = Field(description="Of these, how many are in the list: those seen last")
+    compared: int = Field(description="Of these, how many are listed: the most recently seen")

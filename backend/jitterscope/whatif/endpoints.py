@@ -24,9 +24,9 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": WhatIf}}
 @bounded(QUICK)
 def list_models(
     principal: Reader,
-    cause: Annotated[str | None, Query(max_length=100, description="Those of its incidents only")] = None,
+    cause: Annotated[str | None, Query(max_length=100, description="Only models for incidents of this cause")] = None,
 ) -> list[WhatIfModel]:
-    """The what-if models, with their controls."""
+    """The what-if models and their controls."""
     return models.listed(cause)
 
 
@@ -36,13 +36,13 @@ def list_models(
     dependencies=[not_audited("computes an answer; changes and stores nothing")],
 )
 @bounded(HEAVY)
-@refuses(404, "There is no such model, or the organization has no such resource.")
+@refuses(404, "The model does not exist, or the resource does not exist in this organization.")
 def try_settings(
     http: Request, principal: Reader, model: Annotated[str, Path(max_length=100)], request: WhatIfRequest
 ) -> Response:
-    """Try settings on a recorded window: what each would have made of it, with 90 % intervals.
+    """Try settings on a recorded window: what each would have done to it, with 90 % intervals.
 
-    Nothing is changed and nothing is stored: asking again about the same window is fast.
+    Nothing is changed or stored. Repeated requests for the same window are fast.
     """
     content = service.answer(principal.organization_id, model, request)
     # Columns go straight from arrays to text (NaN becomes null), as in timelines.

@@ -54,7 +54,7 @@ def _checked(number: int, controls: Mapping[str, Control], given: schemas.Settin
         control = controls.get(name)
         if control is None:
             known = ", ".join(controls)
-            raise InvalidSettingError(number, name[:100], f"There is no control of this name; there are {known}.")
+            raise InvalidSettingError(number, name[:100], f"There is no control of this name. Use one of {known}.")
         result[name] = _value(number, control, value)
     return result
 

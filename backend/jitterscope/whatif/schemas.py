@@ -21,7 +21,7 @@ Settings = dict[str, Value]
 
 
 class WhatIfControl(Schema):
-    """One knob; bounds in its unit. `off` is what null reads as; empty: null is as it was recorded."""
+    """One control; bounds are in its unit. `off`: the label for null; empty: null means as recorded."""
 
     id: str
     title: str
@@ -34,7 +34,7 @@ class WhatIfControl(Schema):
 
 
 class WhatIfModel(Schema):
-    """A model, and what it can be asked."""
+    """A model and its controls."""
 
     id: str
     area: str
@@ -53,18 +53,18 @@ class SearchGoal(Schema):
 
 class WhatIfRequest(Schema):
     resource_id: int = Field(description="A cgroup, a node, or anything in one")
-    from_: Instant | None = Field(default=None, alias="from", description="Default: ten minutes before `to`")
+    from_: Instant | None = Field(default=None, alias="from", description="Default: 10 min before `to`")
     to: Instant | None = Field(default=None, description="Default: the newest data of the node")
     settings: list[Settings] = Field(
-        default_factory=list, max_length=16, description="By the control's id; what is left out stays as recorded"
+        default_factory=list, max_length=16, description="By the control's id; omitted controls stay as recorded"
     )
     timeline: bool = False
-    points: int = Field(default=1_200, ge=10, le=6_000, description="Points of each line of a timeline at most")
+    points: int = Field(default=1_200, ge=10, le=6_000, description="Maximum points per line of a timeline")
     search: SearchGoal | None = None
 
 
 class WhatIfFigure(Schema):
-    """A recorded value, or a predicted 90 % interval; both null: not measured, or cannot be told."""
+    """A recorded value, or a predicted 90 % interval; both null: not measured, or not known."""
 
     id: str
     title: str
@@ -93,7 +93,7 @@ class WhatIfTimeline(Schema):
 
 
 class WhatIfTried(Schema):
-    """One set of settings. `settings` has all controls; `outcome` is the answer in words where there is one."""
+    """One set of settings. `settings` has all controls; `outcome` is the answer in words, if there is one."""
 
     settings: Settings
     figures: list[WhatIfFigure]
@@ -110,14 +110,14 @@ class WhatIfSuggestion(Schema):
 
 
 class WhatIfRange(Schema):
-    """Where a control's slider makes sense in this window."""
+    """The useful range of a control's slider in this window."""
 
     least: float
     most: float
 
 
 class SearchResult(Schema):
-    """The least `value` of one control that meets the goal; null where none does, and `sentence` says why."""
+    """The least `value` of one control that meets the goal; null if none does: `sentence` says why."""
 
     control: str
     value: float | None
@@ -128,7 +128,7 @@ class SearchResult(Schema):
 class WhatIf(Schema):
     """`settings`, `figures` and `timeline` are what was recorded; `tried` is parallel to the request's `settings`.
 
-    `cannot_tell`: why the window carries no answer at all; everything else is empty then.
+    `cannot_tell`: why the window allows no answer at all; everything else is then empty.
     """
 
     model: str

@@ -95,8 +95,8 @@ def _subject(session: Session, model: WhatIf, resource_id: int) -> tuple[Resourc
             422,
             "no-cgroup",
             "Nothing to replay",
-            "This what-if replays a cgroup; the resource is in none.",
-            "Ask for one of the cgroups below it.",
+            "This what-if replays a cgroup. The resource is not in one.",
+            "Choose one of the cgroups below it.",
         )
     return subject, node
 
@@ -181,7 +181,7 @@ def _invalid(error: InvalidSettingError) -> Problem:
         "invalid-setting",
         "Invalid setting",
         error.why,
-        "Change it, or leave it out to keep what was recorded.",
+        "Change it, or omit it to keep what was recorded.",
         errors=[
             {
                 "location": f"body.settings.{error.number}.{error.control}",
