@@ -27,14 +27,14 @@ def analyze(
         list[Path],
         typer.Argument(
             metavar="FILE…",
-            help="Captures, logs of dnsmasq or CoreDNS, metric pages, cpu.stat, `top -b`, process counts; gzip too",
+            help="Captures, dnsmasq or CoreDNS logs, metrics pages, cpu.stat, `top -b`, process counts; can be gzipped",
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per file and line")] = False,
-    service: Annotated[str | None, typer.Option(help="Upload to this service and wait instead of reading here")] = None,
+    service: Annotated[str | None, typer.Option(help="Upload to this service instead of analyzing here")] = None,
     token_file: Annotated[Path | None, typer.Option(help="File with an API token (default: JITTERSCOPE_TOKEN)")] = None,
 ) -> None:
-    """Say what evidence files show. Needs no service and no database; exit status 1 where a file could not be read."""
+    """Report what evidence files show. Needs no service and no database; exit status 1 if a file could not be read."""
     failed = False
     try:
         client = None if service is None else remote.connect(service, token_file)

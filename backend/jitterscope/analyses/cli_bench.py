@@ -36,19 +36,19 @@ def dns_bench(
     pause_s: Annotated[
         float, typer.Option(min=0, max=600, help="Pause between runs in seconds, for queues to drain")
     ] = 1.0,
-    stop_percent: Annotated[float, typer.Option(help="Stop raising the rate after this share of failures")] = 50.0,
+    stop_percent: Annotated[float, typer.Option(help="Stop raising the rate above this failure rate, in %")] = 50.0,
     sender: Annotated[
         str | None, typer.Option(help="dnsperf or jitterscope-load; default: dnsperf if installed")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Name of the result")] = None,
-    service: Annotated[str | None, typer.Option(help="URL of the service that keeps and charts the result")] = None,
+    service: Annotated[str | None, typer.Option(help="URL of the service that stores and charts the result")] = None,
     token_file: Annotated[Path | None, typer.Option(help="File with an API token (default: JITTERSCOPE_TOKEN)")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
-    """Ask each target at rising rates and tell which it keeps up with.
+    """Query each target at rising rates and report which ones it keeps up with.
 
-    The usual three are the DNS Service (what pods ask, node-local where it is used), the Service of its upstream, and
-    one server alone. This is load: the higher rates can slow down everybody's DNS.
+    The usual three are the DNS Service (what pods query, node-local if used), the Service of its upstream, and one
+    server alone. This is real load: the higher rates can slow down DNS for everyone.
     """
     try:
         targets = [_target(text) for text in target]

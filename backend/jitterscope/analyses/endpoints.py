@@ -31,7 +31,7 @@ _FORM = {
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The file, or a form with the part `file`; gzip is unpacked",
+        "description": "The file, or a form with the part `file`; it can be gzipped",
         "content": {"application/octet-stream": _BINARY, "multipart/form-data": _FORM},
     }
 }
@@ -39,15 +39,16 @@ _BODY: dict[str, Any] = {
 
 @router.post("", status_code=202, openapi_extra=_BODY, dependencies=[audited("analysis.create")])
 @bounded(UPLOAD)
-@refuses(413, "The file is larger than the installation takes, or the organization has too many.")
+@refuses(413, "The file exceeds the size limit, or the organization's evidence storage is full.")
 @refuses(507, "The disk is full.")
 async def create_analysis(
     principal: Writer,
     request: Request,
     name: Annotated[str | None, Query(max_length=255, description="Name of the file")] = None,
 ) -> AnalysisSummary:
-    """Upload an evidence file: a capture, a log of dnsmasq or CoreDNS, a metrics page, cpu.stat, `top -b`, process
-    counts. What it is follows from its content. It is read in the background; `analysis` events tell how far."""
+    """Upload an evidence file: a packet capture, a dnsmasq or CoreDNS log, a metrics page, cpu.stat, `top -b` output,
+    or process counts. Its type is detected from the content. It is analyzed in the background; `analysis` events
+    report the progress."""
     arrived = await upload.receive(request, name)
     return await asyncio.to_thread(_keep, principal, arrived)
 
@@ -63,7 +64,7 @@ def _keep(principal: Principal, arrived: upload.Upload) -> AnalysisSummary:
 @router.post("/dns-bench", status_code=201, dependencies=[audited("analysis.create")])
 @bounded(QUICK)
 def create_dns_bench(principal: Writer, result: BenchResult) -> Analysis:
-    """Keep the result of `jitterscope dns-bench`."""
+    """Store the result of `jitterscope dns-bench`."""
     report = bench_report.report_of(result)
     with organization_session(principal.organization_id) as session:
         row = service.add_report(session, principal, result.name, 0, report)
@@ -93,7 +94,7 @@ def get_analysis(principal: Reader, analysis_id: int) -> Analysis:
 @router.delete("/{analysis_id}", status_code=204, response_class=Response, dependencies=[audited("analysis.delete")])
 @bounded(QUICK)
 def delete_analysis(principal: Writer, analysis_id: int) -> None:
-    """Delete an analysis, its report and its file."""
+    """Delete an analysis, its report, and its file."""
     with organization_session(principal.organization_id) as session:
         service.delete(session, principal, analysis_id)
 

@@ -15,7 +15,7 @@ AnalysisState = Literal["queued", "running", "done", "failed"]
 
 
 class AnalysisProblem(Schema):
-    """Why a file could not be analysed; `type` is a slug."""
+    """Why a file could not be analyzed; `type` is a slug."""
 
     type: str
     title: str
@@ -48,7 +48,7 @@ class Analysis(AnalysisSummary):
 
 
 class BenchTarget(Schema):
-    """Whom a load test asked: the DNS Service, the upstream Service, or one server."""
+    """The target of a load test: the DNS Service, the upstream Service, or one server."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=60)]
     address: Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -56,7 +56,7 @@ class BenchTarget(Schema):
 
 
 class BenchRun(Schema):
-    """One target at one rate. Latencies (µs) are those of answered queries; None where there was none."""
+    """One target at one rate. Latencies (µs) cover answered queries; null if there were none."""
 
     target: str = Field(max_length=60)
     rate_qps: float = Field(gt=0, le=1e7)

@@ -18,7 +18,7 @@ app = typer.Typer()
 @app.command()
 def setup(
     superuser_url: str = typer.Option(
-        "", envvar="JITTERSCOPE_SUPERUSER_DATABASE_URL", help="Makes roles and database first; empty: they exist."
+        "", envvar="JITTERSCOPE_SUPERUSER_DATABASE_URL", help="Create roles and database first; empty: they exist"
     ),
     organization: str = typer.Option("My organization", envvar="JITTERSCOPE_ORGANIZATION"),
     email: str = typer.Option("admin@localhost", envvar="JITTERSCOPE_ADMIN_EMAIL"),
@@ -30,7 +30,7 @@ def setup(
     ),
     timeout_s: float = typer.Option(120.0, help="Time to wait for the database"),
 ) -> None:
-    """Wait for the database, bring it to this version, make the first login. Run it before each new version starts."""
+    """Wait for the database, migrate it to this version, create the first login. Run before each new version starts."""
     given = settings()
     owner_url = given.owner_database_url.get_secret_value()
     try:

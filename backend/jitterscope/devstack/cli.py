@@ -61,7 +61,7 @@ def up(
 
 @app.command()
 def down(state_dir: StateDir = DEFAULT_STATE_DIR) -> None:
-    """Stop everything that `up` started; the data stay in the state folder."""
+    """Stop everything that `up` started. The data stay in the state folder."""
     stack = Stack(state_dir, collector=False, database="embedded")
     if stack.supervisor.pid is None:
         typer.echo("Nothing is running.", err=True)
@@ -72,7 +72,7 @@ def down(state_dir: StateDir = DEFAULT_STATE_DIR) -> None:
 
 @app.command()
 def status(state_dir: StateDir = DEFAULT_STATE_DIR) -> None:
-    """Show what runs. Exit code 3 where nothing does."""
+    """Show what is running. Exit status 3 if nothing is."""
     stack = Stack(state_dir, collector=False, database="embedded")
     if stack.supervisor.pid is None:
         typer.echo("Nothing is running.")

@@ -63,7 +63,9 @@ def plan(session: Session, resource_ids: Sequence[int], from_us: int, to_us: int
     from_us -= from_us % TICK_US
     to_us += -to_us % TICK_US
     if not 0 < to_us - from_us <= MAX_WINDOW_US:
-        raise Problem(422, "invalid-window", "Invalid window", "A recording covers at most one hour.", "Ask for less.")
+        raise Problem(
+            422, "invalid-window", "Invalid window", "A recording covers at most 1 h.", "Choose a shorter window."
+        )
     rows, facts_only, subject_id = _members(session, resource_ids, from_us, to_us)
     ordered = tuple(_parents_first(rows))
     subject = next(number for number, row in enumerate(ordered) if row.id == subject_id)
@@ -142,8 +144,8 @@ def _members(
                 422,
                 "no-cgroup",
                 "Cannot be recorded",
-                f"Resource {resource_id} is in no cgroup. A recording covers nodes, cgroups and what runs in them.",
-                "Name nodes, cgroups, processes or DNS servers.",
+                f"Resource {resource_id} is not in a cgroup. A recording covers nodes, cgroups, and what runs in them.",
+                "Name nodes, cgroups, processes, or DNS servers.",
             )
         subject_id = subject_id or subject.id
         if subject.kind != "node":

@@ -31,17 +31,17 @@ TokenFile = Annotated[Path | None, typer.Option(help="File with the token (defau
 
 @app.command()
 def record(
-    resource: Annotated[list[int], typer.Option(help="Id of a node, cgroup, process or DNS server; repeatable")],
+    resource: Annotated[list[int], typer.Option(help="Id of a node, cgroup, process, or DNS server; repeatable")],
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write")],
     from_: Annotated[str, typer.Option("--from", help="2026-11-21T09:30:00Z, µs since the epoch, or -10m")] = "-2m",
-    to: Annotated[str, typer.Option(help="As --from, or now")] = "now",
+    to: Annotated[str, typer.Option(help="Same formats as --from, or now")] = "now",
     service: Annotated[str | None, typer.Option(help="URL of the service; without it, the database")] = None,
     token: Annotated[str | None, typer.Option(help="API token (better: --token-file)")] = None,
     token_file: TokenFile = None,
     organization: Annotated[int, typer.Option(help="Organization, when reading the database")] = 1,
     label: Annotated[list[str] | None, typer.Option(help="Label NAME=VALUE kept in the file; repeatable")] = None,
 ) -> None:
-    """Write a window of resources and their neighbours (series, facts, events, queries) as one small file."""
+    """Record a window of resources and their neighbors (series, facts, events, queries) into one small file."""
     from_us, to_us = _instant(from_), _instant(to)
     try:
         if service is not None:
@@ -78,13 +78,13 @@ def replay(
         float, typer.Option(min=0, help="Speed; 1: as recorded, 0: everything immediately, ending now")
     ] = 1.0,
     node_suffix: Annotated[
-        str, typer.Option(help="Suffix of the node's key, which tells it from the real node")
+        str, typer.Option(help="Suffix of the node's key, to tell it from the real node")
     ] = "-replay",
     loop: Annotated[bool, typer.Option(help="Repeat until interrupted")] = False,
     nodes: Annotated[int, typer.Option(min=1, help="Number of nodes to replay as; the files take turns")] = 1,
     engine: Annotated[bool, typer.Option(help="Run the engine directly and print its findings as JSON")] = False,
 ) -> None:
-    """Feed recordings to a running service, moved to now, or straight to the engine."""
+    """Replay recordings into a running service, shifted to now, or directly into the engine."""
     try:
         recordings = [file.load(path) for path in paths]
     except (BadRecording, OSError) as error:

@@ -30,14 +30,16 @@ MEDIA_TYPE = "application/vnd.jitterscope.recording"
     responses={200: {"content": {MEDIA_TYPE: {}}, "description": "A recording file: see docs/recordings.md"}},
 )
 @bounded(STREAMED)
-@refuses(404, "The organization has no such resource.")
+@refuses(404, "The resource does not exist in this organization.")
 def get_recording(
     principal: Annotated[Principal, Depends(require("series:read"))],
-    resource: Annotated[list[int], Query(min_length=1, max_length=50, description="Cgroups, processes, DNS servers")],
+    resource: Annotated[
+        list[int], Query(min_length=1, max_length=50, description="Ids of nodes, cgroups, processes, or DNS servers")
+    ],
     from_: Annotated[RequiredWhen, Query(alias="from")],
     to: RequiredWhen,
 ) -> Response:
-    """Record series, facts, events and queries of resources and their neighbours; at most one hour."""
+    """Export series, facts, events, and queries of resources and their neighbors; at most 1 h."""
     from_us, to_us = asked.instant(from_), asked.instant(to)
     with organization_session(principal.organization_id) as session:
         planned = plan(session, resource, from_us, to_us)

@@ -14,7 +14,7 @@ app = typer.Typer()
 
 @app.command()
 def migrate() -> None:
-    """Bring the schema to the newest version (uses JITTERSCOPE_OWNER_DATABASE_URL)."""
+    """Migrate the schema to the newest version (uses JITTERSCOPE_OWNER_DATABASE_URL)."""
     try:
         runner.migrate()
     except runner.NewerSchema as error:

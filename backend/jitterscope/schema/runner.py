@@ -24,7 +24,7 @@ class NewerSchema(RuntimeError):
 
     def __init__(self, revisions: Sequence[str]) -> None:
         super().__init__(
-            f"The schema is of a newer version of Jitterscope (revision {', '.join(revisions)}), and stays as it is."
+            f"The schema is from a newer version of Jitterscope (revision {', '.join(revisions)}) and was not changed."
         )
 
 

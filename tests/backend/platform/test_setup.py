@@ -71,7 +71,7 @@ def test_the_schema_of_a_newer_version_stays_as_it_is(fresh: str) -> None:
     with psycopg.connect(settings().owner_database_url.get_secret_value()) as owner:
         owner.execute("UPDATE alembic_version SET version_num = 'of_tomorrow'")
     again = run(JITTERSCOPE_SUPERUSER_DATABASE_URL=fresh)
-    told = "The schema is of a newer version of Jitterscope (revision of_tomorrow), and stays as it is."
+    told = "The schema is from a newer version of Jitterscope (revision of_tomorrow) and was not changed."
     assert (again.exit_code, again.output) == (0, f"{told}\n")
     migrated = CliRunner().invoke(build(), ["migrate"])
     assert (migrated.exit_code, migrated.output) == (1, f"{told}\n")

@@ -34,7 +34,7 @@ def conclude(state: State) -> Parsed:
         facts.append(_spread("durations", "Requests, from query to answer", whole))
     upstream = _column(state, 2)
     if len(upstream):
-        facts.append(_spread("upstream", "Of it at the upstream of dnsmasq", upstream))
+        facts.append(_spread("upstream", "Of that, at dnsmasq's upstream", upstream))
     facts += sessions.facts()
     facts += _settings(state)
     if state.full_queries or state.full_tcp:

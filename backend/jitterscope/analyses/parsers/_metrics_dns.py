@@ -88,7 +88,7 @@ def _connections(page: Page, earlier: Page | None) -> Fact | None:
         detail = f"{misses - before:,.0f} more between the pages"
         if seconds:
             numbers["misses_per_s"] = (misses - before) / seconds
-            detail += f", {(misses - before) / seconds:.3g} a second"
+            detail += f", {(misses - before) / seconds:.3g}/s"
         detail += "."
     return Fact(
         id="connections",

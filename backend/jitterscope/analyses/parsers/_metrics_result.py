@@ -76,7 +76,7 @@ def _go_facts(page: Page, suffix: str, id_suffix: str) -> list[Fact]:
         facts.append(
             Fact(
                 id=f"gc_cycles{id_suffix}", label=f"GC cycles{suffix}", value=f"{cycles:,.0f}",
-                detail=("Stop-the-world: " + ", ".join(parts) + ". Marking runs beside the program and uses "
+                detail=("Stop-the-world: " + ", ".join(parts) + ". Marking runs concurrently and uses "
                         "a quarter of GOMAXPROCS or more.") if parts else None,
                 numbers=numbers,
             )

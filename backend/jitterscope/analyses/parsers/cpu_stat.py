@@ -67,13 +67,13 @@ class _Reading:
                 label="Throttled periods since the cgroup was created",
                 value="none" if not throttled else share(throttled, periods),
                 level="attention" if throttled else "info",
-                detail=f"{plural(periods, 'period')} in which something ran: at the usual 100 ms a period, "
+                detail=f"{plural(periods, 'period')} in which something ran: at the usual 100 ms per period, "
                 f"{duration(periods * _DEFAULT_PERIOD_US)} of them.",
                 numbers={"nr_periods": periods, "nr_throttled": throttled},
             ),
             Fact(
                 id="throttled_time",
-                label="Throttled time, added up over run queues",
+                label="Throttled time, summed over run queues",
                 value=duration(throttled_us) if throttled_us else "none",
                 level="attention" if throttled_us else "info",
                 detail=None

@@ -84,8 +84,8 @@ class _Reading:
                 ),
             ],
             notes=[
-                "Such a list has no times and often leaves out what was fast: it tells how long the listed ones took, "
-                "not how many there were. Give the log or the capture itself."
+                "Such a list has no times and often leaves out fast requests: it shows how long the listed ones took, "
+                "not how many there were. Analyze the log or the capture itself."
             ],
             areas=("dns",),
         )  # fmt: skip
