@@ -19,8 +19,9 @@ export interface paths {
         put?: never;
         /**
          * Create Analysis
-         * @description Upload an evidence file: a capture, a log of dnsmasq or CoreDNS, a metrics page, cpu.stat, `top -b`, process
-         *     counts. What it is follows from its content. It is read in the background; `analysis` events tell how far.
+         * @description Upload an evidence file: a packet capture, a dnsmasq or CoreDNS log, a metrics page, cpu.stat, `top -b` output,
+         *     or process counts. Its type is detected from the content. It is analyzed in the background; `analysis` events
+         *     report the progress.
          */
         post: operations["create_analysis"];
         delete?: never;
@@ -40,7 +41,7 @@ export interface paths {
         put?: never;
         /**
          * Create Dns Bench
-         * @description Keep the result of `jitterscope dns-bench`.
+         * @description Store the result of `jitterscope dns-bench`.
          */
         post: operations["create_dns_bench"];
         delete?: never;
@@ -65,7 +66,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Analysis
-         * @description Delete an analysis, its report and its file.
+         * @description Delete an analysis, its report, and its file.
          */
         delete: operations["delete_analysis"];
         options?: never;
@@ -104,8 +105,8 @@ export interface paths {
         put?: never;
         /**
          * Accept Invitation
-         * @description Use an invitation: with a password for a new account, without one for the account that is signed in. No password
-         *     is checked here.
+         * @description Accept an invitation: with a password for a new account, without one for the signed-in account. No password is
+         *     checked here.
          */
         post: operations["accept_invitation"];
         delete?: never;
@@ -125,7 +126,7 @@ export interface paths {
         put?: never;
         /**
          * Read Invitation
-         * @description What an invitation is for. The token travels in the body, so that no log keeps it.
+         * @description What an invitation is for. The token is sent in the body, so that no log contains it.
          */
         post: operations["read_invitation"];
         delete?: never;
@@ -183,7 +184,7 @@ export interface paths {
         };
         /**
          * Session Of Browser
-         * @description Who is signed in with this browser's cookie; null for nobody, which is no error here.
+         * @description Who is signed in with this browser's cookie; null if not signed in, which is not an error here.
          */
         get: operations["session_of_browser"];
         put?: never;
@@ -205,7 +206,7 @@ export interface paths {
         put?: never;
         /**
          * Switch Organization
-         * @description Go on in another organization of yours, in a new session.
+         * @description Switch to another of your organizations, in a new session.
          */
         post: operations["switch_organization"];
         delete?: never;
@@ -243,7 +244,7 @@ export interface paths {
         };
         /**
          * List Causes
-         * @description Every cause, by id.
+         * @description Every cause, sorted by id.
          */
         get: operations["list_causes"];
         put?: never;
@@ -263,7 +264,7 @@ export interface paths {
         };
         /**
          * Get Cause
-         * @description One cause: "cpu/gc_throttling".
+         * @description One cause, such as "cpu/gc_throttling".
          */
         get: operations["get_cause"];
         put?: never;
@@ -283,14 +284,14 @@ export interface paths {
         };
         /**
          * List Changes
-         * @description Limits, images, versions, and settings that changed, from the history of facts, and what was reported; of the
-         *     last 24 h by default, of 7 days at most.
+         * @description Changes of limits, images, versions, and settings from the history of facts, and reported changes; by default of
+         *     the last 24 h, at most of 7 days.
          */
         get: operations["list_changes"];
         put?: never;
         /**
          * Report Change
-         * @description Tell of a deploy, or of any other change, and what it is of.
+         * @description Report a deploy or any other change, and what it applies to.
          */
         post: operations["report_change"];
         delete?: never;
@@ -310,8 +311,8 @@ export interface paths {
         put?: never;
         /**
          * Report Flux Event
-         * @description The same by the event that Flux's notification controller posts to a `generic` provider. Null: the event tells of
-         *     nothing that was applied.
+         * @description Report a change with the event that Flux's notification controller posts to a `generic` provider. Null: the event
+         *     does not say that anything was applied.
          */
         post: operations["report_flux_event"];
         delete?: never;
@@ -332,7 +333,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Change
-         * @description Remove a reported change. What facts show cannot be removed.
+         * @description Delete a reported change. Changes seen in facts cannot be deleted.
          */
         delete: operations["delete_change"];
         options?: never;
@@ -355,7 +356,7 @@ export interface paths {
         put?: never;
         /**
          * Create Channel
-         * @description Add a channel. It is told of transitions from now on.
+         * @description Add a channel. It is notified of transitions from now on.
          */
         post: operations["create_channel"];
         delete?: never;
@@ -373,7 +374,7 @@ export interface paths {
         };
         /**
          * List Channel Kinds
-         * @description What kinds of channels there are, and what each takes.
+         * @description The kinds of channels, and the configuration that each takes.
          */
         get: operations["list_channel_kinds"];
         put?: never;
@@ -395,7 +396,7 @@ export interface paths {
         put?: never;
         /**
          * Preview Channel
-         * @description What a channel like this would have sent in the last seven days.
+         * @description What a channel with these settings would have sent in the last 7 days.
          */
         post: operations["preview_channel"];
         delete?: never;
@@ -420,14 +421,14 @@ export interface paths {
         post?: never;
         /**
          * Delete Channel
-         * @description Remove a channel with its deliveries; what is pending is not sent.
+         * @description Remove a channel and its deliveries; pending messages are not sent.
          */
         delete: operations["delete_channel"];
         options?: never;
         head?: never;
         /**
          * Update Channel
-         * @description Change what is given.
+         * @description Change the given fields of a channel.
          */
         patch: operations["update_channel"];
         trace?: never;
@@ -441,7 +442,7 @@ export interface paths {
         };
         /**
          * List Deliveries
-         * @description What was sent, waits, or was given up (`state=dead`); newest first.
+         * @description Deliveries that were sent, are waiting, or were given up (`state=dead`), newest first.
          */
         get: operations["list_deliveries"];
         put?: never;
@@ -463,7 +464,7 @@ export interface paths {
         put?: never;
         /**
          * Retry Delivery
-         * @description Try a dead delivery once more, with the same key.
+         * @description Retry a dead delivery with the same key.
          */
         post: operations["retry_delivery"];
         delete?: never;
@@ -483,7 +484,7 @@ export interface paths {
         put?: never;
         /**
          * Test Channel
-         * @description Send a test message now and say what the receiver answered.
+         * @description Send a test message now and return the receiver's answer.
          */
         post: operations["test_channel"];
         delete?: never;
@@ -501,14 +502,14 @@ export interface paths {
         };
         /**
          * Get Collection
-         * @description What collectors read of the organization's traffic, and what of it is switched off.
+         * @description What collectors read of the organization's traffic, and which parts are switched off.
          */
         get: operations["get_collection"];
         /**
          * Set Collection
-         * @description Switch off what is named, and everything else on.
+         * @description Switch off the named parts, and switch on all others.
          *
-         *     Ingest drops within seconds what is off; collectors learn it with their next batch and stop reading it.
+         *     Ingest drops what is off within seconds. Collectors learn of it with their next batch and stop reading it.
          */
         put: operations["set_collection"];
         post?: never;
@@ -527,7 +528,7 @@ export interface paths {
         };
         /**
          * List Collectors
-         * @description Every collector that has ever delivered, the newest first, and what its sources can measure.
+         * @description Every collector that has ever sent data, newest first, and what its sources can measure.
          */
         get: operations["list_collectors"];
         put?: never;
@@ -547,13 +548,13 @@ export interface paths {
         };
         /**
          * List Ingest Tokens
-         * @description Ingest tokens, revoked ones too; never their secrets.
+         * @description Ingest tokens, including revoked ones; never with their secrets.
          */
         get: operations["list_ingest_tokens"];
         put?: never;
         /**
          * Create Ingest Token
-         * @description A token that can do nothing but send data, and the line that starts a collector with it.
+         * @description Create a token that can only send data, with the command that starts a collector with it.
          */
         post: operations["create_ingest_token"];
         delete?: never;
@@ -574,7 +575,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Ingest Token
-         * @description Make an ingest token useless at once: its collectors are refused from the next batch on.
+         * @description Revoke an ingest token immediately: its collectors are refused from their next batch on.
          */
         delete: operations["revoke_ingest_token"];
         options?: never;
@@ -591,7 +592,7 @@ export interface paths {
         };
         /**
          * Compare Windows
-         * @description A window of at most 1 h with one of the same length: of another time, of another resource, or both.
+         * @description Compare a window of at most 1 h with one of the same length: at another time, of another resource, or both.
          */
         get: operations["compare_windows"];
         put?: never;
@@ -611,7 +612,7 @@ export interface paths {
         };
         /**
          * List Containers
-         * @description Containers of a window, which is widened to whole minutes: by default the last hour, at most 24 h.
+         * @description Containers in a window, widened to whole minutes; by default the last hour, at most 24 h.
          */
         get: operations["list_containers"];
         put?: never;
@@ -651,7 +652,7 @@ export interface paths {
         };
         /**
          * Get Dns Clients
-         * @description Clients by the queries that search domains cost them. At most one hour.
+         * @description Clients by the queries that search domains cost them. At most 1 h.
          */
         get: operations["get_dns_clients"];
         put?: never;
@@ -671,7 +672,7 @@ export interface paths {
         };
         /**
          * Get Dns Names
-         * @description Names that cost most: by queries, by denied queries or by the time of all answers. At most one hour.
+         * @description The most expensive names: by queries, by NXDOMAIN answers, or by the total time of their answers. At most 1 h.
          */
         get: operations["get_dns_names"];
         put?: never;
@@ -691,7 +692,7 @@ export interface paths {
         };
         /**
          * Get Dns Path
-         * @description The way of a query over a node's DNS servers; by default the newest five minutes, at most 15.
+         * @description The path of queries through a node's DNS servers; by default the latest 5 min, at most 15 min.
          */
         get: operations["get_dns_path"];
         put?: never;
@@ -711,9 +712,9 @@ export interface paths {
         };
         /**
          * Stream Events
-         * @description Live changes: `ready` first (fetch what you show), then `incident`, `collector`, `first_data` and others as they
-         *     happen, each with JSON data {"type", "id", …}. Incident events carry an id: with `Last-Event-ID` the ones missed
-         *     since then come first. A comment every 15 s keeps proxies from closing the connection.
+         * @description Live changes: first `ready` (fetch what you show), then `incident`, `collector`, `first_data`, and others as they
+         *     happen, each with JSON data {"type", "id", …}. Incident events carry an id: with `Last-Event-ID` the stream starts
+         *     with the ones missed since then. A comment every 15 s keeps proxies from closing the connection.
          */
         get: operations["stream_events"];
         put?: never;
@@ -733,7 +734,7 @@ export interface paths {
         };
         /**
          * List Fixes
-         * @description Fixes that were applied, newest first, each with the figure that decided before and after.
+         * @description Applied fixes, newest first, each with its deciding figure before and after.
          */
         get: operations["list_fixes"];
         put?: never;
@@ -753,7 +754,7 @@ export interface paths {
         };
         /**
          * Get Fleet
-         * @description Containers of the last hour, widened to whole minutes, by their worst 100 ms.
+         * @description Containers of the last hour, widened to whole minutes, sorted by their worst 100 ms.
          */
         get: operations["get_fleet"];
         put?: never;
@@ -773,8 +774,8 @@ export interface paths {
         };
         /**
          * List Incidents
-         * @description Incidents, newest first. Filters that are given more than once fit any of their values; `q` searches titles,
-         *     subjects, nodes and causes; `since`: seen at or after that time; `muted`: those that are muted now, or not.
+         * @description Incidents, newest first. A filter given more than once matches any of its values. `q` searches titles, subjects,
+         *     nodes, and causes; `since`: seen at or after that time; `muted`: only those that are muted now, or that are not.
          */
         get: operations["list_incidents"];
         put?: never;
@@ -794,7 +795,7 @@ export interface paths {
         };
         /**
          * Get Incident
-         * @description One incident with evidence, rivals, fixes and history.
+         * @description One incident with its evidence, rivals, fixes, and history.
          */
         get: operations["get_incident"];
         put?: never;
@@ -816,7 +817,7 @@ export interface paths {
         put?: never;
         /**
          * Acknowledge Incident
-         * @description Say that somebody is on it.
+         * @description Acknowledge an incident.
          */
         post: operations["acknowledge_incident"];
         delete?: never;
@@ -834,7 +835,7 @@ export interface paths {
         };
         /**
          * List Captures
-         * @description Captures of the subject and its node at the time of an incident, the newest hundred, oldest first.
+         * @description Captures of the subject and its node at the time of an incident: the newest 100, oldest first.
          */
         get: operations["list_captures"];
         put?: never;
@@ -854,7 +855,7 @@ export interface paths {
         };
         /**
          * Get Capture
-         * @description Stacks and processes of a capture, merged; of a part of its time and of some processes where asked for.
+         * @description Merged stacks and processes of a capture, optionally of a part of its time and of some processes.
          */
         get: operations["get_capture"];
         put?: never;
@@ -876,7 +877,7 @@ export interface paths {
         put?: never;
         /**
          * Open Pull Request
-         * @description Open it. While it is open, the same fix of the same incident gives the same pull request.
+         * @description Open a pull request. While it is open, the same fix of the same incident returns the same pull request.
          */
         post: operations["open_pull_request"];
         delete?: never;
@@ -896,7 +897,7 @@ export interface paths {
         put?: never;
         /**
          * Preview Pull Request
-         * @description What the pull request would be: its text and the diff of its files, made from the base branch as it is now.
+         * @description Preview a pull request: its text and the diff of its files, made from the current base branch.
          */
         post: operations["preview_pull_request"];
         delete?: never;
@@ -914,13 +915,13 @@ export interface paths {
         };
         /**
          * List Incident Links
-         * @description Links to an incident, newest first, ended ones too; never their secrets.
+         * @description Links to an incident, newest first, including ended ones; never with their secrets.
          */
         get: operations["list_incident_links"];
         put?: never;
         /**
          * Create Link
-         * @description A link that shows this incident, and nothing else, to whoever has it. The secret is in this answer only.
+         * @description Create a link that shows only this incident to anyone who has it. Only this response has the secret.
          */
         post: operations["create_link"];
         delete?: never;
@@ -940,7 +941,7 @@ export interface paths {
         put?: never;
         /**
          * Mute Incident
-         * @description Mute this incident alone; a mute that it has already of this kind is replaced. Rules are under /mutes.
+         * @description Mute only this incident. Replaces an earlier mute of this kind. For rules see /mutes.
          */
         post: operations["mute_incident"];
         delete?: never;
@@ -960,7 +961,7 @@ export interface paths {
         put?: never;
         /**
          * Note Incident
-         * @description Add a line to its history.
+         * @description Add a note to the history of an incident.
          */
         post: operations["note_incident"];
         delete?: never;
@@ -979,13 +980,13 @@ export interface paths {
         get?: never;
         /**
          * Edit Note
-         * @description Other words in a note that the caller wrote. The history says when it was edited; sent messages stay.
+         * @description Edit a note that the caller wrote. The history shows when it was edited; messages already sent do not change.
          */
         put: operations["edit_note"];
         post?: never;
         /**
          * Delete Note
-         * @description Delete the words of a note that the caller wrote. The history still says that there was a note.
+         * @description Delete the text of a note that the caller wrote. The history still shows that there was a note.
          */
         delete: operations["delete_note"];
         options?: never;
@@ -1004,7 +1005,7 @@ export interface paths {
         put?: never;
         /**
          * Pin Incident
-         * @description Keep its data beyond retention, or no longer.
+         * @description Pin an incident, which keeps its data beyond retention, or unpin it.
          */
         post: operations["pin_incident"];
         delete?: never;
@@ -1022,8 +1023,8 @@ export interface paths {
         };
         /**
          * Get Post Mortem
-         * @description The text that members keep; where nobody edited it, one with timeline, harm, cause, evidence, fixes, verification
-         *     and the notes of members. `ETag` is its version, 0 for one that is written from the data.
+         * @description The text as members edited it or, if never edited, one generated from the data: timeline, harm, cause, evidence,
+         *     fixes, verification, and notes of members. `ETag` is its version, 0 if it is generated.
          */
         get: operations["get_post_mortem"];
         put?: never;
@@ -1043,18 +1044,18 @@ export interface paths {
         };
         /**
          * Get Post Mortem Edits
-         * @description Whether members edited the post-mortem, who did last, and the text that they keep.
+         * @description Whether members edited the post-mortem, who did last, and the edited text.
          */
         get: operations["get_post_mortem_edits"];
         /**
          * Edit Post Mortem
-         * @description Keep an edited text. `version` is that of the text it was made of: no edit replaces another one unseen.
+         * @description Save an edited text. `version` is the version that was edited, so that no edit silently overwrites another.
          */
         put: operations["edit_post_mortem"];
         post?: never;
         /**
          * Discard Post Mortem
-         * @description Discard the edited text: the post-mortem is written from the data again.
+         * @description Discard the edited text: the post-mortem is generated from the data again.
          */
         delete: operations["discard_post_mortem"];
         options?: never;
@@ -1093,7 +1094,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve Incident
-         * @description Close it by hand. Symptoms after now open it again.
+         * @description Resolve an incident by hand. New symptoms reopen it.
          */
         post: operations["resolve_incident"];
         delete?: never;
@@ -1111,7 +1112,7 @@ export interface paths {
         };
         /**
          * Get Incident Timeline
-         * @description The subject of an incident; by default its strongest window with 30 s around it.
+         * @description The timeline of an incident's subject; by default its strongest window with 30 s around it.
          */
         get: operations["get_incident_timeline"];
         put?: never;
@@ -1133,7 +1134,7 @@ export interface paths {
         put?: never;
         /**
          * Unacknowledge Incident
-         * @description Take the acknowledgement back.
+         * @description Remove the acknowledgment of an incident.
          */
         post: operations["unacknowledge_incident"];
         delete?: never;
@@ -1153,7 +1154,7 @@ export interface paths {
         put?: never;
         /**
          * Unmute Incident
-         * @description Send notifications again: end the mutes that are for this incident alone.
+         * @description End the mutes that cover only this incident, so that notifications are sent again.
          */
         post: operations["unmute_incident"];
         delete?: never;
@@ -1171,7 +1172,7 @@ export interface paths {
         };
         /**
          * List Verifications
-         * @description Every fix that was applied to an incident, newest first.
+         * @description Every fix applied to an incident, newest first.
          */
         get: operations["list_verifications"];
         put?: never;
@@ -1193,7 +1194,7 @@ export interface paths {
         put?: never;
         /**
          * Verify Incident
-         * @description Say that a fix was applied, and when. Changes that the collector sees start a verification by themselves.
+         * @description Report that a fix was applied, and when. Changes that the collector sees start a verification automatically.
          */
         post: operations["verify_incident"];
         delete?: never;
@@ -1217,7 +1218,8 @@ export interface paths {
          *
          *     What the organization switched off (`/collection`) is left out; the header Jitterscope-Sources-Off names it.
          *
-         *     200 means that it is committed. A 4xx means that it never will be: drop it. Anything else: send it again later.
+         *     200 means that the batch is committed. A 4xx means that it never will be: drop it. For anything else, send it again
+         *     later.
          */
         post: operations["ingest"];
         delete?: never;
@@ -1237,7 +1239,7 @@ export interface paths {
         put?: never;
         /**
          * Slack Interactions
-         * @description Acknowledge or mute an incident by a button of a Slack message. The message is changed afterwards.
+         * @description Acknowledge or mute an incident with a button in a Slack message. The message is updated afterwards.
          */
         post: operations["slack_interactions"];
         delete?: never;
@@ -1255,7 +1257,7 @@ export interface paths {
         };
         /**
          * List Links
-         * @description Links to all incidents, newest first, ended ones too; never their secrets.
+         * @description Links to all incidents, newest first, including ended ones; never with their secrets.
          */
         get: operations["list_links"];
         put?: never;
@@ -1280,8 +1282,7 @@ export interface paths {
         get: operations["get_sharing_policy"];
         /**
          * Set Sharing Policy
-         * @description Allow links, or forbid them: then none can be made, and those that exist do not work until they are allowed
-         *     again.
+         * @description Allow or forbid links. While they are forbidden, none can be created and existing ones do not work.
          */
         put: operations["set_sharing_policy"];
         post?: never;
@@ -1303,7 +1304,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Link
-         * @description Make a link useless at once. One that was revoked before stays as it is.
+         * @description Revoke a link immediately. A link that is already revoked does not change.
          */
         delete: operations["revoke_link"];
         options?: never;
@@ -1320,7 +1321,7 @@ export interface paths {
         };
         /**
          * Me
-         * @description Who is calling, in which organization, with which rights.
+         * @description The caller, their organization, and their rights.
          */
         get: operations["me"];
         put?: never;
@@ -1342,7 +1343,7 @@ export interface paths {
         put?: never;
         /**
          * Change Password
-         * @description Change the own password; all other sessions of the user end, in every organization.
+         * @description Change the caller's password. All other sessions of the user end, in every organization.
          */
         post: operations["change_password"];
         delete?: never;
@@ -1362,7 +1363,7 @@ export interface paths {
         put?: never;
         /**
          * Send Verification
-         * @description Mail a link to the own address that verifies it, for a day.
+         * @description Email the caller a link that verifies their address. It is valid for one day.
          */
         post: operations["send_verification"];
         delete?: never;
@@ -1382,7 +1383,7 @@ export interface paths {
         put?: never;
         /**
          * Confirm Verification
-         * @description Verify the own address with the link that was mailed to it.
+         * @description Verify the caller's address with the link from the email.
          */
         post: operations["confirm_verification"];
         delete?: never;
@@ -1400,7 +1401,7 @@ export interface paths {
         };
         /**
          * List Members
-         * @description Everybody in the organization.
+         * @description All members of the organization.
          */
         get: operations["list_members"];
         put?: never;
@@ -1426,7 +1427,7 @@ export interface paths {
         put?: never;
         /**
          * Invite Member
-         * @description Invite somebody: by mail where this installation sends mails, else by a link to hand over, shown once. The answer
+         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The answer
          *     says nothing about other organizations.
          */
         post: operations["invite_member"];
@@ -1448,7 +1449,7 @@ export interface paths {
         post?: never;
         /**
          * Withdraw Invitation
-         * @description Make an invitation useless.
+         * @description Withdraw an invitation.
          */
         delete: operations["withdraw_invitation"];
         options?: never;
@@ -1468,14 +1469,14 @@ export interface paths {
         post?: never;
         /**
          * Remove Member
-         * @description Remove a member; its sessions and API tokens here end at once. Its ingest tokens end or become yours.
+         * @description Remove a member. Their sessions and API tokens here end immediately; their ingest tokens end or become yours.
          */
         delete: operations["remove_member"];
         options?: never;
         head?: never;
         /**
          * Change Member Role
-         * @description Give a member another role.
+         * @description Change the role of a member.
          */
         patch: operations["change_member_role"];
         trace?: never;
@@ -1489,7 +1490,7 @@ export interface paths {
         };
         /**
          * List Metrics
-         * @description Names of metrics that came by remote write and have samples from about the begin of the window on, by name.
+         * @description Remote-write metrics with samples since about the start of the window, sorted by name.
          */
         get: operations["list_metrics"];
         put?: never;
@@ -1509,7 +1510,7 @@ export interface paths {
         };
         /**
          * List Metric Labels
-         * @description Labels of the series of a metric, each with its values: what it can be filtered by.
+         * @description Labels of a metric's series, each with its values, to filter by.
          */
         get: operations["list_metric_labels"];
         put?: never;
@@ -1529,7 +1530,7 @@ export interface paths {
         };
         /**
          * Get Received
-         * @description What comes by remote write, and from whom.
+         * @description What arrives by remote write, and from which senders.
          */
         get: operations["get_received"];
         put?: never;
@@ -1549,7 +1550,7 @@ export interface paths {
         };
         /**
          * Query Metric
-         * @description Series of a metric, a page of label sets at a time, with how many there are.
+         * @description Series of a metric, one page of label sets at a time, with their total number.
          */
         get: operations["query_metric"];
         put?: never;
@@ -1569,7 +1570,7 @@ export interface paths {
         };
         /**
          * List Sender Setups
-         * @description How Prometheus, Grafana Alloy and others are set up to send here.
+         * @description How to set up Prometheus, Grafana Alloy, and others to send here.
          */
         get: operations["list_sender_setups"];
         put?: never;
@@ -1589,14 +1590,14 @@ export interface paths {
         };
         /**
          * List Mutes
-         * @description Mutes, newest first; `ended`: those that are over, or those that are not.
+         * @description Mutes, newest first; `ended`: only those that have ended, or that have not.
          */
         get: operations["list_mutes"];
         put?: never;
         /**
          * Create Mute
-         * @description Mute what fits, from now on. Incidents are still found and listed; channels are told of those that are open when
-         *     it ends.
+         * @description Mute matching incidents from now on. They are still found and listed. When the mute ends, channels are notified
+         *     of those that are open.
          */
         post: operations["create_mute"];
         delete?: never;
@@ -1616,7 +1617,7 @@ export interface paths {
         put?: never;
         /**
          * Preview Mute
-         * @description Which incidents of the last seven days such a mute would have muted.
+         * @description The incidents of the last 7 days that such a mute would have muted.
          */
         post: operations["preview_mute"];
         delete?: never;
@@ -1636,7 +1637,7 @@ export interface paths {
         put?: never;
         /**
          * End Mute
-         * @description End it now. One that is over stays as it is.
+         * @description End a mute now. A mute that has already ended does not change.
          */
         post: operations["end_mute"];
         delete?: never;
@@ -1656,7 +1657,7 @@ export interface paths {
         put?: never;
         /**
          * Create Organization
-         * @description A new organization with the caller as its administrator; operators of the installation only.
+         * @description Create an organization with the caller as its administrator. Only for operators of the installation.
          */
         post: operations["create_organization"];
         delete?: never;
@@ -1698,7 +1699,7 @@ export interface paths {
         };
         /**
          * List Limits
-         * @description What the organization may use, and how much of it is used. Above a limit requests are answered with 429.
+         * @description The limits of the organization, and how much of each is used. Requests over a limit get 429.
          */
         get: operations["list_limits"];
         put?: never;
@@ -1718,7 +1719,7 @@ export interface paths {
         };
         /**
          * Get Overview
-         * @description How many incidents are not over, by severity, and the worst of them.
+         * @description The number of active incidents by severity, and the worst of them.
          */
         get: operations["get_overview"];
         put?: never;
@@ -1738,7 +1739,7 @@ export interface paths {
         };
         /**
          * Get Pod Start
-         * @description How long pods took to start and what of it; by default in the newest hour, at most in 24.
+         * @description How long pods took to start, and where the time went; by default in the latest hour, at most in 24 h.
          */
         get: operations["get_pod_start"];
         put?: never;
@@ -1758,7 +1759,7 @@ export interface paths {
         };
         /**
          * Get Pod Start What If
-         * @description P50, P90 and P99 of the same starts, had these programs not been loaded for each pod.
+         * @description p50, p90, and p99 of the same starts if these programs had not been loaded for each pod.
          */
         get: operations["get_pod_start_what_if"];
         put?: never;
@@ -1778,7 +1779,7 @@ export interface paths {
         };
         /**
          * Get Recording
-         * @description Record series, facts, events and queries of resources and their neighbours; at most one hour.
+         * @description Export series, facts, events, and queries of resources and their neighbors; at most 1 h.
          */
         get: operations["get_recording"];
         put?: never;
@@ -1798,13 +1799,13 @@ export interface paths {
         };
         /**
          * List Repositories
-         * @description All of them. Of several that have a workload the first one is taken.
+         * @description All repositories. If several have a workload, the first one is used.
          */
         get: operations["list_repositories"];
         put?: never;
         /**
          * Create Repository
-         * @description Add one. Pull requests for fixes of its workloads can be opened from now on.
+         * @description Add a repository. Pull requests for fixes of its workloads can be opened from now on.
          */
         post: operations["create_repository"];
         delete?: never;
@@ -1829,14 +1830,14 @@ export interface paths {
         post?: never;
         /**
          * Delete Repository
-         * @description Remove it. Pull requests in it stay listed, and are not looked at any more.
+         * @description Remove a repository. Its pull requests stay listed but are no longer updated.
          */
         delete: operations["delete_repository"];
         options?: never;
         head?: never;
         /**
          * Update Repository
-         * @description Change what is given.
+         * @description Change the given fields of a repository.
          */
         patch: operations["update_repository"];
         trace?: never;
@@ -1852,7 +1853,7 @@ export interface paths {
         put?: never;
         /**
          * Test Repository
-         * @description Read the base branch and the files with the stored token, and say what the host answered.
+         * @description Read the base branch and the files with the stored token, and return what the host answered.
          */
         post: operations["test_repository"];
         delete?: never;
@@ -1870,7 +1871,7 @@ export interface paths {
         };
         /**
          * List Resources
-         * @description Resources by name, with limits and what they used in the last minute. Those that are gone only on request.
+         * @description Resources by name, with their limits and their use in the last minute. Gone resources only on request.
          */
         get: operations["list_resources"];
         put?: never;
@@ -1890,7 +1891,7 @@ export interface paths {
         };
         /**
          * Get Resource
-         * @description A resource with its facts and their history, its place in the tree, and what its node can measure.
+         * @description A resource with its facts and their history, its place in the tree, and what its node's collector can measure.
          */
         get: operations["get_resource"];
         put?: never;
@@ -1910,7 +1911,7 @@ export interface paths {
         };
         /**
          * Get Diagnosis State
-         * @description When the cgroup or node of a resource was diagnosed last, and when something in it last asked for that.
+         * @description When the cgroup or node of a resource was last diagnosed, and when a diagnosis of it was last triggered.
          */
         get: operations["get_diagnosis_state"];
         put?: never;
@@ -1955,13 +1956,15 @@ export interface paths {
         get: operations["get_objective"];
         /**
          * Set Objective
-         * @description Set it: of a server for its port, of a cgroup for all servers of its workload. It comes before an annotation.
+         * @description Set the objective: on a server for its port, on a cgroup for all servers of its workload. It takes precedence
+         *     over an annotation.
          */
         put: operations["set_objective"];
         post?: never;
         /**
          * Remove Objective
-         * @description Take back what was set for this resource; what holds then. Where nothing was set nothing changes.
+         * @description Remove the objective that was set for this resource. Returns what is then in effect. If none was set, nothing
+         *     changes.
          */
         delete: operations["remove_objective"];
         options?: never;
@@ -1978,7 +1981,7 @@ export interface paths {
         };
         /**
          * Get Resource Timeline
-         * @description A cgroup, the cgroup of a process or DNS server, or a node; by default the newest ten minutes of its node.
+         * @description The timeline of a node, a cgroup, or the cgroup of a process or DNS server; by default the newest 10 min.
          */
         get: operations["get_resource_timeline"];
         put?: never;
@@ -1998,13 +2001,13 @@ export interface paths {
         };
         /**
          * Get Retention
-         * @description How long this organization keeps data, and the most that it can.
+         * @description How long this organization keeps data, and the maximum that it can choose.
          */
         get: operations["get_retention"];
         /**
          * Put Retention
-         * @description Change how long this organization keeps data, as an administrator. What is older goes within the hour; pinned
-         *     windows stay.
+         * @description Change how long this organization keeps data. Needs an administrator. Older data are deleted within the hour;
+         *     pinned windows stay.
          */
         put: operations["put_retention"];
         post?: never;
@@ -2023,7 +2026,7 @@ export interface paths {
         };
         /**
          * List Risks
-         * @description Findings of the last 24 h that hurt nobody yet; newest first.
+         * @description Findings of the last 24 h without measured harm, newest first.
          */
         get: operations["list_risks"];
         put?: never;
@@ -2043,7 +2046,7 @@ export interface paths {
         };
         /**
          * Query Series
-         * @description Metrics of a resource, cut to about `points` points that keep every extreme.
+         * @description Metrics of a resource, downsampled to about `points` points that keep every extreme.
          */
         get: operations["query_series"];
         put?: never;
@@ -2063,7 +2066,7 @@ export interface paths {
         };
         /**
          * List Services
-         * @description DNS and TCP servers of a window, which is widened to whole minutes: by default the last hour, at most 24 h.
+         * @description DNS and TCP servers in a window, widened to whole minutes; by default the last hour, at most 24 h.
          */
         get: operations["list_services"];
         put?: never;
@@ -2083,7 +2086,7 @@ export interface paths {
         };
         /**
          * List Request Kinds
-         * @description What a TCP server was asked in clear, by kind: by default in the last 15 min, at most 1 h.
+         * @description Unencrypted requests to a TCP server by kind; by default in the last 15 min, at most 1 h.
          */
         get: operations["list_request_kinds"];
         put?: never;
@@ -2103,7 +2106,7 @@ export interface paths {
         };
         /**
          * Get Shared Changes
-         * @description What was changed of the incident's subject, its workload, and its node, from 10 min before the picture on.
+         * @description Changes to the incident's subject, workload, and node, starting 10 min before the timeline.
          */
         get: operations["get_shared_changes"];
         put?: never;
@@ -2123,7 +2126,7 @@ export interface paths {
         };
         /**
          * Get Shared Incident
-         * @description The incident of a link, whose secret is the bearer token.
+         * @description The incident of a link. The link's secret is the bearer token.
          */
         get: operations["get_shared_incident"];
         put?: never;
@@ -2143,7 +2146,7 @@ export interface paths {
         };
         /**
          * Get Shared Timeline
-         * @description The picture of the incident of a link: its window with 30 s around it, or a part of that.
+         * @description The timeline of the link's incident: its window with 30 s around it, or a part of that.
          */
         get: operations["get_shared_timeline"];
         put?: never;
@@ -2163,14 +2166,14 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description API tokens, revoked ones too; never their secrets.
+         * @description API tokens, including revoked ones; never with their secrets.
          */
         get: operations["list_tokens"];
         put?: never;
         /**
          * Create Token
-         * @description A new API token with scopes that the caller holds; it is yours and ends with your membership. The secret is in
-         *     this answer only. Made with a token, it ends no later than that one.
+         * @description Create an API token with scopes that the caller holds. It is yours and ends with your membership. Only this
+         *     response has the secret. If created with a token, it ends no later than that token.
          */
         post: operations["create_token"];
         delete?: never;
@@ -2191,7 +2194,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Token
-         * @description Make an API token useless at once.
+         * @description Revoke an API token immediately.
          */
         delete: operations["revoke_token"];
         options?: never;
@@ -2208,13 +2211,14 @@ export interface paths {
         };
         /**
          * List Views
-         * @description Views of the caller and those that others share, newest first.
+         * @description The caller's views and those that others share, newest first.
          */
         get: operations["list_views"];
         put?: never;
         /**
          * Create View
-         * @description Save a page with its parameters. Saved with a token, it is its owner's. Sharing it needs `shared_views:write`.
+         * @description Save a page with its parameters. A view saved with a token belongs to the token's owner. Sharing needs
+         *     `shared_views:write`.
          */
         post: operations["create_view"];
         delete?: never;
@@ -2233,13 +2237,13 @@ export interface paths {
         get?: never;
         /**
          * Change View
-         * @description Rename a view, share it or not, or save other parameters in it. What is shared needs `shared_views:write`.
+         * @description Rename a view, share or unshare it, or change its parameters. A shared view needs `shared_views:write`.
          */
         put: operations["change_view"];
         post?: never;
         /**
          * Delete View
-         * @description Delete a view for all who see it.
+         * @description Delete a view for everyone who sees it.
          */
         delete: operations["delete_view"];
         options?: never;
@@ -2256,7 +2260,7 @@ export interface paths {
         };
         /**
          * List Models
-         * @description The what-if models, with their controls.
+         * @description The what-if models and their controls.
          */
         get: operations["list_models"];
         put?: never;
@@ -2278,9 +2282,9 @@ export interface paths {
         put?: never;
         /**
          * Try Settings
-         * @description Try settings on a recorded window: what each would have made of it, with 90 % intervals.
+         * @description Try settings on a recorded window: what each would have done to it, with 90 % intervals.
          *
-         *     Nothing is changed and nothing is stored: asking again about the same window is fast.
+         *     Nothing is changed or stored. Repeated requests for the same window are fast.
          */
         post: operations["try_settings"];
         delete?: never;
@@ -2300,9 +2304,10 @@ export interface paths {
         put?: never;
         /**
          * Write
-         * @description Store samples of Prometheus, Grafana Alloy, vmagent or an OpenTelemetry Collector.
+         * @description Store samples from Prometheus, Grafana Alloy, vmagent, or an OpenTelemetry Collector.
          *
-         *     Samples only: native histograms are counted as not written, which a 2.0 sender sees in the response's headers.
+         *     Only samples are stored. Native histograms are counted as not written, which a 2.0 sender sees in the response
+         *     headers.
          */
         post: operations["write"];
         delete?: never;
@@ -2317,7 +2322,7 @@ export interface components {
     schemas: {
         /**
          * AcceptRequest
-         * @description Without name and password, the account of the session joins.
+         * @description Without name and password, the signed-in account joins.
          */
         AcceptRequest: {
             /**
@@ -2327,7 +2332,7 @@ export interface components {
             name: string;
             /**
              * Password
-             * @description Of a new account
+             * @description For a new account
              */
             password?: string | null;
             /** Token */
@@ -2335,7 +2340,7 @@ export interface components {
         };
         /**
          * AffectedSubject
-         * @description Another subject with the same trouble at the same time: a part of the incident, not one of its own.
+         * @description Another subject with the same fault at the same time: part of this incident, not one of its own.
          */
         AffectedSubject: {
             /** Figures */
@@ -2410,7 +2415,7 @@ export interface components {
         };
         /**
          * AnalysisProblem
-         * @description Why a file could not be analysed; `type` is a slug.
+         * @description Why a file could not be analyzed; `type` is a slug.
          */
         AnalysisProblem: {
             /** Detail */
@@ -2515,7 +2520,7 @@ export interface components {
             incident_id: number;
             /** Incident Title */
             incident_title: string;
-            /** @description The figure that decided, as far as it was measured */
+            /** @description The deciding figure, if it was measured */
             measure: components["schemas"]["VerifiedMeasure"] | null;
             /**
              * Started By
@@ -2581,7 +2586,7 @@ export interface components {
         };
         /**
          * BenchRun
-         * @description One target at one rate. Latencies (µs) are those of answered queries; None where there was none.
+         * @description One target at one rate. Latencies (µs) cover answered queries; null if there were none.
          */
         BenchRun: {
             /** Answered */
@@ -2615,7 +2620,7 @@ export interface components {
         };
         /**
          * BenchTarget
-         * @description Whom a load test asked: the DNS Service, the upstream Service, or one server.
+         * @description The target of a load test: the DNS Service, the upstream Service, or one server.
          */
         BenchTarget: {
             /** Address */
@@ -2641,7 +2646,7 @@ export interface components {
         };
         /**
          * BlockSeries
-         * @description Lanes with one entry a block of `step_us`, what decides first; the load that is compared comes last.
+         * @description Lanes with one entry per block of `step_us`: deciding measures first, the compared load last.
          */
         BlockSeries: {
             /** Lanes */
@@ -2653,7 +2658,7 @@ export interface components {
         };
         /**
          * Calibration
-         * @description The product's own record. `level`: the share of outcomes that should lie inside.
+         * @description Jitterscope's track record. `level`: the share of outcomes that should be inside the interval.
          */
         Calibration: {
             explained: components["schemas"]["Explained"];
@@ -2672,7 +2677,7 @@ export interface components {
         };
         /**
          * CaptureDetail
-         * @description One capture: merged stacks and processes of [from_us, to_us). `more_processes`: those that are not listed.
+         * @description One capture: merged stacks and processes of [from_us, to_us). `more_processes`: how many are not listed.
          */
         CaptureDetail: {
             capture: components["schemas"]["CaptureSummary"];
@@ -2729,7 +2734,7 @@ export interface components {
         };
         /**
          * CaptureSeconds
-         * @description Each second of the whole capture: what samples and process table say of the selected processes.
+         * @description Samples and CPU time of the selected processes for each second of the whole capture.
          */
         CaptureSeconds: {
             /** Kernel Samples */
@@ -2747,9 +2752,9 @@ export interface components {
         };
         /**
          * CaptureSummary
-         * @description A capture without its content. Times are µs since the epoch, UTC; `rate_hz` samples a second and CPU.
+         * @description A capture without its content. Times are µs since the epoch, UTC; `rate_hz`: samples per second and CPU.
          *
-         *     `of` is what it was taken for: the incident's subject or its node.
+         *     `of`: what it was taken of, the incident's subject or its node.
          */
         CaptureSummary: {
             /** Cpus */
@@ -2780,7 +2785,7 @@ export interface components {
         };
         /**
          * CauseInfo
-         * @description A rule: what it finds, how the fault works, what it could be confused with.
+         * @description A cause: what the fault is, how it works, and what it can be confused with.
          */
         CauseInfo: {
             /** False Positives */
@@ -2802,7 +2807,7 @@ export interface components {
         };
         /**
          * Change
-         * @description A change. What only one origin knows is null or empty of the other.
+         * @description A change. Fields that do not apply to its origin are null or empty.
          */
         Change: {
             /**
@@ -2816,7 +2821,7 @@ export interface components {
             external_id: string | null;
             /**
              * Id
-             * @description Of a reported one: what it is deleted by
+             * @description To delete a reported change by; null for a seen one
              */
             id: number | null;
             /**
@@ -2829,32 +2834,32 @@ export interface components {
             node: components["schemas"]["ResourceRef"] | null;
             /**
              * Of
-             * @description Of the resources that were asked for: those whose change it is
+             * @description Those of the requested resources that the change applies to
              */
             of: number[];
             /**
              * Origin
-             * @description By a pipeline or person, or by the history of facts
+             * @description reported: by a pipeline or person; seen: in the history of facts
              * @enum {string}
              */
             origin: "reported" | "seen";
             /** Reported By */
             reported_by: string | null;
-            /** @description What changed last of all that changed in the same way */
+            /** @description The one that changed last, of all that changed the same way */
             resource: components["schemas"]["ResourceRef"] | null;
             /**
              * Resources
-             * @description How many changed in the same way
+             * @description How many changed the same way
              */
             resources: number;
             /**
              * Rollout
-             * @description Seen: new containers or processes took the place of others
+             * @description For a seen change: new containers or processes replaced others
              */
             rollout: boolean;
             /**
              * Steps
-             * @description Of a change that facts show
+             * @description Changed settings of a seen change
              */
             steps: components["schemas"]["ChangeStep"][];
             /**
@@ -2874,7 +2879,7 @@ export interface components {
         };
         /**
          * ChangeReport
-         * @description A change, and what it is of: every selector that is given must fit, and one of them is needed.
+         * @description A change and the selectors for what changed. At least one is required; all given ones must match.
          */
         ChangeReport: {
             /**
@@ -2886,12 +2891,12 @@ export interface components {
             author?: string | null;
             /**
              * Container
-             * @description Of the workload: only this one
+             * @description Only this container of the workload
              */
             container?: string | null;
             /**
              * External Id
-             * @description The sender's own id: a report that is repeated with it is stored once
+             * @description The sender's own id; a report repeated with the same id is stored once
              */
             external_id?: string | null;
             /**
@@ -2928,18 +2933,18 @@ export interface components {
             version_to?: string | null;
             /**
              * Workload
-             * @description `Deployment/cart` or `cart`; without Kubernetes the container or systemd unit
+             * @description `Deployment/cart` or `cart`; outside Kubernetes the container or systemd unit
              */
             workload?: string | null;
         };
         /**
          * ChangeStep
-         * @description One setting that changed, old and new as people write them; null: it was not set, or not known.
+         * @description One changed setting, with readable old and new values; null: not set, or not known.
          */
         ChangeStep: {
             /**
              * Name
-             * @description Of the fact, `cpu.quota_us`
+             * @description Name of the fact: `cpu.quota_us`
              */
             name: string;
             /** New */
@@ -2958,7 +2963,7 @@ export interface components {
         Changes: {
             /**
              * Complete
-             * @description False: there are more resources or reports than are looked at
+             * @description False: there are more resources or reports than were examined
              */
             complete: boolean;
             /** Found */
@@ -3020,7 +3025,7 @@ export interface components {
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Config
-             * @description By kind: see GET /channels/kinds
+             * @description Depends on the kind: see GET /channels/kinds
              */
             config: {
                 [key: string]: unknown;
@@ -3045,7 +3050,7 @@ export interface components {
         /**
          * ChannelKindInfo
          * @description A kind of channel and the JSON schema of its `config`. Properties with `writeOnly` are secrets, those with
-         *     `multiline` take several lines, and few people need those with `advanced`.
+         *     `multiline` take several lines, and those with `advanced` are rarely needed.
          */
         ChannelKindInfo: {
             /** Config Schema */
@@ -3056,7 +3061,7 @@ export interface components {
             kind: string;
             /**
              * Silent Actions
-             * @description What it has no words for, and is never sent
+             * @description Actions that this kind never sends
              */
             silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
             /** Title */
@@ -3069,8 +3074,8 @@ export interface components {
         };
         /**
          * ChannelPreview
-         * @description As if the channel had been added at `since`: seven days ago, or where `complete` is false at the first of the
-         *     last 5,000 changes of incidents. Older changes know no more than what their incident is now.
+         * @description As if the channel had been added at `since`: 7 days ago or, if `complete` is false, at the first of the last
+         *     5,000 changes of incidents. Of older changes only the present state of their incident is known.
          */
         ChannelPreview: {
             /** By Action */
@@ -3101,7 +3106,7 @@ export interface components {
         };
         /**
          * ChannelPreviewRequest
-         * @description A channel that does not exist yet, as far as it matters.
+         * @description The settings of a channel that decide what it would have sent.
          */
         ChannelPreviewRequest: {
             /** Actions */
@@ -3109,7 +3114,7 @@ export interface components {
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Kind
-             * @description Some kinds have no words for some actions
+             * @description Some kinds cannot send some actions
              */
             kind?: string | null;
             /**
@@ -3122,7 +3127,7 @@ export interface components {
         };
         /**
          * ChannelTestResult
-         * @description What became of a test message, sent while you waited.
+         * @description The result of a test message, which was sent during the request.
          */
         ChannelTestResult: {
             /** Detail */
@@ -3136,7 +3141,7 @@ export interface components {
         };
         /**
          * ChannelUpdate
-         * @description What is left out stays. A new `config` replaces the old one whole: secrets cannot be read back to be merged.
+         * @description Omitted fields stay unchanged. A new `config` replaces the whole old one: secrets cannot be read back.
          */
         ChannelUpdate: {
             /** Actions */
@@ -3152,7 +3157,7 @@ export interface components {
             min_severity?: ("critical" | "warning" | "info") | null;
             /** Name */
             name?: string | null;
-            /** @description null, where it is given: none */
+            /** @description null, if given: none */
             quiet_hours?: components["schemas"]["QuietHours-Input"] | null;
         };
         /**
@@ -3177,7 +3182,7 @@ export interface components {
         };
         /**
          * Collection
-         * @description What collectors may read; who changed that last, None where nobody did.
+         * @description What collectors may read, and who last changed that; null if it was never changed.
          */
         Collection: {
             /** Changed At */
@@ -3191,7 +3196,7 @@ export interface components {
         CollectionRequest: {
             /**
              * Off
-             * @description Ids of the switches that are to be off; all others are on
+             * @description Ids of the switches to turn off; all others are turned on
              */
             off: string[];
         };
@@ -3206,12 +3211,12 @@ export interface components {
             cpu_used: number | null;
             /**
              * Delay Ms
-             * @description From sealing the newest batch to its arrival; includes clock differences
+             * @description From sealing the newest batch to its arrival; includes clock skew
              */
             delay_ms: number;
             /**
              * Dropped Batches
-             * @description What its bounded spool had to drop
+             * @description Batches that its bounded spool dropped
              */
             dropped_batches: number;
             /**
@@ -3226,7 +3231,7 @@ export interface components {
             last_seen_at: string;
             /**
              * Lateness Max Ms
-             * @description Latest tick of the last minute, after its deadline
+             * @description Delay after its deadline of the latest tick in the last minute
              */
             lateness_max_ms: number | null;
             /** Memory Bytes */
@@ -3245,7 +3250,7 @@ export interface components {
         };
         /**
          * ComparedLoad
-         * @description What both sides had to do, means.
+         * @description The mean load of both sides.
          */
         ComparedLoad: {
             /** Id */
@@ -3264,7 +3269,7 @@ export interface components {
         ComparedMeasure: {
             /**
              * Adjusted P
-             * @description The same with an allowance for all figures that were tested (Holm)
+             * @description p_value corrected for the number of tested figures (Holm)
              */
             adjusted_p: number | null;
             /**
@@ -3283,7 +3288,7 @@ export interface components {
             other: number;
             /**
              * P Value
-             * @description Two-sided: that both are the same; null: no test, a single figure each
+             * @description Two-sided test that both are the same; null: no test, one figure per side
              */
             p_value: number | null;
             /** @description this / other with its 90 % interval (bootstrap over blocks) */
@@ -3314,7 +3319,7 @@ export interface components {
             from_us: number;
             node: components["schemas"]["ResourceRef"];
             resource: components["schemas"]["ResourceRef"];
-            /** @description The container or node that is measured: the resource, or what it is in */
+            /** @description The measured container or node: the resource itself, or what it runs in */
             subject: components["schemas"]["ResourceRef"];
             /** To Us */
             to_us: number;
@@ -3325,7 +3330,7 @@ export interface components {
             loads: components["schemas"]["ComparedLoad"][];
             /**
              * Measures
-             * @description Surest differences first; empty without data on both sides
+             * @description Most certain differences first; empty without data on both sides
              */
             measures: components["schemas"]["ComparedMeasure"][];
             other: components["schemas"]["ComparedSide"];
@@ -3333,61 +3338,61 @@ export interface components {
         };
         /**
          * Conditions
-         * @description Shell patterns (`*`, `?`, `[a-z]`), upper and lower case alike. `*` matches `/` too. An empty list matches
-         *     everything; of several patterns in a list one has to match, and every list has to.
+         * @description Shell patterns (`*`, `?`, `[a-z]`), case-insensitive. `*` also matches `/`. An empty list matches everything;
+         *     otherwise one pattern of each list must match.
          */
         "Conditions-Input": {
             /**
              * Causes
-             * @description Of the cause's id: `cpu/*`
+             * @description Patterns of the cause's id: `cpu/*`
              */
             causes?: string[];
             /**
              * Namespaces
-             * @description Of the Kubernetes namespace. A resource without one matches no pattern.
+             * @description Patterns of the Kubernetes namespace. A resource without one matches no pattern.
              */
             namespaces?: string[];
             /**
              * Nodes
-             * @description Of the node's name
+             * @description Patterns of the node's name
              */
             nodes?: string[];
             /**
              * Resources
-             * @description Of the name, pod, container, workload, or cgroup path of the resource
+             * @description Patterns of the resource's name, pod, container, workload, or cgroup path
              */
             resources?: string[];
         };
         /**
          * Conditions
-         * @description Shell patterns (`*`, `?`, `[a-z]`), upper and lower case alike. `*` matches `/` too. An empty list matches
-         *     everything; of several patterns in a list one has to match, and every list has to.
+         * @description Shell patterns (`*`, `?`, `[a-z]`), case-insensitive. `*` also matches `/`. An empty list matches everything;
+         *     otherwise one pattern of each list must match.
          */
         "Conditions-Output": {
             /**
              * Causes
-             * @description Of the cause's id: `cpu/*`
+             * @description Patterns of the cause's id: `cpu/*`
              */
             causes: string[];
             /**
              * Namespaces
-             * @description Of the Kubernetes namespace. A resource without one matches no pattern.
+             * @description Patterns of the Kubernetes namespace. A resource without one matches no pattern.
              */
             namespaces: string[];
             /**
              * Nodes
-             * @description Of the node's name
+             * @description Patterns of the node's name
              */
             nodes: string[];
             /**
              * Resources
-             * @description Of the name, pod, container, workload, or cgroup path of the resource
+             * @description Patterns of the resource's name, pod, container, workload, or cgroup path
              */
             resources: string[];
         };
         /**
          * ContainerItem
-         * @description A container, or any other cgroup, and what it did in the window.
+         * @description A container, or any other cgroup, and its figures for the window.
          */
         ContainerItem: {
             /**
@@ -3435,14 +3440,14 @@ export interface components {
             node: components["schemas"]["ResourceRef"];
             /**
              * Peaks
-             * @description CPUs in the highest 100 ms of each step from `from_us` on
+             * @description CPUs in use in the highest 100 ms of each step, starting at `from_us`
              */
             peaks: (number | null)[];
             /** Pod */
             pod: string | null;
             /**
              * Throttled
-             * @description Of the same steps, whether the container was throttled in it
+             * @description Whether the container was throttled, for the same steps
              */
             throttled: boolean[];
             /**
@@ -3452,7 +3457,7 @@ export interface components {
             throttled_ratio: number | null;
             /**
              * Throttled Us
-             * @description Throttled time of the window, added up over CPUs
+             * @description Throttled time of the window, summed over CPUs
              */
             throttled_us: number | null;
             /** @description Null: not throttled in the window, or not measured */
@@ -3462,7 +3467,7 @@ export interface components {
         Containers: {
             /**
              * Compared
-             * @description Of these, how many were looked at: those throttled or seen last
+             * @description Of these, how many were examined: the most recently throttled, then seen
              */
             compared: number;
             /**
@@ -3476,14 +3481,14 @@ export interface components {
             items: components["schemas"]["ContainerItem"][];
             /**
              * Listed
-             * @description Of these, how many the list has; fewer with `throttled`
+             * @description Of these, how many are listed; fewer with `throttled`
              */
             listed: number;
             /** Next Cursor */
             next_cursor: string | null;
             /**
              * Step Us
-             * @description Whole minutes: time of one step of `peaks`
+             * @description Length of one step of `peaks`, a multiple of 1 min
              */
             step_us: number;
             /** To Us */
@@ -3526,7 +3531,7 @@ export interface components {
             created_at: string;
             /**
              * Held Until
-             * @description It waits, or waited, for the end of quiet hours
+             * @description End of the quiet hours that it waits, or waited, for
              */
             held_until: string | null;
             /** Id */
@@ -3557,10 +3562,10 @@ export interface components {
         };
         /**
          * DiagnosisState
-         * @description Of the cgroup or node that is diagnosed, `subject_id`; None where the resource belongs to none.
+         * @description The diagnosis of a resource's cgroup or node, `subject_id`; null if the resource has neither.
          *
-         *     `diagnosed_until`: the end of the newest data that were looked at. `triggered_at`: when a collector last saw reason
-         *     for it. None: not within the last minutes.
+         *     `diagnosed_until`: the end of the newest data that were diagnosed. `triggered_at`: when a collector last triggered
+         *     a diagnosis. Null: not within the last minutes.
          */
         DiagnosisState: {
             /** Diagnosed Until */
@@ -3604,7 +3609,7 @@ export interface components {
         DnsClient: {
             /** Address */
             address: string;
-            /** @description None: no safe value of ndots saves a tenth */
+            /** @description null: no safe value of ndots saves 10 % */
             best_ndots: components["schemas"]["DnsAdvice"] | null;
             /** Costliest */
             costliest: components["schemas"]["DnsLookup"][];
@@ -3616,7 +3621,7 @@ export interface components {
             queries: number;
             /**
              * Queries Per Lookup
-             * @description Of the names that took more than one query
+             * @description Over the names that took more than one query
              */
             queries_per_lookup: number;
             /** Search */
@@ -3659,7 +3664,7 @@ export interface components {
         };
         /**
          * DnsHop
-         * @description One station of a query's way: the clients, a DNS server with all its addresses, or an upstream elsewhere.
+         * @description One hop on the path of a query: the clients, a DNS server with all its addresses, or a remote upstream.
          */
         DnsHop: {
             /** Addresses */
@@ -3686,7 +3691,7 @@ export interface components {
             concurrency: number | null;
             /**
              * Connections
-             * @description Concurrent TCP connections from clients, maximum; likewise the next ones
+             * @description Maximum of concurrent TCP connections from clients; the next fields are maxima too
              */
             connections: number | null;
             /**
@@ -3698,7 +3703,7 @@ export interface components {
             error_lines: number;
             /**
              * Error Ratio
-             * @description SERVFAIL, REFUSED and timed out
+             * @description SERVFAIL, REFUSED, and timed out
              */
             error_ratio: number | null;
             /** Forward Mean Us */
@@ -3739,7 +3744,7 @@ export interface components {
             own_max_us: number | null;
             /**
              * Own P50 Us
-             * @description Time here without waiting for the upstream, of single queries
+             * @description Time spent here without waiting for the upstream, from single queries
              */
             own_p50_us: number | null;
             /** Own P99 Us */
@@ -3772,7 +3777,7 @@ export interface components {
         };
         /**
          * DnsHopClient
-         * @description One of the busiest clients of a server; `address` "other" are all that have no figures of their own.
+         * @description One of the busiest clients of a server; `address` "other" stands for all without figures of their own.
          */
         DnsHopClient: {
             /** Address */
@@ -3781,7 +3786,7 @@ export interface components {
             error_ratio: number | null;
             /**
              * Names
-             * @description Containers that have the address
+             * @description Containers with this address
              */
             names: string[];
             /** P99 Us */
@@ -3846,7 +3851,7 @@ export interface components {
             type: string;
             /**
              * Wasted
-             * @description Queries answered NXDOMAIN before it, because of search domains
+             * @description Queries answered NXDOMAIN before that, because of search domains
              */
             wasted: number;
         };
@@ -3982,7 +3987,7 @@ export interface components {
         };
         /**
          * Explained
-         * @description Of the slow answers of incidents, as far as they were measured: those whose incident has a known cause.
+         * @description Measured slow answers of all incidents, and those of them whose incident has a known cause.
          */
         Explained: {
             /** Explained */
@@ -4099,7 +4104,7 @@ export interface components {
         };
         /**
          * FixLanding
-         * @description How one sees that a fix was applied, and what it is judged by.
+         * @description How Jitterscope sees that a fix was applied, and which measures judge it.
          */
         FixLanding: {
             /** Fix Id */
@@ -4168,10 +4173,10 @@ export interface components {
         };
         /**
          * FlameGraph
-         * @description Merged stacks as a tree in parallel arrays, parents first; node 0 is the root, its parent itself.
+         * @description Merged stacks as a tree in parallel arrays, parents first; node 0 is the root and its own parent.
          *
-         *     `name` indexes `names`, `kind` indexes `kinds`; `samples` of a node count what it called too. `total_samples` were
-         *     selected; of `hidden_samples` the rest of the stack was too rare to be shown.
+         *     `name` indexes `names`, `kind` indexes `kinds`; `samples` of a node include what it called.
+         *     `total_samples` were selected; the stacks of `hidden_samples` are cut where they were too rare to be shown.
          */
         FlameGraph: {
             /** Hidden Samples */
@@ -4193,46 +4198,46 @@ export interface components {
         };
         /**
          * Fleet
-         * @description Containers of the last hour, and of how many of them it is known how they do.
+         * @description Containers of the last hour, and how many of them were measured.
          */
         Fleet: {
             /**
              * Compared
-             * @description Of these, how many were looked at: those throttled or seen last
+             * @description Of these, how many were examined: the most recently throttled, then seen
              */
             compared: number;
             /**
              * Containers
-             * @description Those with the worst tick first
+             * @description Worst tick first
              */
             containers: components["schemas"]["FleetContainer"][];
             /**
              * Found
-             * @description Containers that were seen in the last 5 min
+             * @description Containers seen in the last 5 min
              */
             found: number;
             /** From Us */
             from_us: number;
             /**
              * Throttled
-             * @description Of those looked at, how many were throttled in the window
+             * @description Of those examined, how many were throttled in the window
              */
             throttled: number;
             /**
              * Timed
-             * @description Of those looked at, how many have a server whose answers are timed
+             * @description Of those examined, how many have a server whose answers are timed
              */
             timed: number;
             /**
              * Timed Is Least
-             * @description So many servers that not all were looked at: more may be timed
+             * @description True: not all servers were examined, so more might be timed
              */
             timed_is_least: boolean;
             /** To Us */
             to_us: number;
             /**
              * Unmeasured
-             * @description Of those looked at, how many have no throttling measured
+             * @description Of those examined, how many have no throttling measured
              */
             unmeasured: number;
         };
@@ -4271,7 +4276,7 @@ export interface components {
             pod: string | null;
             /**
              * Throttled Us
-             * @description Throttled time of the window, added up over CPUs
+             * @description Throttled time of the window, summed over CPUs
              */
             throttled_us: number | null;
             /** @description Null: not throttled in the window, or not measured */
@@ -4438,7 +4443,7 @@ export interface components {
             muted_until: string | null;
             /**
              * Namespace
-             * @description Of the subject; null: not known
+             * @description Namespace of the subject; null: not known
              */
             namespace: string | null;
             /** Not Enough Data */
@@ -4504,7 +4509,7 @@ export interface components {
         };
         /**
          * IncidentMute
-         * @description What mutes an incident: the longest of the mutes that cover it.
+         * @description The mute in effect for an incident: the longest of those that cover it.
          */
         IncidentMute: {
             /** By */
@@ -4513,20 +4518,20 @@ export interface components {
             id: number;
             /**
              * Only This
-             * @description It is for this incident alone
+             * @description The mute covers only this incident
              */
             only_this: boolean;
             /** Reason */
             reason: string;
             /**
              * Recurs
-             * @description It holds in weekly hours
+             * @description The mute applies in weekly hours
              */
             recurs: boolean;
         };
         /**
          * IncidentRef
-         * @description An incident as pages about other things name it.
+         * @description A short reference to an incident.
          */
         IncidentRef: {
             /** Id */
@@ -4618,7 +4623,7 @@ export interface components {
         };
         /**
          * InstallationWarning
-         * @description What an administrator should see to.
+         * @description Something that an administrator should fix.
          */
         InstallationWarning: {
             /** Detail */
@@ -4692,7 +4697,7 @@ export interface components {
         };
         /**
          * LeftOut
-         * @description A metric of remote write with more label sets than one answer has: GET /metrics/series pages through them.
+         * @description A remote-write metric with more label sets than fit in one response: GET /metrics/series pages through them.
          */
         LeftOut: {
             /**
@@ -4704,7 +4709,7 @@ export interface components {
             metric: string;
             /**
              * Read
-             * @description Of these, how many are in this answer
+             * @description Of these, how many are in this response
              */
             read: number;
         };
@@ -4720,7 +4725,7 @@ export interface components {
         };
         /**
          * LimitUse
-         * @description One limit of the organization and how much of it is used, in the busier of this and the last minute, or now.
+         * @description One limit of the organization and its use: in the busier of this and the last minute, or now.
          */
         LimitUse: {
             /** Most */
@@ -4761,7 +4766,7 @@ export interface components {
             email: string;
             /**
              * Organization Id
-             * @description None: the one joined first
+             * @description null: the one joined first
              */
             organization_id?: number | null;
             /**
@@ -4772,7 +4777,7 @@ export interface components {
         };
         /**
          * Me
-         * @description Who is calling. For tokens, user fields are None and `organizations` has the token's own.
+         * @description The caller. For tokens, user fields are null and `organizations` has only the token's organization.
          */
         Me: {
             /** Actor */
@@ -4781,7 +4786,7 @@ export interface components {
             email: string | null;
             /**
              * Email Verified
-             * @description Whether a mail proved the address, or whoever runs the installation vouched for it
+             * @description Whether the address is verified: by email, or by the operator of the installation
              */
             email_verified: boolean | null;
             /**
@@ -4798,7 +4803,7 @@ export interface components {
             scopes: string[];
             /**
              * Sends Mail
-             * @description Whether this installation sends mails
+             * @description Whether this installation sends email
              */
             sends_mail: boolean;
             /** User Id */
@@ -4815,7 +4820,7 @@ export interface components {
             email: string;
             /**
              * Email Verified
-             * @description If not, the address means something only in this organization
+             * @description If false, the address counts only in this organization
              */
             email_verified: boolean;
             /**
@@ -4866,7 +4871,7 @@ export interface components {
             name: string;
             /**
              * Narrow
-             * @description Where there are more than on this page: what would narrow them
+             * @description If there are more than on this page: how to narrow the filter
              */
             narrow: string | null;
             /** Next Cursor */
@@ -4881,7 +4886,7 @@ export interface components {
             type: string;
             /**
              * Unit
-             * @description Of the values; of a rate it is per second
+             * @description Unit of the values; for a rate, per second
              * @enum {string}
              */
             unit: "1" | "s" | "bytes" | "ratio";
@@ -4895,14 +4900,14 @@ export interface components {
         MetricLabel: {
             /**
              * Found
-             * @description Different values; where more than are listed, narrow the filter
+             * @description Distinct values; if not all are listed, narrow the filter
              */
             found: number;
             /** Name */
             name: string;
             /**
              * Values
-             * @description Those of most series first, 100 at most
+             * @description Values of most series first, at most 100
              */
             values: components["schemas"]["LabelValue"][];
         };
@@ -4923,13 +4928,13 @@ export interface components {
         MetricName: {
             /**
              * Help
-             * @description What its sender says it means
+             * @description Description from its sender
              */
             help: string | null;
             /**
              * Last Seen
              * Format: date-time
-             * @description When the newest samples came, to the hour
+             * @description When the newest samples arrived, to the hour
              */
             last_seen: string;
             /** Name */
@@ -4938,18 +4943,18 @@ export interface components {
             series: number;
             /**
              * Type
-             * @description As its sender declares it, else by the name: counter, gauge, histogram, summary, …
+             * @description As its sender declares it, else derived from the name: counter, gauge, histogram, …
              */
             type: string;
             /**
              * Unit
-             * @description As declared, else by the name; 1: not known, or none
+             * @description As declared, else derived from the name; 1: not known, or none
              * @enum {string}
              */
             unit: "1" | "s" | "bytes" | "ratio";
             /**
              * View
-             * @description What it is looked at as: counters as rate, buckets of a histogram as quantiles
+             * @description Default view: counters as a rate, buckets of a histogram as quantiles
              * @enum {string}
              */
             view: "raw" | "rate" | "quantiles";
@@ -4979,14 +4984,14 @@ export interface components {
             };
             /**
              * Lines
-             * @description Of raw: low, mean, high. Empty: no samples in the window
+             * @description For raw: low, mean, high. Empty: no samples in the window
              */
             lines: components["schemas"]["MetricLine"][];
             /** @description What its samples belong to */
             resource: components["schemas"]["ResourceRef"];
             /**
              * Series
-             * @description Stored series that it is computed from: the buckets of a histogram are one each
+             * @description Stored series that it is computed from; each bucket of a histogram is one
              */
             series: number;
         };
@@ -5002,26 +5007,26 @@ export interface components {
             created_by: string;
             /**
              * Ended At
-             * @description When somebody ended it, or its time had passed
+             * @description When it was ended or expired
              */
             ended_at: string | null;
             /**
              * Ended By
-             * @description Null where its time has passed
+             * @description Null if it expired
              */
             ended_by: string | null;
             /**
              * Holds Until
-             * @description The end of the present stretch; null: it has none, or does not hold
+             * @description End of the current period; null: it has no end, or is not in effect
              */
             holds_until: string | null;
-            /** @description It holds in these hours only; null: all the time */
+            /** @description The mute applies only in these hours; null: always */
             hours: components["schemas"]["WeeklyHours"] | null;
             /** Id */
             id: number;
             /**
              * Incident Id
-             * @description This incident alone
+             * @description This incident only
              */
             incident_id: number | null;
             /** Incident Title */
@@ -5040,7 +5045,7 @@ export interface components {
             resource_id: number | null;
             /**
              * Resource Name
-             * @description Null where the resource is no longer stored
+             * @description Null if the resource is no longer stored
              */
             resource_name: string | null;
             /**
@@ -5060,11 +5065,11 @@ export interface components {
         /** MuteCreate */
         MuteCreate: {
             conditions?: components["schemas"]["Conditions-Input"];
-            /** @description It holds in these hours only; null: all the time */
+            /** @description The mute applies only in these hours; null: always */
             hours?: components["schemas"]["WeeklyHours"] | null;
             /**
              * Incident Id
-             * @description This incident alone
+             * @description This incident only
              */
             incident_id?: number | null;
             /** Reason */
@@ -5081,22 +5086,22 @@ export interface components {
             severities?: ("critical" | "warning" | "info")[];
             /**
              * Until
-             * @description With a time zone, at most 366 days ahead. Needed without `hours` or `incident_id`
+             * @description With a time zone, at most 366 days ahead. Required without `hours` or `incident_id`
              */
             until?: string | null;
         };
         /**
          * MuteFilter
-         * @description What a mute is for: everything that is given has to fit. Patterns have to fit every place that an incident
-         *     reached; a resource is only compared with the incident's subject.
+         * @description What a mute covers: all given conditions must match. Patterns must match every place that an incident reached; a
+         *     resource is compared only with the incident's subject.
          */
         MuteFilter: {
             conditions?: components["schemas"]["Conditions-Input"];
-            /** @description It holds in these hours only; null: all the time */
+            /** @description The mute applies only in these hours; null: always */
             hours?: components["schemas"]["WeeklyHours"] | null;
             /**
              * Incident Id
-             * @description This incident alone
+             * @description This incident only
              */
             incident_id?: number | null;
             /**
@@ -5112,8 +5117,8 @@ export interface components {
         };
         /**
          * MutePreview
-         * @description As if the mute had been there since `since`, whatever its `until`: seven days ago, or where `complete` is false
-         *     at the first of the last 5,000 changes of incidents. Messages are changes that a channel could have been told of.
+         * @description As if the mute had existed since `since`, whatever its `until`: 7 days ago or, if `complete` is false, since the
+         *     first of the last 5,000 changes of incidents. Messages are changes that a channel could have been notified of.
          */
         MutePreview: {
             /** Complete */
@@ -5144,7 +5149,7 @@ export interface components {
             reason?: string | null;
             /**
              * Until
-             * @description None: until unmuted
+             * @description null: until unmuted
              */
             until?: string | null;
         };
@@ -5161,8 +5166,8 @@ export interface components {
         };
         /**
          * NewInvitation
-         * @description Where mails are sent, `token` and `accept_url` are null: only the mailbox gets them. Elsewhere they are shown
-         *     once: hand `accept_url` to the invited person.
+         * @description If the installation sends email, `token` and `accept_url` are null: only the mailbox gets them. Otherwise they
+         *     are shown once: give `accept_url` to the invited person.
          */
         NewInvitation: {
             /** Accept Url */
@@ -5173,7 +5178,7 @@ export interface components {
         };
         /**
          * NewSharedLink
-         * @description `url` is shown once: its secret is kept nowhere. It is behind #, so that browsers send it to no server.
+         * @description `url` is shown once: its secret is not stored. The secret follows #, so browsers do not send it to any server.
          */
         NewSharedLink: {
             link: components["schemas"]["SharedLink"];
@@ -5182,7 +5187,7 @@ export interface components {
         };
         /**
          * NewToken
-         * @description `secret` is shown once and kept nowhere.
+         * @description `secret` is shown once and not stored.
          */
         NewToken: {
             /** Secret */
@@ -5237,7 +5242,7 @@ export interface components {
         };
         /**
          * OpenInvitation
-         * @description What an invitation says to who holds its link.
+         * @description What the holder of an invitation link sees.
          */
         OpenInvitation: {
             /** Email */
@@ -5293,12 +5298,12 @@ export interface components {
         };
         /**
          * Overview
-         * @description Incidents that are not over.
+         * @description Active incidents.
          */
         Overview: {
             /**
              * Counts
-             * @description By severity, the worst first; those without any are left out
+             * @description By severity, worst first; severities without incidents are left out
              */
             counts: components["schemas"]["SeverityCount"][];
             /**
@@ -5308,7 +5313,7 @@ export interface components {
             muted: number;
             /**
              * Worst
-             * @description The worst first, then the newest; muted ones last
+             * @description Worst first, then newest; muted ones last
              */
             worst: components["schemas"]["IncidentSummary"][];
         };
@@ -5520,7 +5525,7 @@ export interface components {
         };
         /**
          * PostMortem
-         * @description A post-mortem as members keep it. Version 0: nobody edited it, and it is written from the data when asked for.
+         * @description A post-mortem as members edited it. Version 0: it was never edited and is generated from the data on request.
          */
         PostMortem: {
             /**
@@ -5544,7 +5549,7 @@ export interface components {
             content: string;
             /**
              * Version
-             * @description Of the text that was edited; 0: the one written from the data
+             * @description Of the text that was edited; 0: the one generated from the data
              */
             version: number;
         };
@@ -5592,7 +5597,7 @@ export interface components {
             /**
              * First At
              * Format: date-time
-             * @description When the first message was kept back
+             * @description When the first message would have been muted
              */
             first_at: string;
             /** Id */
@@ -5641,7 +5646,7 @@ export interface components {
         };
         /**
          * ProblemDocument
-         * @description What clients get for every error.
+         * @description The body of every error response.
          */
         ProblemDocument: {
             /** Detail */
@@ -5682,7 +5687,7 @@ export interface components {
             checked_at: string | null;
             /**
              * Comment Url
-             * @description Of the comment with the verdict
+             * @description URL of the comment with the verdict
              */
             comment_url: string | null;
             /** Fix Id */
@@ -5700,7 +5705,7 @@ export interface components {
             kind: "github" | "gitlab";
             /**
              * Last Error
-             * @description Why its state could not be read, or its comment not be written
+             * @description Why its state could not be read, or its comment could not be written
              */
             last_error: string | null;
             /** Merged At */
@@ -5716,7 +5721,7 @@ export interface components {
             opened_by: string;
             /**
              * Reminded At
-             * @description When a comment said that no data shows the merged change, so that it has to be declared
+             * @description When a comment said that no data shows the merged change and that it must be declared
              */
             reminded_at: string | null;
             /** Repository */
@@ -5740,7 +5745,7 @@ export interface components {
         };
         /**
          * PullRequestPreview
-         * @description What a pull request would be.
+         * @description A pull request before it is opened.
          */
         PullRequestPreview: {
             /** Base Branch */
@@ -5770,7 +5775,7 @@ export interface components {
         "QuietHours-Input": {
             /**
              * Critical Passes
-             * @description Messages about critical incidents are sent all the same
+             * @description Messages about critical incidents are sent anyway
              * @default true
              */
             critical_passes: boolean;
@@ -5805,7 +5810,7 @@ export interface components {
         "QuietHours-Output": {
             /**
              * Critical Passes
-             * @description Messages about critical incidents are sent all the same
+             * @description Messages about critical incidents are sent anyway
              * @default true
              */
             critical_passes: boolean;
@@ -5835,24 +5840,24 @@ export interface components {
         };
         /**
          * Received
-         * @description What comes by remote write.
+         * @description What arrives by remote write.
          */
         Received: {
             /**
              * Metrics
-             * @description Names of these
+             * @description Distinct names of these
              */
             metrics: number;
             /** Newest Sample */
             newest_sample: string | null;
             /**
              * Samples Per S
-             * @description Of the last full minute, of the senders listed
+             * @description Mean of the last full minute, of the listed senders
              */
             samples_per_s: number;
             /**
              * Senders
-             * @description Those that sent last first, 50 at most
+             * @description Most recent first, at most 50
              */
             senders: components["schemas"]["Sender"][];
             /** Senders Found */
@@ -5922,18 +5927,18 @@ export interface components {
         };
         /**
          * RepositoryFile
-         * @description Which file has which workloads. Empty lists fit every workload; what is given has to fit.
+         * @description Which file has which workloads. Empty lists match every workload; given patterns must match.
          */
         "RepositoryFile-Input": {
             /**
              * Format
-             * @description manifest: Kubernetes objects; helm_values: values of a chart; kustomize_patch: a strategic merge patch, made where it is missing; corefile: a Corefile, or a ConfigMap with one
+             * @description manifest: Kubernetes objects; helm_values: values of a chart; kustomize_patch: a strategic merge patch, created if missing; corefile: a Corefile, or a ConfigMap with one
              * @enum {string}
              */
             format: "manifest" | "helm_values" | "kustomize_patch" | "corefile";
             /**
              * Namespaces
-             * @description Of the Kubernetes namespace: `shop`, `team-*`
+             * @description Kubernetes namespaces: `shop`, `team-*`
              */
             namespaces?: string[];
             /**
@@ -5944,7 +5949,7 @@ export interface components {
             path: string;
             /**
              * Values Key
-             * @description With helm_values: the key below which the chart has the workload, such as `controller`
+             * @description With helm_values: the key under which the chart has the workload, such as `controller`
              * @default
              */
             values_key: string;
@@ -5956,18 +5961,18 @@ export interface components {
         };
         /**
          * RepositoryFile
-         * @description Which file has which workloads. Empty lists fit every workload; what is given has to fit.
+         * @description Which file has which workloads. Empty lists match every workload; given patterns must match.
          */
         "RepositoryFile-Output": {
             /**
              * Format
-             * @description manifest: Kubernetes objects; helm_values: values of a chart; kustomize_patch: a strategic merge patch, made where it is missing; corefile: a Corefile, or a ConfigMap with one
+             * @description manifest: Kubernetes objects; helm_values: values of a chart; kustomize_patch: a strategic merge patch, created if missing; corefile: a Corefile, or a ConfigMap with one
              * @enum {string}
              */
             format: "manifest" | "helm_values" | "kustomize_patch" | "corefile";
             /**
              * Namespaces
-             * @description Of the Kubernetes namespace: `shop`, `team-*`
+             * @description Kubernetes namespaces: `shop`, `team-*`
              */
             namespaces: string[];
             /**
@@ -5978,7 +5983,7 @@ export interface components {
             path: string;
             /**
              * Values Key
-             * @description With helm_values: the key below which the chart has the workload, such as `controller`
+             * @description With helm_values: the key under which the chart has the workload, such as `controller`
              * @default
              */
             values_key: string;
@@ -6005,7 +6010,7 @@ export interface components {
             kind: "github" | "gitlab";
             /**
              * Repository
-             * @description owner/name; with GitLab group/subgroup/name
+             * @description owner/name; on GitLab also group/subgroup/name
              * @example example/deploy
              */
             repository: string;
@@ -6017,13 +6022,13 @@ export interface components {
             token: string;
             /**
              * Url
-             * @description Of the host, where it is not github.com or gitlab.com: `https://git.example.org`
+             * @description URL of the host, if not github.com or gitlab.com: `https://git.example.org`
              */
             url?: string | null;
         };
         /**
          * RepositoryTest
-         * @description What the host said to the token, and which files are there.
+         * @description What the host answered with this token, and which files it has.
          */
         RepositoryTest: {
             /** Detail */
@@ -6038,7 +6043,7 @@ export interface components {
         };
         /**
          * RepositoryUpdate
-         * @description What is given changes. Another host or repository needs the token again, so that no host gets another's.
+         * @description Given fields change. A new host or repository needs the token again, so that no host gets another's token.
          */
         RepositoryUpdate: {
             /** Base Branch */
@@ -6064,7 +6069,7 @@ export interface components {
             client_errors_ratio: number | null;
             /**
              * Kind
-             * @description `GET /users/{id}`, `redis GET`, `postgresql SELECT`; null: further kinds together
+             * @description `GET /users/{id}`, `redis GET`, `postgresql SELECT`; null: all other kinds together
              */
             kind: string | null;
             /** Max Us */
@@ -6076,7 +6081,7 @@ export interface components {
             mean_us: number;
             /**
              * P50 Us
-             * @description Within 6 %; null: not known of all
+             * @description Within 6 %; null: not known for all
              */
             p50_us: number | null;
             /** P99 Us */
@@ -6085,7 +6090,7 @@ export interface components {
             requests: number;
             /**
              * Requests Per S
-             * @description Of the time that was recorded
+             * @description Mean over the recorded time
              */
             requests_per_s: number;
             /**
@@ -6101,7 +6106,7 @@ export interface components {
         };
         /**
          * RequestKinds
-         * @description What a server was asked, what took most time together first.
+         * @description Kinds of requests to a server, the most total time first.
          */
         RequestKinds: {
             /** From Us */
@@ -6130,7 +6135,7 @@ export interface components {
             children: components["schemas"]["ResourceRef"][];
             /**
              * Cpu Limit
-             * @description CPUs; None: no limit, or unknown
+             * @description CPUs; null: no limit, or unknown
              */
             cpu_limit: number | null;
             /**
@@ -6176,7 +6181,7 @@ export interface components {
             parent_id: number | null;
             /**
              * Sources
-             * @description Of the collector on its node
+             * @description Sources of the collector on its node
              */
             sources: components["schemas"]["SourceItem"][];
             /**
@@ -6197,7 +6202,7 @@ export interface components {
             active: boolean;
             /**
              * Cpu Limit
-             * @description CPUs; None: no limit, or unknown
+             * @description CPUs; null: no limit, or unknown
              */
             cpu_limit: number | null;
             /**
@@ -6237,12 +6242,12 @@ export interface components {
         };
         /**
          * ResourceObjective
-         * @description What decides which answers of a server, or of the servers of a cgroup, are slow.
+         * @description The objective that decides which answers of a server, or of the servers of a cgroup, are slow.
          */
         ResourceObjective: {
             /**
              * Annotation
-             * @description `jitterscope.io/objective` of the pod; what is set here comes first
+             * @description `jitterscope.io/objective` of the pod; an objective set here takes precedence
              */
             annotation: string | null;
             /**
@@ -6252,14 +6257,14 @@ export interface components {
             annotation_problem: string | null;
             /**
              * Applies To
-             * @description What an objective that is set here applies to, in words
+             * @description What an objective set here applies to, in words
              */
             applies_to: string;
             /** Limit Us */
             limit_us: number | null;
             /**
              * Objective
-             * @description In effect: `p99<50ms`. Null: slow is over 20 ms and far over the median
+             * @description In effect: `p99<50ms`. Null: answers over 20 ms and far above the median are slow
              */
             objective: string | null;
             /**
@@ -6269,7 +6274,7 @@ export interface components {
             origin: ("server" | "workload" | "annotation") | null;
             /**
              * Own
-             * @description It was set for this very resource, and can be removed here
+             * @description The objective was set for this resource and can be removed here
              */
             own: boolean;
             /** Quantile */
@@ -6297,7 +6302,7 @@ export interface components {
         };
         /**
          * ResourceUsage
-         * @description The last minute of ticks. None where nothing was measured.
+         * @description Figures of the last minute. Null: not measured.
          */
         ResourceUsage: {
             /**
@@ -6314,12 +6319,12 @@ export interface components {
             memory_bytes: number | null;
             /**
              * Queries Per Second
-             * @description Of DNS servers
+             * @description For DNS servers only
              */
             queries_per_second: number | null;
             /**
              * Requests Per Second
-             * @description Of TCP servers
+             * @description For TCP servers only
              */
             requests_per_second: number | null;
             /**
@@ -6351,7 +6356,7 @@ export interface components {
         };
         /**
          * RetentionState
-         * @description How long data are kept now, and the most that this installation allows.
+         * @description How long data are kept now, and the maximum that this installation allows.
          */
         RetentionState: {
             /**
@@ -6373,7 +6378,7 @@ export interface components {
         };
         /**
          * Risk
-         * @description A finding without measured harm: listed, not sent. `harm` says whether harm was measured and is none.
+         * @description A finding without measured harm: listed, not notified. `harm` says whether harm was measured and is none.
          */
         Risk: {
             /** Cause */
@@ -6452,7 +6457,7 @@ export interface components {
         RoleChange: {
             /**
              * Ingest Tokens
-             * @description Needed where the member owns ingest tokens and becomes a viewer
+             * @description Required if the member owns ingest tokens and becomes a viewer
              */
             ingest_tokens?: ("take_over" | "revoke") | null;
             /**
@@ -6477,7 +6482,7 @@ export interface components {
             may_change: boolean;
             /**
              * Mine
-             * @description Whether that is the caller
+             * @description Whether the caller saved it
              */
             mine: boolean;
             /** Name */
@@ -6495,13 +6500,13 @@ export interface components {
             page: string;
             /**
              * Search
-             * @description The URL's parameters, beginning with ?; empty: none
+             * @description The URL's parameters, starting with ?; empty: none
              * @example ?q=dns
              */
             search: string;
             /**
              * Shared
-             * @description Every member of the organization sees it; else its owner alone
+             * @description Visible to every member of the organization; otherwise only to its owner
              */
             shared: boolean;
         };
@@ -6511,13 +6516,13 @@ export interface components {
             name: string;
             /**
              * Search
-             * @description The URL's parameters, beginning with ?; empty: none
+             * @description The URL's parameters, starting with ?; empty: none
              * @example ?q=dns
              */
             search: string;
             /**
              * Shared
-             * @description Every member of the organization sees it; else its owner alone
+             * @description Visible to every member of the organization; otherwise only to its owner
              */
             shared: boolean;
         };
@@ -6533,13 +6538,13 @@ export interface components {
             page: string;
             /**
              * Search
-             * @description The URL's parameters, beginning with ?; empty: none
+             * @description The URL's parameters, starting with ?; empty: none
              * @example ?q=dns
              */
             search: string;
             /**
              * Shared
-             * @description Every member of the organization sees it; else its owner alone
+             * @description Visible to every member of the organization; otherwise only to its owner
              */
             shared: boolean;
         };
@@ -6555,7 +6560,7 @@ export interface components {
         };
         /**
          * SearchResult
-         * @description The least `value` of one control that meets the goal; null where none does, and `sentence` says why.
+         * @description The least `value` of one control that meets the goal; null if none does: `sentence` says why.
          */
         SearchResult: {
             /** Control */
@@ -6573,7 +6578,7 @@ export interface components {
         Sender: {
             /**
              * Agent
-             * @description As its User-Agent names it: Prometheus/2.42.0
+             * @description From its User-Agent: Prometheus/2.42.0
              */
             agent: string;
             /**
@@ -6599,7 +6604,7 @@ export interface components {
             samples: number;
             /**
              * Samples Per S
-             * @description Of the last full minute
+             * @description Mean of the last full minute
              */
             samples_per_s: number;
             /** Token */
@@ -6607,7 +6612,7 @@ export interface components {
         };
         /**
          * SenderSetup
-         * @description How a program is set up to send here.
+         * @description How to set up a program to send here.
          */
         SenderSetup: {
             /**
@@ -6619,12 +6624,12 @@ export interface components {
             name: string;
             /**
              * Next
-             * @description What to do then
+             * @description What to do next
              */
             next: string;
             /**
              * Text
-             * @description With TOKEN where the secret of an ingest token belongs
+             * @description TOKEN stands for the secret of an ingest token
              */
             text: string;
             /** Title */
@@ -6634,12 +6639,12 @@ export interface components {
         SeriesChart: {
             /**
              * Count
-             * @description Observations in the point; of distributions only
+             * @description Observations in the point; only for distributions
              */
             count: number[] | null;
             /**
              * High
-             * @description Highest tick of the point; of a distribution its highest value
+             * @description Highest tick of the point; for a distribution its highest value
              */
             high: (number | null)[];
             /**
@@ -6649,7 +6654,7 @@ export interface components {
             kind: "delta" | "gauge" | "distribution" | "counter";
             /**
              * Labels
-             * @description Of series from Prometheus remote write
+             * @description Only for series from Prometheus remote write
              * @default {}
              */
             labels: {
@@ -6657,12 +6662,12 @@ export interface components {
             };
             /**
              * Low
-             * @description Lowest tick of the point; of a distribution its median
+             * @description Lowest tick of the point; for a distribution its median
              */
             low: (number | null)[];
             /**
              * Mean
-             * @description Mean of the ticks; of a distribution its 99th percentile
+             * @description Mean of the ticks; for a distribution its p99
              */
             mean: (number | null)[];
             /** Meaning */
@@ -6696,7 +6701,7 @@ export interface components {
             from_us: number;
             /**
              * Left Out
-             * @description Metrics of which not everything is here
+             * @description Metrics that are only partly included
              */
             left_out: components["schemas"]["LeftOut"][];
             /** Series */
@@ -6720,12 +6725,12 @@ export interface components {
         };
         /**
          * ServiceCall
-         * @description A server that a service asks over TCP, as seen at the service's own end of the connection.
+         * @description A server that a service calls over TCP, as seen from the service's end of the connection.
          */
         ServiceCall: {
             /**
              * Calls Per S
-             * @description Calls that ended: answered, or given up
+             * @description Calls that ended: answered or given up
              */
             calls_per_s: number;
             /** Id */
@@ -6751,11 +6756,11 @@ export interface components {
             p50_us: number | null;
             /** P99 Us */
             p99_us: number | null;
-            /** @description The server of the same node that listens there, where it is known */
+            /** @description The server on the same node that listens there, if known */
             server: components["schemas"]["ResourceRef"] | null;
             /**
              * Slow Ratio
-             * @description Calls answered after over 20 ms, of all calls
+             * @description Calls answered after more than 20 ms, of all calls
              */
             slow_ratio: number | null;
         };
@@ -6766,21 +6771,21 @@ export interface components {
         ServiceItem: {
             /**
              * Asks
-             * @description What its container asks over TCP, the four asked most
+             * @description What its container calls over TCP, the four called most
              */
             asks: components["schemas"]["ServiceCall"][];
-            /** @description The cgroup that it runs in */
+            /** @description The cgroup it runs in */
             container: components["schemas"]["ResourceRef"] | null;
             /**
              * Failed Ratio
-             * @description Requests without an answer; of DNS also SERVFAIL and REFUSED, of HTTP/1 in clear status 5xx. Other protocols' errors are not read
+             * @description Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP/1 status 5xx. Other protocols' errors are not read
              */
             failed_ratio: number | null;
             /** Id */
             id: number;
             /**
              * Incidents
-             * @description Active ones of its container, newest first
+             * @description Active incidents of its container, newest first
              */
             incidents: components["schemas"]["IncidentRef"][];
             /** Key */
@@ -6808,17 +6813,17 @@ export interface components {
             program: string | null;
             /**
              * Requests Per S
-             * @description Mean of the time that was recorded
+             * @description Mean over the recorded time
              */
             requests_per_s: number | null;
             /**
              * Runtime
-             * @description Go 1.25.3, JVM 17.0.13, …; None: neither recognized
+             * @description Go 1.25.3, JVM 17.0.13, …; null: none recognized
              */
             runtime: string | null;
             /**
              * Server Errors Per S
-             * @description Answers with status 5xx of HTTP/1 in clear; null: no answer with a status was seen
+             * @description Answers of unencrypted HTTP/1 with status 5xx; null: no answer with a status was seen
              */
             server_errors_per_s: number | null;
             /**
@@ -6828,12 +6833,12 @@ export interface components {
             slow_ratio: number | null;
             /**
              * Throttled Ms Per Min
-             * @description Of its container, added up over CPUs
+             * @description Throttled time of its container, summed over CPUs
              */
             throttled_ms_per_min: number | null;
             /**
              * Worst Us
-             * @description Slowest answer of each minute from `from_us` on
+             * @description Slowest answer of each minute, starting at `from_us`
              */
             worst_us: (number | null)[];
         };
@@ -6870,7 +6875,7 @@ export interface components {
         Services: {
             /**
              * Compared
-             * @description Of these, how many are in the list: those seen last
+             * @description Of these, how many are listed: the most recently seen
              */
             compared: number;
             /**
@@ -6889,7 +6894,7 @@ export interface components {
         };
         /**
          * SettingStep
-         * @description One thing that changed, as people write it. null: it was not set, or not known.
+         * @description One setting that changed, with readable values. Null: not set, or not known.
          */
         SettingStep: {
             /** Name */
@@ -6932,7 +6937,7 @@ export interface components {
         };
         /**
          * SharedChange
-         * @description A change around the incident. Of a reported one its kind and time alone: pipelines and members wrote the rest.
+         * @description A change around the incident. A reported one has only its kind and time: people and pipelines wrote the rest.
          */
         SharedChange: {
             /**
@@ -6977,7 +6982,7 @@ export interface components {
         };
         /**
          * SharedIncident
-         * @description One incident as the holder of a link sees it: no ids of resources, no names of members, no notes of theirs.
+         * @description One incident as the holder of a link sees it: without resource ids, names of members, or their notes.
          */
         SharedIncident: {
             /** Also Affected */
@@ -7064,9 +7069,9 @@ export interface components {
         };
         /**
          * SharedLink
-         * @description A link as members see it; never its secret. `state` says whether it works, and why it does not.
+         * @description A link as members see it, without its secret. `state` says whether it works and, if not, why.
          *
-         *     owner_may_not: who made it has left, or may no longer share.
+         *     owner_may_not: its creator has left, or may no longer share.
          */
         SharedLink: {
             /**
@@ -7094,7 +7099,7 @@ export interface components {
             incident_title: string;
             /**
              * Last Used At
-             * @description To 10 s; None: never
+             * @description To within 10 s; null: never
              */
             last_used_at: string | null;
             /** Revoked At */
@@ -7145,7 +7150,7 @@ export interface components {
         };
         /**
          * SharedTransition
-         * @description What happened to the incident: `by` a member without a name, and without what people wrote.
+         * @description One entry of the incident's history, without names of members and without what people wrote.
          */
         SharedTransition: {
             /** Action */
@@ -7224,7 +7229,7 @@ export interface components {
         };
         /**
          * SharingState
-         * @description Whether links may be made and work; who changed that last, None where nobody did.
+         * @description Whether links can be created and work, and who last changed that; null if it was never changed.
          */
         SharingState: {
             /** Changed At */
@@ -7273,7 +7278,7 @@ export interface components {
         };
         /**
          * StartupChange
-         * @description Starts before and after a version changed, or before and after a moment that was asked for.
+         * @description Starts before and after a version changed, or before and after a requested time.
          */
         StartupChange: {
             after: components["schemas"]["StartupPercentiles"] | null;
@@ -7307,7 +7312,7 @@ export interface components {
             inside: string | null;
             /**
              * Mean Us
-             * @description Of one start, all its operations in total
+             * @description Per start, all its operations in total
              */
             mean_us: number;
             /** Operations */
@@ -7320,7 +7325,7 @@ export interface components {
             p99_us: number;
             /**
              * Share Ratio
-             * @description Of the mean start
+             * @description Share of the mean start
              */
             share_ratio: number;
             /** Title */
@@ -7330,7 +7335,7 @@ export interface components {
         StartupPercentiles: {
             /**
              * Late
-             * @description Over the objective
+             * @description Starts over the objective
              */
             late: number;
             /** P50 Us */
@@ -7344,7 +7349,7 @@ export interface components {
         };
         /**
          * StartupPod
-         * @description One pod, as the kubelet logged it; `start_us` is without image pulls.
+         * @description One pod, as the kubelet logged it; `start_us` excludes image pulls.
          */
         StartupPod: {
             /** Created Us */
@@ -7365,7 +7370,7 @@ export interface components {
         };
         /**
          * StartupPoint
-         * @description What one reading of the kubelet's page told.
+         * @description What one kubelet scrape reported.
          */
         StartupPoint: {
             /** At Us */
@@ -7393,7 +7398,7 @@ export interface components {
             per_start_us: number;
             /**
              * Share Ratio
-             * @description Of the verifier's time
+             * @description Share of the verifier's time
              */
             share_ratio: number;
             /**
@@ -7406,7 +7411,7 @@ export interface components {
         };
         /**
          * StartupStack
-         * @description A percentile of the starts, taken apart: phases at the same percentile, scaled where they are more together.
+         * @description A percentile of the starts, split into phases at the same percentile, scaled down if their sum is larger.
          */
         StartupStack: {
             /** Parts */
@@ -7425,7 +7430,7 @@ export interface components {
         };
         /**
          * StartupVerifier
-         * @description Who loads programs for each pod; `waits` tells whether pods wait for it, `reason` why not.
+         * @description A program that loads eBPF programs for each pod. `waits`: whether pods wait for it; `reason`: why not.
          */
         StartupVerifier: {
             /** Command */
@@ -7442,7 +7447,7 @@ export interface components {
             sets: number;
             /**
              * Share Ratio
-             * @description Of the mean start
+             * @description Share of the mean start
              */
             share_ratio: number;
             /** Waits */
@@ -7450,7 +7455,7 @@ export interface components {
         };
         /**
          * StartupWhatIf
-         * @description Starts without programs; `programs` are those left out, all of them where none was named.
+         * @description Starts without programs; `programs` are those left out, all of them if none was named.
          */
         StartupWhatIf: {
             /** Command */
@@ -7467,7 +7472,7 @@ export interface components {
             programs: string[];
             /**
              * Removed Us
-             * @description From a start that loads them, mean
+             * @description Mean time saved in a start that loads them
              */
             removed_us: number;
             /** Starts */
@@ -7487,12 +7492,12 @@ export interface components {
         Stored: {
             /**
              * Duplicate
-             * @description This batch was stored before; nothing was stored now
+             * @description This batch was already stored; nothing was stored now
              */
             duplicate: boolean;
             /**
              * Too Old
-             * @description Blocks, histograms, facts, events, query blocks and captures left out: older than is accepted
+             * @description Blocks, histograms, facts, events, query blocks, and captures left out because they are too old
              */
             too_old: number;
         };
@@ -7535,7 +7540,7 @@ export interface components {
         };
         /**
          * Timeline
-         * @description The picture and whose it is.
+         * @description The picture and its subject.
          */
         Timeline: {
             /** Child Limits */
@@ -7578,7 +7583,7 @@ export interface components {
         };
         /**
          * TimelineConnections
-         * @description Per-tick gauges of the subject's DNS servers, all together; of a point its highest tick. None: not measured.
+         * @description Per-tick gauges of all the subject's DNS servers together; a point has its highest tick. Null: not measured.
          */
         TimelineConnections: {
             /** Backlog */
@@ -7602,7 +7607,7 @@ export interface components {
         };
         /**
          * TimelineCpu
-         * @description Ticks of 100 ms (or 10 ms where zoomed), or points of several; parallel arrays, None where a tick is missing.
+         * @description Ticks of 100 ms (10 ms when zoomed in) or points of several; parallel arrays, null where a tick is missing.
          */
         TimelineCpu: {
             /** Cpu Mean Ratio */
@@ -7659,7 +7664,7 @@ export interface components {
         };
         /**
          * TimelineLine
-         * @description Parallel to its lane's `t_us`; None where nothing is known. `hot`: what hurts when it is much.
+         * @description Parallel to its lane's `t_us`; null where nothing is known. `hot`: high values are harmful.
          */
         TimelineLine: {
             /** Hot */
@@ -7676,7 +7681,7 @@ export interface components {
         };
         /**
          * TimelineMark
-         * @description Something that happened; `kind` is the event's.
+         * @description Something that happened; `kind` is the kind of event.
          */
         TimelineMark: {
             /** Attributes */
@@ -7694,7 +7699,7 @@ export interface components {
         };
         /**
          * TimelinePicture
-         * @description Everything the incident picture shows, on one time axis [from_us, to_us).
+         * @description Everything that the incident picture shows, on one time axis [from_us, to_us).
          */
         TimelinePicture: {
             /** Child Limits */
@@ -7729,9 +7734,9 @@ export interface components {
         };
         /**
          * TimelineQueries
-         * @description One entry an answer; `t_us` is when its query or request reached the server, so that answers which waited for the
-         *     same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one of all
-         *     servers; outside them only slow ones were kept.
+         * @description One entry per answer. `t_us` is when its query or request reached the server, so answers that waited for the same
+         *     moment form a staircase. `queue_wait_us` is -1 if not known. `complete` spans contain every answer of all servers;
+         *     outside them only slow ones were kept.
          */
         TimelineQueries: {
             /** Complete */
@@ -7756,9 +7761,10 @@ export interface components {
         };
         /**
          * TimelineRate
-         * @description Per-tick counts and latency of the servers together, also where single queries or requests were not kept.
+         * @description Per-tick counts and latency of all servers together, including where single queries or requests were not kept.
          *
-         *     Queries count where they arrived, slow answers (over `slow_threshold_us`) and latencies where the answer left.
+         *     Queries count in the tick in which they arrived, slow answers (over `slow_threshold_us`) and latencies in the tick
+         *     in which the answer left.
          */
         TimelineRate: {
             /** Latency Max Us */
@@ -7816,7 +7822,7 @@ export interface components {
             name: string;
             /**
              * Owner
-             * @description The member it belongs to and ends with; None for one who left
+             * @description The member who owns it; it ends when they leave. Null: the member has left
              */
             owner: string | null;
             /** Owner Id */
@@ -7857,19 +7863,19 @@ export interface components {
             at: string;
             /**
              * Author Id
-             * @description Of a note: the member who wrote it, and may change it
+             * @description For a note: the member who wrote it and may change it
              */
             author_id: number | null;
             /**
              * Deleted
-             * @description Of a note: its author deleted its words
+             * @description For a note: its author deleted the text
              */
             deleted: boolean;
             /** Detail */
             detail: string | null;
             /**
              * Edited At
-             * @description Of a note: when its author changed or deleted it
+             * @description For a note: when its author changed or deleted it
              */
             edited_at: string | null;
             /** Id */
@@ -7877,7 +7883,7 @@ export interface components {
         };
         /**
          * Verification
-         * @description One attempt to fix an incident. Figures are there while it waits too, as they stand then.
+         * @description One attempt to fix an incident. While it waits, its figures are as measured so far.
          */
         Verification: {
             after: components["schemas"]["BlockSeries"] | null;
@@ -7979,7 +7985,7 @@ export interface components {
             applied_at?: string | null;
             /**
              * Fix Id
-             * @description Of the incident; null: another change
+             * @description A fix of the incident; null: another change
              */
             fix_id?: string | null;
             /** Note */
@@ -7987,7 +7993,7 @@ export interface components {
         };
         /**
          * WeeklyHours
-         * @description From `start` on each of `days` to `end`: of the next day where `end` is not after `start`.
+         * @description From `start` on each of `days` until `end`: on the next day if `end` is not after `start`.
          */
         WeeklyHours: {
             /**
@@ -8018,7 +8024,7 @@ export interface components {
          * WhatIf
          * @description `settings`, `figures` and `timeline` are what was recorded; `tried` is parallel to the request's `settings`.
          *
-         *     `cannot_tell`: why the window carries no answer at all; everything else is empty then.
+         *     `cannot_tell`: why the window allows no answer at all; everything else is then empty.
          */
         WhatIf: {
             /** Cannot Tell */
@@ -8060,7 +8066,7 @@ export interface components {
         };
         /**
          * WhatIfControl
-         * @description One knob; bounds in its unit. `off` is what null reads as; empty: null is as it was recorded.
+         * @description One control; bounds are in its unit. `off`: the label for null; empty: null means as recorded.
          */
         WhatIfControl: {
             /** Choices */
@@ -8082,7 +8088,7 @@ export interface components {
         };
         /**
          * WhatIfFigure
-         * @description A recorded value, or a predicted 90 % interval; both null: not measured, or cannot be told.
+         * @description A recorded value, or a predicted 90 % interval; both null: not measured, or not known.
          */
         WhatIfFigure: {
             /** Id */
@@ -8104,7 +8110,7 @@ export interface components {
         };
         /**
          * WhatIfModel
-         * @description A model, and what it can be asked.
+         * @description A model and its controls.
          */
         WhatIfModel: {
             /** Area */
@@ -8125,7 +8131,7 @@ export interface components {
         };
         /**
          * WhatIfRange
-         * @description Where a control's slider makes sense in this window.
+         * @description The useful range of a control's slider in this window.
          */
         WhatIfRange: {
             /** Least */
@@ -8137,12 +8143,12 @@ export interface components {
         WhatIfRequest: {
             /**
              * From
-             * @description Default: ten minutes before `to`
+             * @description Default: 10 min before `to`
              */
             from?: (number | string) | null;
             /**
              * Points
-             * @description Points of each line of a timeline at most
+             * @description Maximum points per line of a timeline
              * @default 1200
              */
             points: number;
@@ -8154,7 +8160,7 @@ export interface components {
             search?: components["schemas"]["SearchGoal"] | null;
             /**
              * Settings
-             * @description By the control's id; what is left out stays as recorded
+             * @description By the control's id; omitted controls stay as recorded
              */
             settings?: {
                 [key: string]: number | string | string[] | null;
@@ -8202,7 +8208,7 @@ export interface components {
         };
         /**
          * WhatIfTried
-         * @description One set of settings. `settings` has all controls; `outcome` is the answer in words where there is one.
+         * @description One set of settings. `settings` has all controls; `outcome` is the answer in words, if there is one.
          */
         WhatIfTried: {
             /** Cannot Tell */
@@ -8249,7 +8255,7 @@ export interface components {
         };
         /**
          * WorstTick
-         * @description The tick that most throttled time was credited to: the kernel credits a stall when it ends.
+         * @description The tick with the most throttled time. The kernel counts a stall in the tick in which it ends.
          */
         WorstTick: {
             /**
@@ -8259,18 +8265,18 @@ export interface components {
             at_us: number;
             /**
              * Span Us
-             * @description 100000: the tick; 60000000: its minute, where ticks are no longer kept or not at hand
+             * @description 100000: the tick; 60000000: its minute, if ticks are not available
              */
             span_us: number;
             /**
              * Throttled Us
-             * @description Credited to the tick, added up over CPUs
+             * @description Throttled time counted in the tick, summed over CPUs
              */
             throttled_us: number;
         };
     };
     responses: {
-        /** @description A parameter or the body does not fit, or the request covers too much data. */
+        /** @description A parameter or the body is invalid, or the request covers too much data. */
         Invalid: {
             headers: {
                 [name: string]: unknown;
@@ -8279,7 +8285,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description The body cannot be read, or a value cannot be stored: a NUL character, a number beyond 64 bits. */
+        /** @description The body is malformed, or a value cannot be stored, such as a NUL character or a number over 64 bits. */
         Malformed: {
             headers: {
                 [name: string]: unknown;
@@ -8288,7 +8294,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description The body is larger than the route takes. */
+        /** @description The body exceeds the size limit of this route. */
         TooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -8297,10 +8303,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description The caller or its organization has met a limit. */
+        /** @description The caller or its organization has reached a limit. */
         TooManyRequests: {
             headers: {
-                /** @description Seconds after which to try again */
+                /** @description Seconds to wait before trying again */
                 "Retry-After"?: string;
                 [name: string]: unknown;
             };
@@ -8308,7 +8314,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description No credentials, or ones that are unknown or have ended. */
+        /** @description Credentials are missing, unknown, expired, or revoked. */
         Unauthenticated: {
             headers: {
                 /** @description How to authenticate */
@@ -8319,10 +8325,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDocument"];
             };
         };
-        /** @description Other callers keep the service busy, the answer takes too long, or a database is away. */
+        /** @description The service is busy, the request takes too long, or a database is unavailable. */
         Unavailable: {
             headers: {
-                /** @description Seconds after which to try again, where that is known */
+                /** @description Seconds to wait before trying again, if known */
                 "Retry-After"?: string;
                 [name: string]: unknown;
             };
@@ -8385,7 +8391,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The file, or a form with the part `file`; gzip is unpacked */
+        /** @description The file, or a form with the part `file`; it can be gzipped */
         requestBody: {
             content: {
                 "application/octet-stream": string;
@@ -8407,7 +8413,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope analyses:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope analyses:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8416,7 +8422,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The file is larger than the installation takes, or the organization has too many. */
+            /** @description The file exceeds the size limit, or the organization's evidence storage is full. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -8463,7 +8469,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope analyses:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope analyses:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8509,7 +8515,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such analysis. */
+            /** @description The analysis does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8543,7 +8549,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope analyses:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope analyses:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8552,7 +8558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such analysis. */
+            /** @description The analysis does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8742,7 +8748,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The account is no member of that organization. */
+            /** @description The account is not a member of that organization. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8832,7 +8838,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description A session's cookie came with a request from another site. The caller is a token. */
+            /** @description A request from another site carried a session cookie. The caller is a token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8841,7 +8847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The caller is a member of no such organization. */
+            /** @description The caller is not a member of that organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8955,7 +8961,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such cause. */
+            /** @description The cause does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8976,7 +8982,7 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to?: string | null;
-                /** @description Only what is of these resources: their containers, workloads, and nodes */
+                /** @description Only changes of these resources, their containers, workloads, and nodes */
                 resource?: number[] | null;
                 limit?: number;
             };
@@ -9006,7 +9012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9033,7 +9039,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was reported before, with the same external id. */
+            /** @description Already reported with the same external id. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9053,7 +9059,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope changes:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope changes:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9062,7 +9068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9071,7 +9077,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The external id is another change's. */
+            /** @description Another change has this external id. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9110,7 +9116,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope changes:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope changes:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9119,7 +9125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The external id is another change's. */
+            /** @description Another change has this external id. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9154,7 +9160,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope changes:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope changes:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9163,7 +9169,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such change. */
+            /** @description The change does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9233,7 +9239,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope channels:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9304,7 +9310,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:read. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:read. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9350,7 +9356,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such channel. */
+            /** @description The channel does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9384,7 +9390,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope channels:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9393,7 +9399,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such channel. */
+            /** @description The channel does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9433,7 +9439,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope channels:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9442,7 +9448,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such channel. */
+            /** @description The channel does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9492,7 +9498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such channel. */
+            /** @description The channel does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9529,7 +9535,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope channels:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9538,7 +9544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such channel or delivery. */
+            /** @description The channel or delivery does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9583,7 +9589,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope channels:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9592,7 +9598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such channel. */
+            /** @description The channel does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9671,7 +9677,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope organizations:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope organizations:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9714,7 +9720,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description So many collectors that their last minute is too much data. */
+            /** @description There are too many collectors: the data of their last minute exceed the limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9783,7 +9789,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope collectors:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope collectors:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9820,7 +9826,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope collectors:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope collectors:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9829,7 +9835,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such token. */
+            /** @description The token does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9883,7 +9889,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9904,7 +9910,7 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to?: string | null;
-                /** @description Part of the name, the path or the node's name */
+                /** @description Part of the name, path, or node name */
                 search?: string;
                 /** @description Resource id of a node */
                 node?: number | null;
@@ -9986,7 +9992,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such node, or no DNS server in the window. */
+            /** @description The node does not exist in this organization, or has no DNS server in the window. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10039,7 +10045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such node. */
+            /** @description The node does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10093,7 +10099,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such node. */
+            /** @description The node does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10143,7 +10149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such node. */
+            /** @description The node does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10168,7 +10174,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events, until the client leaves */
+            /** @description Events, until the client disconnects */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10234,7 +10240,7 @@ export interface operations {
     get_fleet: {
         parameters: {
             query?: {
-                /** @description Containers that are shown at most */
+                /** @description Maximum number of containers */
                 limit?: number;
             };
             header?: never;
@@ -10343,7 +10349,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10383,7 +10389,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10392,7 +10398,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10447,7 +10453,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10470,7 +10476,7 @@ export interface operations {
                 to?: string | null;
                 /** @description All processes, or those of the subject */
                 scope?: "node" | "subject";
-                /** @description One process; beats `scope` */
+                /** @description One process; overrides `scope` */
                 pid?: number | null;
             };
             header?: never;
@@ -10502,7 +10508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident or capture. */
+            /** @description The incident or capture does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10543,7 +10549,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10552,7 +10558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident or fix. */
+            /** @description The incident or fix does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10561,7 +10567,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No repository has a file that can hold the fix, the file cannot be changed, or it is being opened. */
+            /** @description No repository has a file for the fix, the file cannot be changed, or the pull request is being opened. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10612,7 +10618,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10621,7 +10627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident or fix. */
+            /** @description The incident or fix does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10630,7 +10636,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No repository has a file that can hold the fix, the file cannot be changed, or it is being opened. */
+            /** @description No repository has a file for the fix, the file cannot be changed, or the pull request is being opened. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10688,7 +10694,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10728,7 +10734,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope links:write. A session's cookie came with a request from another site. The organization does not allow links. */
+            /** @description The caller lacks the scope links:write. A request from another site carried a session cookie. The organization does not allow links. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10737,7 +10743,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10778,7 +10784,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10787,7 +10793,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10828,7 +10834,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10837,7 +10843,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10879,7 +10885,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. Another member, or the service, wrote the note. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. Another member, or the service, wrote the note. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10888,7 +10894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident or note. */
+            /** @description The incident or note does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10926,7 +10932,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. Another member, or the service, wrote the note. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. Another member, or the service, wrote the note. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10935,7 +10941,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident or note. */
+            /** @description The incident or note does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10975,7 +10981,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10984,7 +10990,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11002,7 +11008,7 @@ export interface operations {
     get_post_mortem: {
         parameters: {
             query?: {
-                /** @description Written anew from the data, whatever members made of it */
+                /** @description Generate it from the data, even if members edited it */
                 from_data?: boolean;
             };
             header?: never;
@@ -11033,7 +11039,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11078,7 +11084,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11118,7 +11124,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11127,7 +11133,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11154,7 +11160,7 @@ export interface operations {
     discard_post_mortem: {
         parameters: {
             query: {
-                /** @description Of the text to discard */
+                /** @description Version to discard */
                 version: number;
             };
             header?: never;
@@ -11176,7 +11182,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11185,7 +11191,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11239,7 +11245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11279,7 +11285,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11288,7 +11294,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11310,9 +11316,9 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to?: string | null;
-                /** @description Most points per line */
+                /** @description Maximum points per line */
                 points?: number;
-                /** @description Most single queries; slow ones first */
+                /** @description Maximum single queries; slow ones first */
                 queries?: number;
             };
             header?: never;
@@ -11344,7 +11350,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident, or its resource has expired. */
+            /** @description The incident does not exist in this organization, or its resource has expired. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11380,7 +11386,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11389,7 +11395,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11425,7 +11431,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11434,7 +11440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11443,7 +11449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A mute that is not for this incident alone covers it. */
+            /** @description A mute that covers more than this incident mutes it. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11488,7 +11494,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11528,7 +11534,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11537,7 +11543,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident. */
+            /** @description The incident does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11577,7 +11583,7 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
-                    /** @description Comma-separated switches that the organization has off (`/collection`); absent where none is */
+                    /** @description Comma-separated ids of the switches that are off (`/collection`); absent if none is */
                     "Jitterscope-Sources-Off"?: string;
                     [name: string]: unknown;
                 };
@@ -11587,7 +11593,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope ingest:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope ingest:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11596,7 +11602,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The batch is larger than the installation takes. */
+            /** @description The batch exceeds the size limit of this installation. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11630,7 +11636,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The body cannot be read, or a value cannot be stored: a NUL character, a number beyond 64 bits. It is not a press of a Jitterscope button. */
+            /** @description The body is malformed, or a value cannot be stored, such as a NUL character or a number over 64 bits. The request is not a press of a Jitterscope button. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11659,7 +11665,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization no longer has this incident. */
+            /** @description The incident no longer exists in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11668,7 +11674,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It was handled already, or the incident is resolved. */
+            /** @description The request was already handled, or the incident is resolved. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11776,7 +11782,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope organizations:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope organizations:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11813,7 +11819,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope links:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope links:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11822,7 +11828,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such link. */
+            /** @description The link does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11880,7 +11886,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["Malformed"];
-            /** @description No credentials, or ones that are unknown or have ended. The current password is incorrect. */
+            /** @description Credentials are missing, unknown, expired, or revoked. The current password is incorrect. */
             401: {
                 headers: {
                     /** @description How to authenticate */
@@ -11891,7 +11897,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A session's cookie came with a request from another site. The caller is a token. */
+            /** @description A request from another site carried a session cookie. The caller is a token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11925,7 +11931,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description A session's cookie came with a request from another site. The caller is a token. */
+            /** @description A request from another site carried a session cookie. The caller is a token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11934,7 +11940,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The address is verified, or the installation sends no mail. */
+            /** @description The address is already verified, or the installation sends no email. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11969,7 +11975,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description A session's cookie came with a request from another site. The caller is a token. */
+            /** @description A request from another site carried a session cookie. The caller is a token. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12090,7 +12096,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope members:write. A session's cookie came with a request from another site. The role has rights that the caller lacks. */
+            /** @description The caller lacks the scope members:write. A request from another site carried a session cookie. The role has rights that the caller lacks. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12125,7 +12131,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope members:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope members:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12134,7 +12140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such invitation. */
+            /** @description The invitation does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12151,7 +12157,7 @@ export interface operations {
     remove_member: {
         parameters: {
             query?: {
-                /** @description Needed where the member owns ingest tokens */
+                /** @description Required if the member owns ingest tokens */
                 ingest_tokens?: ("take_over" | "revoke") | null;
             };
             header?: never;
@@ -12171,7 +12177,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope members:write. A session's cookie came with a request from another site. The member's role has rights that the caller lacks. */
+            /** @description The caller lacks the scope members:write. A request from another site carried a session cookie. The member's role has rights that the caller lacks. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12180,7 +12186,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such user. */
+            /** @description The user does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12189,7 +12195,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It is the last administrator, or owns ingest tokens and the request does not settle them. */
+            /** @description The member is the last administrator, or owns ingest tokens that the request does not settle. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12227,7 +12233,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope members:write. A session's cookie came with a request from another site. A role has rights that the caller lacks. */
+            /** @description The caller lacks the scope members:write. A request from another site carried a session cookie. A role has rights that the caller lacks. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12236,7 +12242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such user. */
+            /** @description The user does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12245,7 +12251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It is the last administrator, or owns ingest tokens and the request does not settle them. */
+            /** @description The member is the last administrator, or owns ingest tokens that the request does not settle. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12263,11 +12269,11 @@ export interface operations {
     list_metrics: {
         parameters: {
             query?: {
-                /** @description Parts of the name, in any case */
+                /** @description Parts of the name, case-insensitive */
                 search?: string;
-                /** @description Of labels: NAME=VALUE, NAME!=VALUE (also those without it), NAME~PART of the value */
+                /** @description Labels: NAME=VALUE, NAME!=VALUE (also matches series without it), NAME~PART of the value */
                 match?: string[] | null;
-                /** @description Only what belongs to this resource, by labels or address */
+                /** @description Only series that belong to this resource, by labels or address */
                 resource?: number | null;
                 /** @description RFC 3339; default: 1 h before `to` */
                 from?: string | null;
@@ -12302,7 +12308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12320,9 +12326,9 @@ export interface operations {
         parameters: {
             query: {
                 name: string;
-                /** @description Of labels: NAME=VALUE, NAME!=VALUE (also those without it), NAME~PART of the value */
+                /** @description Labels: NAME=VALUE, NAME!=VALUE (also matches series without it), NAME~PART of the value */
                 match?: string[] | null;
-                /** @description Only what belongs to this resource, by labels or address */
+                /** @description Only series that belong to this resource, by labels or address */
                 resource?: number | null;
                 /** @description RFC 3339; default: 1 h before `to` */
                 from?: string | null;
@@ -12355,7 +12361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12405,9 +12411,9 @@ export interface operations {
         parameters: {
             query: {
                 name: string;
-                /** @description Of labels: NAME=VALUE, NAME!=VALUE (also those without it), NAME~PART of the value */
+                /** @description Labels: NAME=VALUE, NAME!=VALUE (also matches series without it), NAME~PART of the value */
                 match?: string[] | null;
-                /** @description Only what belongs to this resource, by labels or address */
+                /** @description Only series that belong to this resource, by labels or address */
                 resource?: number | null;
                 /** @description raw, rate per second, or quantiles of the buckets of a classic histogram; default: by type */
                 view?: ("raw" | "rate" | "quantiles") | null;
@@ -12417,7 +12423,7 @@ export interface operations {
                 to?: string | null;
                 points?: number;
                 cursor?: string | null;
-                /** @description Label sets of one page */
+                /** @description Label sets per page */
                 limit?: number;
             };
             header?: never;
@@ -12446,7 +12452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12554,7 +12560,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12563,7 +12569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident or resource. */
+            /** @description The incident or resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12611,7 +12617,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:read. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:read. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12648,7 +12654,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12657,7 +12663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such mute. */
+            /** @description The mute does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12695,7 +12701,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope organizations:write. A session's cookie came with a request from another site. The caller is no operator of the installation. */
+            /** @description The caller lacks the scope organizations:write. A request from another site carried a session cookie. The caller is not an operator of the installation. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12766,7 +12772,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope organizations:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope organizations:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12887,7 +12893,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such node. */
+            /** @description The node does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12939,7 +12945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such node. */
+            /** @description The node does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12956,7 +12962,7 @@ export interface operations {
     get_recording: {
         parameters: {
             query: {
-                /** @description Cgroups, processes, DNS servers */
+                /** @description Ids of nodes, cgroups, processes, or DNS servers */
                 resource: number[];
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 from: string;
@@ -12989,7 +12995,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13059,7 +13065,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope repositories:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope repositories:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13068,7 +13074,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has reached its limit. */
+            /** @description The organization has reached its limit of repositories. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13114,7 +13120,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such repository. */
+            /** @description The repository does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13148,7 +13154,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope repositories:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope repositories:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13157,7 +13163,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such repository. */
+            /** @description The repository does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13197,7 +13203,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope repositories:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope repositories:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13206,7 +13212,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such repository. */
+            /** @description The repository does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13243,7 +13249,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope repositories:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope repositories:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13252,7 +13258,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such repository. */
+            /** @description The repository does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13352,7 +13358,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13397,7 +13403,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13449,7 +13455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13494,7 +13500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13543,7 +13549,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope resources:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope resources:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13552,7 +13558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13598,7 +13604,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope resources:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope resources:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13607,7 +13613,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13637,9 +13643,9 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to?: string | null;
-                /** @description Most points per line */
+                /** @description Maximum points per line */
                 points?: number;
-                /** @description Most single queries; slow ones first */
+                /** @description Maximum single queries; slow ones first */
                 queries?: number;
             };
             header?: never;
@@ -13671,7 +13677,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13741,7 +13747,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope retention:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope retention:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13800,7 +13806,7 @@ export interface operations {
             query: {
                 /** @description Resource id */
                 resource: number;
-                /** @description Names from docs/metrics.md, or of remote-written series */
+                /** @description Names from docs/metrics.md, or of remote-write series */
                 metric: string[];
                 /** @description RFC 3339; default: 15 minutes before `to` */
                 from?: string | null;
@@ -13838,7 +13844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13859,7 +13865,7 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to?: string | null;
-                /** @description Part of the name of the server, its container, process or node */
+                /** @description Part of the name of the server, its container, process, or node */
                 search?: string;
                 order?: "name" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
                 descending?: boolean;
@@ -13933,7 +13939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such resource. */
+            /** @description The resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14123,7 +14129,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope tokens:write. A session's cookie came with a request from another site. A scope or the end goes beyond those of the caller. */
+            /** @description The caller lacks the scope tokens:write. A request from another site carried a session cookie. A scope or the expiry goes beyond the caller's own. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14160,7 +14166,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope tokens:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope tokens:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14169,7 +14175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such token. */
+            /** @description The token does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14186,7 +14192,7 @@ export interface operations {
     list_views: {
         parameters: {
             query?: {
-                /** @description Only of this page */
+                /** @description Only views of this page */
                 page?: string | null;
                 cursor?: string | null;
                 limit?: number;
@@ -14246,7 +14252,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. The caller may not share views. */
+            /** @description The caller lacks the scope views:write. A request from another site carried a session cookie. The caller may not share views. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14296,7 +14302,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's and the caller is no admin, or it is shared and the caller may not share. */
+            /** @description The caller lacks the scope views:write. A request from another site carried a session cookie. It is another member's and the caller is not an admin, or it is shared and the caller may not share. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14305,7 +14311,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such view. */
+            /** @description The view does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14342,7 +14348,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's and the caller is no admin, or it is shared and the caller may not share. */
+            /** @description The caller lacks the scope views:write. A request from another site carried a session cookie. It is another member's and the caller is not an admin, or it is shared and the caller may not share. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14351,7 +14357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such view. */
+            /** @description The view does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14368,7 +14374,7 @@ export interface operations {
     list_models: {
         parameters: {
             query?: {
-                /** @description Those of its incidents only */
+                /** @description Only models for incidents of this cause */
                 cause?: string | null;
             };
             header?: never;
@@ -14428,7 +14434,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:read. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope incidents:read. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14437,7 +14443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such model, or the organization has no such resource. */
+            /** @description The model does not exist, or the resource does not exist in this organization. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14474,7 +14480,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope ingest:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope ingest:write. A request from another site carried a session cookie. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14483,7 +14489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The body is larger than the installation takes. */
+            /** @description The body exceeds the size limit of this installation. */
             413: {
                 headers: {
                     [name: string]: unknown;
