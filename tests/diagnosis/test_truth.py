@@ -250,14 +250,14 @@ def test_the_pause_of_a_cycle_that_marks_first_is_at_its_end() -> None:
 def test_a_periodic_job_claims_only_what_was_watched() -> None:
     for name, claim in (
         ("periodic_burst/beside a small heap", "neither with more queries nor with GC cycles"),
-        ("periodic_burst/no Go", "does not come with more queries."),
+        ("periodic_burst/no Go", "does not coincide with more queries."),
     ):
         found = finding(built(name), "cpu/periodic_burst")
         assert found is not None
         assert claim in found.summary
     found = finding(built("periodic_burst/serves nothing"), "cpu/periodic_burst")
     assert found is not None
-    assert "come" not in found.summary
+    assert "coincide" not in found.summary
 
 
 @pytest.mark.parametrize(
