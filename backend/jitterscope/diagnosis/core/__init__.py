@@ -1,1 +1,1 @@
-"""What every area works with: snapshot, finding, cause, engine, statistics, wording. Knows no area."""
+"""Shared building blocks of all areas: snapshot, finding, cause, engine, statistics, wording. Knows no area."""

@@ -1,6 +1,6 @@
-"""Figures of what a subject serves, and settings of a workload, that several areas measure a fix by.
+"""Measures of answers and workload settings that several areas use to evaluate a fix.
 
-An area puts them among its own in area.py; where it knows more (what a stall is), it replaces `read`.
+An area lists them among its own in area.py; if it knows more (what counts as a stall), it replaces `read`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from jitterscope.diagnosis.core.wording import spelled
 
 
 def slow_answers(snapshot: Snapshot, calm: BoolArray | None = None) -> Amounts | None:
-    """Slow answers and requests, all servers of the subject together; a run of slow ones is one event. `calm`: ticks
-    that tell what is usual."""
+    """Slow answers and requests of all servers of the subject together; a run of slow ones is one event.
+
+    `calm`: the ticks that define the baseline.
+    """
     return _slow(snapshot, read_served(snapshot), calm)
 
 
@@ -48,7 +50,7 @@ def _per_second(of: Served, step_us: int) -> FloatArray | None:
     return of.requests * (1e6 / step_us) if of.known else None
 
 
-# Of everything that the subject serves, and of its DNS servers alone.
+# For everything that the subject serves, and for its DNS servers alone.
 SLOW_ANSWERS = measured(
     impact.SLOW_RATIO,
     metrics("slow", "requests", "latency"),
@@ -69,13 +71,13 @@ QUERIES = Load(
 
 
 def mebibytes(value: str | None) -> str | None:
-    """A number of bytes as people write it; None: no limit, or not known."""
+    """A number of bytes in human-readable form; None: no limit, or unknown."""
     size = number(value)
     return None if size is None or size < 0 else f"{size / (1 << 20):,.0f} MiB"
 
 
 def _image(old: str | None, new: str | None, _: Facts) -> str | None:
-    """A digest behind a tag says nothing more, unless it is all that changed."""
+    """A digest behind a tag adds nothing, unless it is all that changed."""
     before, after = ((value or "").partition("@")[0] for value in (old, new))
     return settings.versions(before, after, ":") if before != after else settings.versions(old, new, "@")
 
@@ -94,7 +96,7 @@ IMAGE = WatchedFact("workload.image", "Image", "subject", said=_image)
 DNS_VERSION = WatchedFact("dns.version", "DNS server version", "dns_servers", said=_dns_version)
 UDP_SOCKETS = WatchedFact("dns.udp_sockets", "UDP sockets", "dns_servers", listed=False)
 COREFILE = WatchedFact("dns.corefile", "Corefile", "dns_servers", said=_corefile)
-# What any workload may have changed in, and pods say of themselves.
+# What can change in any workload, and what pods report about themselves.
 LISTED = (
     IMAGE,
     WatchedFact("workload.version", "Version", "subject"),

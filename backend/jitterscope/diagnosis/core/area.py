@@ -1,7 +1,7 @@
-"""What an area of trouble declares about itself in `areas/<area>/area.py`, as one `AREA`.
+"""What an area declares about itself in `areas/<area>/area.py`, as one `AREA`.
 
-The timeline, verification, what-if and the UI are drawn from these declarations; nothing outside an area's folder lists
-its metrics, facts or figures.
+The timeline, verification, what-if, and the UI are built from these declarations; nothing outside an area's folder
+lists its metrics, facts, or figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core.quantity import Quantity, Unit
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, FloatArray, Snapshot
 from jitterscope.diagnosis.core.whatif import Answer, Asked
 
-# "clients": cgroups of the node whose resolv.conf is known, and with it who asks a DNS server.
+# "clients": cgroups of the node whose resolv.conf is known, and therefore which DNS server they query.
 Of = Literal["subject", "node", "processes", "dns_servers", "tcp_servers", "tcp_upstreams", "clients"]
 
 
@@ -25,8 +25,8 @@ Of = Literal["subject", "node", "processes", "dns_servers", "tcp_servers", "tcp_
 class Line:
     """One line of a lane: the sum of a metric over resources of the subject's tree, times `scale`.
 
-    `hot`: it is the trouble itself, and drawn in its colour. `quantile` (0..1): of the values of a distribution, each
-    time it was recorded. `instead`: the metric to draw where the first has no data.
+    `hot`: it is the trouble itself, and drawn in its color. `quantile` (0..1): of a distribution's values, at each time
+    it was recorded. `instead`: the metric to draw if the first has no data.
     """
 
     name: str
@@ -41,9 +41,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Lines of one unit on the timeline. A lane without data is left out.
+    """Lines of one unit on the timeline. A lane without data is omitted.
 
-    `fact` of the subject is its limit, where that can change; `limit` one that never does, in `unit`.
+    `fact` is the subject's fact that holds its limit, if the limit can change; `limit` is a constant one, in `unit`.
     """
 
     id: str
@@ -65,10 +65,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """A measure in one window, per tick; NaN is missing. The figure is sum(part) / sum(whole) where both are known.
+    """A measure in one window, per tick; NaN is missing.
 
-    Of a rate the whole is the recorded time in the measure's own unit of time (`seconds`). `events` are what is counted
-    where single events are few (stalls, kills, starts): a test of two rates then says more than one of sums.
+    The figure is sum(part) / sum(whole) over ticks where both are known. For a rate, the whole is the recorded time in
+    the measure's own unit of time (`seconds`). `events` counts occurrences that are rare (stalls, kills, starts): a
+    test of two rates is then more powerful than one of sums.
     """
 
     part: FloatArray
@@ -78,14 +79,14 @@ class Amounts:
 
 @dataclass(frozen=True, slots=True)
 class Measure(Quantity):
-    """A quantity that tells before from after. `read` returns None where it was not measured at all.
+    """A quantity that is compared before and after. `read` returns None if it was not measured at all.
 
     A plain number from `read` is a figure of the whole window, such as a quantile: shown, never tested.
 
-    `needs`: metrics, distributions ("dns_latency_us"), and events ("pod.start") that are read for it, each from the
-    resources that record it. `decides`: a verdict may rest on it; the first that is known decides. `least`:
-    the least difference that anybody would notice, in `unit`. `sign_of`: the id of a measure that this one only
-    forebodes: where that happened before the change and is known on both sides, it decides instead.
+    `needs`: metrics, distributions ("dns_latency_us"), and events ("pod.start") that it reads, each from the resources
+    that record it. `decides`: a verdict can rest on it; the first known one decides. `least`: the smallest noticeable
+    difference, in `unit`. `sign_of`: the id of a measure of which this one is only an early sign: if that one occurred
+    before the change and is known on both sides, it decides instead.
     """
 
     needs: tuple[str, ...]
@@ -110,14 +111,14 @@ def measured(
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a subject had to do in a window, per tick: before and after are compared at like load only.
+    """The load on a subject in a window, per tick: before and after are compared only at similar load.
 
-    The values are rates in `unit` already: a block's load is their mean, NaN left out.
-    `factor`: how far a block's load may lie outside what the other side saw.
+    The values are already rates in `unit`: a block's load is their mean without NaN. `factor`: how far a block's load
+    may lie outside the range of the other side.
     """
 
     id: str
-    unit: str  # as it is read in "1,200 queries/s"
+    unit: str  # as displayed in "1,200 queries/s"
     needs: tuple[str, ...]
     read: Callable[[Snapshot], FloatArray | None]
     factor: float = 1.25
@@ -125,14 +126,14 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class WatchedFact:
-    """A setting whose change may be a fix. `show` writes its value for people; None: not set, or not known.
+    """A setting whose change can be a fix. `show` formats its value for display; None: not set, or not known.
 
-    `show_of` is used instead where it takes more than one fact to say it ("0.5 CPU" from quota and period).
-    `known_by` is the fact of the same resource that is read together with this one: where that is known and this one
-    is not, it is not set. Without one, a fact that is not there has not been read, and its first reading is no change.
-    A change of it reads "TITLE OLD → NEW", with `unit` behind the numbers, or as `said` writes it from old, new and the
-    facts after it (None: as the others). `listed` False: what a collector measures or a scheduler sets by itself, which
-    is no change that somebody made.
+    `show_of` is used instead if it takes more than one fact to describe it ("0.5 CPU" from quota and period).
+    `known_by` is the fact of the same resource that is read together with this one: if that is known and this one is
+    not, it is not set. Without one, an absent fact has not been read, and its first value is no change. A change reads
+    "TITLE OLD → NEW", with `unit` after the numbers, or as `said` formats it from old, new, and the facts afterwards
+    (None: the default form). `listed` False: the collector measures it or a scheduler sets it on its own, so it is not
+    a change made by a person.
     """
 
     fact: str
@@ -146,21 +147,21 @@ class WatchedFact:
     listed: bool = True
 
     def text(self, facts: Facts) -> str | None:
-        """The value as people write it."""
+        """The value, formatted for display."""
         return self.show(facts.get(self.fact)) if self.show_of is None else self.show_of(facts)
 
     def wording(self, old: str | None, new: str | None, facts: Facts) -> str:
-        """A change of it, between values as `text` gives them."""
+        """A change of it, between values as returned by `text`."""
         own = None if self.said is None else self.said(old, new, facts)
         return own or settings.changed(self.title, settings.measured(old, self.unit), settings.measured(new, self.unit))
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A setting that no fact tells but a window shows, such as when caches were dropped last.
+    """A setting that no fact records but a window shows, such as when caches were last dropped.
 
-    It stands among the facts that a fix lands by, under `id`, which starts with "seen.". `read` gives its value in a
-    window and since when (µs); None: not seen there, which is never a change. `needs` as of a measure.
+    It is stored among the facts that show a fix, under `id`, which starts with "seen.". `read` returns its value in a
+    window and since when (µs); None: not seen there, which never counts as a change. `needs` as in a measure.
     """
 
     id: str
@@ -170,16 +171,16 @@ class Sighting:
     show: Callable[[str | None], str | None] = lambda value: value
 
     def text(self, facts: Facts) -> str | None:
-        """The value as people write it."""
+        """The value, formatted for display."""
         return self.show(facts.get(self.id))
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Earlier findings of `cause` that the next ones are judged by: each becomes an event of its node.
+    """Earlier findings of `cause` that later ones are judged by: each becomes an event of its node.
 
-    `event(onset_us, numbers)` makes it from the numbers of the finding's evidence, by evidence id; None: it tells
-    nothing. The `newest` before the window are read.
+    `event(onset_us, numbers)` builds it from the numbers of the finding's evidence, by evidence id; None: nothing
+    useful. The `newest` ones before the window are read.
     """
 
     cause: str
@@ -189,9 +190,9 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One knob of a what-if, as the UI draws it; `least` and `most` in `unit`.
+    """One control of a what-if, as the UI draws it; `least` and `most` in `unit`.
 
-    `off` is what it reads when there is no such limit at all (null in the request); empty: it always has a value.
+    `off` is the text shown if there is no such limit at all (null in the request); empty: it always has a value.
     """
 
     id: str
@@ -206,11 +207,11 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A what-if model of an area: what it answers, and its knobs.
+    """A what-if model of an area: what it answers, and its controls.
 
-    `answer` reads everything from the snapshot of a cgroup or a node; it raises InvalidSettingError. `causes` are
-    those whose incidents it belongs to; empty: all of the area. `recorded_by`: the metric of the subject whose first
-    and last value bound what was recorded, where time without data would dilute rates.
+    `answer` reads everything from the snapshot of a cgroup or a node; it raises InvalidSettingError. `causes` are those
+    whose incidents it belongs to; empty: all of the area. `recorded_by`: the metric of the subject whose first and last
+    values bound the recorded time, if time without data would dilute rates.
     """
 
     id: str
@@ -231,15 +232,15 @@ class Area:
     title: str
     lanes: tuple[Lane, ...] = ()
     marks: tuple[Mark, ...] = ()
-    # What its findings say of the harm, in the order in which it is shown.
+    # How its findings describe the harm, in display order.
     impact: tuple[Quantity, ...] = ()
     measures: tuple[Measure, ...] = ()
     load: tuple[Load, ...] = ()
     facts: tuple[WatchedFact, ...] = ()
-    # Facts whose change is listed among changes, but is no fix of its causes.
+    # Facts whose changes are listed but are not a fix of its causes.
     also_listed: tuple[WatchedFact, ...] = ()
     sightings: tuple[Sighting, ...] = ()
     history: tuple[History, ...] = ()
     whatifs: tuple[WhatIf, ...] = ()
-    # What a change that was made would do, by measure id: from a snapshot before it, and one with its settings.
+    # The effect of an actual change, by measure id: from a snapshot before it, and one with its settings.
     predict_change: Callable[[Snapshot, Snapshot], Mapping[str, Interval]] | None = None

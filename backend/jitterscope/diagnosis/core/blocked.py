@@ -1,4 +1,4 @@
-"""Time that threads of the subject were blocked in the kernel: by a disk, a page, a lock of a file system."""
+"""Time that threads of the subject were blocked in the kernel: by a disk, a page, or a file system lock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 from jitterscope.diagnosis.core.stats import BoolArray
 
 BLOCKED, IN_IO, PRESSURE = "process_blocked_us", "process_io_wait_us", "psi_io_some_us"
-# This much in a tick can hold an answer up.
+# This much in a tick can delay an answer.
 WAIT_US = 10_000
 
 BLOCKED_MS = Quantity("blocked_ms", "Time blocked in the kernel", "ms")
@@ -34,10 +34,10 @@ LANE = Lane(
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Per tick. `waited_us`: of all threads together, or (pressure) of some of them; NaN: not recorded.
+    """Per tick. `waited_us`: of all threads together, or (pressure) of at least one; NaN: not recorded.
 
-    `hot`: ticks with over 10 ms of it. `in_io`: the share of it in I/O itself and not in a lock or the journal of a
-    file system; None: not recorded.
+    `hot`: ticks with more than 10 ms of it. `in_io`: the share spent in I/O itself rather than in a lock or journal of
+    a file system; None: not recorded.
     """
 
     source: Literal["blocked", "pressure"]
@@ -57,7 +57,7 @@ class Blocked:
 
 @reading
 def read_blocked(snapshot: Snapshot) -> Blocked | None:
-    """From the blocked time of the subject's processes, else from its I/O pressure; None where neither was recorded."""
+    """From the blocked time of the subject's processes, else from its I/O pressure; None if neither was recorded."""
     n = snapshot.ticks
     processes = tuple(view for view in snapshot.processes if has(view, BLOCKED))
     if processes:
@@ -82,7 +82,7 @@ def _sum(views: Sequence[ResourceView], metric: str, ticks: int) -> FloatArray:
 
 
 def blocked_time(snapshot: Snapshot) -> Amounts | None:
-    """ms that threads were blocked, of the minutes in which that was recorded."""
+    """ms that threads were blocked, per minute in which that was recorded."""
     found = read_blocked(snapshot)
     if found is None or found.source != "blocked":
         return None

@@ -17,17 +17,17 @@ SubjectKind = Literal["cgroup", "node"]
 class Cause:
     """A rule. `id` is "<area>/<file name>", never reused; it names the fault, not the fix.
 
-    `needs` are metric names without which `detect` must return NotEnoughData; `relies_on` are those (metrics, facts)
-    that it takes as "did not happen" where there is nothing: right for a collector, which looks for them, wrong for a
-    file that cannot show them. `rivals` are ids of causes that
-    can look the same; each must be judged in every Found. `spreads`: found on several subjects at one time it is one
-    trouble of what they share, and so one incident. `subjects` are the kinds of subjects that it is about: `detect`
-    never sees a snapshot of another kind. `excludes`: rivals that its own figures exclude, so that it is no less
-    certain where their detectors lack data. `signs`: without any of them `detect` finds nothing, however much it is
-    given; None: that cannot be told, so that every look reads everything. `after_all`: it tells what the others leave.
-    It is asked last, with what every other cause about the subject said, instead of `detect`; all of them are its
-    rivals, and an incident of it becomes that of the cause which explains the same harm (`is_residual`). `of_pods`: a
-    pod's cgroup can have it beside its containers, by what it holds beyond them: pages of files in its volumes.
+    `needs` are metric names without which `detect` must return NotEnoughData. `relies_on` are metrics and facts whose
+    absence it takes as "did not happen": correct for a collector, which looks for them, wrong for a file that cannot
+    contain them. `rivals` are ids of causes that can look the same; each must be judged in every Found. `spreads`: if
+    found on several subjects at the same time, it is one fault of what they share, and so one incident. `subjects` are
+    the kinds of subjects that it is about: `detect` never sees a snapshot of another kind. `excludes`: rivals that its
+    own figures exclude, so that it is no less certain if their detectors lack data. `signs`: without any of them
+    `detect` finds nothing, even with all data; None: there is no such sign, so every look reads everything.
+    `after_all`: it covers what the others leave unexplained. It is called last instead of `detect`, with the results of
+    every other cause about the subject. All of them are its rivals, and its incident becomes that of the cause that
+    explains the same harm (`is_residual`). `of_pods`: a pod's cgroup can have it in addition to its containers, through
+    what it holds beyond them: pages of files in its volumes.
     """
 
     id: str

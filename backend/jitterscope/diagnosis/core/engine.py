@@ -1,4 +1,4 @@
-"""Runs every cause on a snapshot, ranks what was found and has each finding's rivals judged by their own detectors."""
+"""Runs every cause on a snapshot, ranks the findings, and has each finding's rivals judged by their own detectors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Diagnosis(Part):
 
 
 def diagnose(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnosis:
-    """What is wrong with the subject of the snapshot. Deterministic; raises nothing on missing data."""
+    """Diagnose the subject of the snapshot. Deterministic; missing data raise nothing."""
     known = list(all_causes().values() if causes is None else causes)
     detected = detect(snapshot, known)
     return detected.model_copy(update={"findings": [with_fixes(snapshot, one, known) for one in detected.findings]})
 
 
 def with_fixes(snapshot: Snapshot, found: Found, causes: Iterable[Cause] | None = None) -> Found:
-    """A finding of `detect` with its fixes, each replayed on the snapshot: the dear part of a diagnosis."""
+    """A finding of `detect` with its fixes, each replayed on the snapshot: the expensive part of a diagnosis."""
     cause = next(one for one in (all_causes().values() if causes is None else causes) if one.id == found.cause)
     return found.model_copy(update={"fixes": cause.propose(snapshot, found)})
 
@@ -45,7 +45,7 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
     found = sorted((r for r in results.values() if isinstance(r, Found)), key=lambda r: (-r.score, r.cause))
     primary: list[Found] = []
     for result in found:
-        # Of causes that can look the same the best one speaks; the others stay on its list of rivals.
+        # Of causes that can look the same, only the best is reported; the others stay on its list of rivals.
         if not any(_rivals(known[result.cause], known[better.cause]) for better in primary):
             primary.append(result)
     findings = []
@@ -67,7 +67,7 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
 
 
 def signs_read(kind: str, causes: Iterable[Cause] | None = None) -> tuple[str, ...] | None:
-    """All that the signs of the causes about such subjects are read from; None where one of them has no signs."""
+    """Everything that the signs of the causes about such subjects read; None if one of these causes has no signs."""
     about = [one for one in (all_causes().values() if causes is None else causes) if _about(one, kind)]
     known = [one.signs for one in about if one.signs is not None]
     return tuple(sorted({name for signs in known for name in signs.reads})) if len(known) == len(about) else None
@@ -84,7 +84,7 @@ def shows_nothing(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> 
 
 
 def judges(cause: Cause, snapshot: Snapshot) -> bool:
-    """Whether a cause is about this kind of subject: a node is judged as a node, all else as what runs on one."""
+    """Whether a cause is about this kind of subject: a node is judged as a node, anything else as what runs on one."""
     return _about(cause, snapshot.subject.kind)
 
 
@@ -97,9 +97,9 @@ def _rivals(one: Cause, other: Cause) -> bool:
 
 
 def _not_told_apart(cause: Cause, results: Mapping[str, Result]) -> int:
-    """Steps by which a cause is less certain: one for each source whose silence leaves a rival unjudged.
+    """Steps by which a cause is less certain: one for each source whose missing data leave a rival unjudged.
 
-    A rival about another kind of subject has no result here and counts for nothing.
+    A rival about another kind of subject has no result here and does not count.
     """
     judged = [results.get(name) for name in cause.rivals if name not in cause.excludes]
     short = [result for result in judged if isinstance(result, NotEnoughData)]
@@ -108,7 +108,7 @@ def _not_told_apart(cause: Cause, results: Mapping[str, Result]) -> int:
 
 
 def _judge(cause: Cause, known: dict[str, Cause], results: Mapping[str, Result]) -> list[Rival]:
-    """Every rival by what its own detector said about the same snapshot."""
+    """Judge every rival by the result of its own detector on the same snapshot."""
     rivals = []
     for rival in (known[name] for name in cause.rivals if name in known):
         result = results.get(rival.id)

@@ -1,4 +1,4 @@
-"""Counts events in per-tick figures: a run of ticks in which something happened is one event, not many."""
+"""Counts events in per-tick figures: consecutive ticks in which something happened are one event."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import FloatArray
 
-# Quiet ticks inside one event: throttled time, for one, is credited when the stall ends.
+# Quiet ticks inside one event: throttled time, for example, is only credited when the stall ends.
 _GAP_TICKS = 3
-# What goes on is counted again for each such stretch, so that an overload is more than one event.
+# A longer event counts again after each such stretch, so that a sustained overload is more than one event.
 _LONG_S = 10.0
 
 

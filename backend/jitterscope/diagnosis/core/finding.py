@@ -1,4 +1,4 @@
-"""What a cause says about a snapshot. Plain serialisable data: the API, the UI and the tests share it."""
+"""What a cause says about a snapshot. Plain serializable data shared by the API, the UI, and the tests."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validat
 
 Confidence = Literal["high", "medium", "low"]
 Severity = Literal["critical", "warning", "info"]
-# measured: somebody waited, failed or was late, and that was recorded. predicted: nothing has happened yet, the finding
-# says what will. none: what would show harm was recorded, and shows none. not_measured: it was not recorded.
+# measured: a request waited, failed, or was late, and that was recorded. predicted: nothing has happened yet, the
+# finding says what will. none: what would show harm was recorded, and shows none. not_measured: it was not recorded.
 Harm = Literal["measured", "predicted", "none", "not_measured"]
 
 
@@ -133,9 +133,9 @@ class Fix(Part):
     title: str
     summary: str
     verdict: Literal["removes", "reduces", "cannot_help", "unknown"]
-    # What measures of the area would be after it, by measure id, where they can be predicted.
+    # Predicted values of measures of the area after the fix, by measure id, if they can be predicted.
     predicted: dict[str, Interval] = Field(default_factory=dict)
-    # None: it sets nothing of that, or to what is not known.
+    # None: it sets none of these, or sets one to an unknown value.
     setting: FixSetting | None = None
     precondition: str | None = None
     patches: list[Patch] = Field(default_factory=list)
@@ -146,12 +146,12 @@ class Fix(Part):
 
 
 def predictions(**figures: Interval | None) -> dict[str, Interval]:
-    """Predictions of a fix by measure id, without those that cannot be told."""
+    """Predictions of a fix by measure id, without those that are unknown."""
     return {name: one for name, one in figures.items() if one is not None}
 
 
-# Who was hurt, over the window: values by the id of a quantity that the cause's area declares (core/quantity.py).
-# What is not known is left out. Counts stay whole numbers.
+# The harm over the window: values by the id of a quantity that the cause's area declares (core/quantity.py). Unknown
+# values are omitted. Counts stay whole numbers.
 Impact = dict[str, Annotated[int | float, WithJsonSchema({"type": "number"})]]
 
 
@@ -168,7 +168,7 @@ class Found(Part):
     summary: str
     onset_us: int
     last_us: int
-    # ADDRESS:PORT of a server that the subject asks, where that is what is in trouble: one incident with that server's
+    # ADDRESS:PORT of a server that the subject queries, if that server is at fault: one incident with that server's
     upstream: str | None = None
     impact: Impact
     evidence: list[Evidence]
@@ -178,7 +178,7 @@ class Found(Part):
     @model_validator(mode="before")
     @classmethod
     def _unknown_harm(cls, values: object) -> object:
-        """Findings that were stored before harm was told apart: a risk among them does not say why it is one."""
+        """Findings stored before harm was classified: a risk among them does not say why it is one."""
         if isinstance(values, dict) and "harm" not in values:
             return values | {"harm": "not_measured" if values.get("severity") is None else "measured"}
         return values

@@ -1,6 +1,6 @@
-"""Garbage collection of the processes in a snapshot, whatever the runtime and whoever observed it.
+"""Garbage collection of the processes in a snapshot, for any runtime and any data source.
 
-Probes, USDT and hsperfdata tell spans exactly, a metrics page only ends.
+Probes, USDT, and hsperfdata report exact spans, a metrics page only the ends of cycles.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from jitterscope.diagnosis.core.signals import has, number, series
 from jitterscope.diagnosis.core.snapshot import Event, FloatArray, IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
-# Go has an event of its own, all other runtimes share one.
+# Go has its own event; all other runtimes share one.
 EVENTS = ("go.gc_cycle", "gc.cycle")
-# A metrics page tells when a cycle ended. It may have begun so long before: throttled ones last about 0.5 s.
+# A metrics page only shows when a cycle ended. It may have begun this long before: throttled cycles last about 0.5 s.
 ASSUMED_CYCLE_US = 1_000_000
 Source = Literal["uprobe", "usdt", "hsperfdata", "metrics", "threads", "unknown"]
-# Those that see each cycle begin and end, in the runtime itself.
+# Sources inside the runtime itself that see each cycle begin and end.
 SURE: tuple[Source, ...] = ("uprobe", "usdt", "hsperfdata")
-# A cycle that stands still for this share of its time stops the program from its beginning to its end.
+# A cycle paused for at least this share of its time stops the program from beginning to end.
 _WHOLE = 0.9
 
 
@@ -31,9 +31,9 @@ _WHOLE = 0.9
 class Cycles:
     """GC cycles in time order: parallel arrays of length n, times in µs since the epoch.
 
-    `pause_us`: the part in which the program stood still, NaN where unknown. `marking_us`: for how long the program ran
-    first while its heap was marked, 0 where it did not or nobody knows. `collector`: the runtime's name of what
-    collected, "" where it has but one.
+    `pause_us`: the part in which the program was stopped, NaN if unknown. `marking_us`: how long the program kept
+    running first while its heap was marked, 0 if it did not or if unknown. `collector`: the runtime's name of the
+    collector, "" if it has only one.
     """
 
     start_us: IntArray
@@ -52,22 +52,22 @@ class Cycles:
         )
 
     def overlapping(self, low_us: int, high_us: int) -> Cycles:
-        """Those that ran at some time in [low_us, high_us)."""
+        """Cycles that ran at any time in [low_us, high_us)."""
         return self.where((self.end_us > low_us) & (self.start_us < high_us))
 
     def ended(self, low_us: int, high_us: int) -> int:
-        """How many ended in (low_us, high_us]."""
+        """The number of cycles that ended in (low_us, high_us]."""
         return int(((self.end_us > low_us) & (self.end_us <= high_us)).sum())
 
     @property
     def stop(self) -> BoolArray:
-        """Cycles during which the program stood still from the beginning, or from the end of marking, to the end."""
+        """Cycles during which the program was stopped from the beginning, or from the end of marking, to the end."""
         length = np.maximum(1, self.end_us - self.start_us - self.marking_us)
         return np.asarray(np.nan_to_num(self.pause_us) >= _WHOLE * length, dtype=np.bool_)
 
     @property
     def stops(self) -> Cycles:
-        """Of the cycles of `stop` the time for which the program stood still."""
+        """For the cycles of `stop`, the time for which the program was stopped."""
         found = self.where(self.stop)
         return replace(found, start_us=found.start_us + found.marking_us, marking_us=np.zeros_like(found.marking_us))
 
@@ -77,11 +77,11 @@ class Cycles:
 
 @dataclass(frozen=True, slots=True)
 class GcProcess:
-    """GC of one process. `active_us`: wall time of each tick inside a cycle, NaN where nobody looked.
+    """GC of one process. `active_us`: wall time of each tick inside a cycle, NaN if not observed.
 
-    `runtime`: "go", "jvm", "nodejs" or "python"; "" where it is not known. `exact`: spans are measured. Otherwise they
-    are the longest possible, and `ended` counts the cycles of a tick. `stopped_us`: wall time of each tick in which a
-    collection stopped the program, NaN where that is unknown.
+    `runtime`: "go", "jvm", "nodejs", or "python"; "" if unknown. `exact`: spans are measured. Otherwise they are the
+    longest possible, and `ended` counts the cycles of a tick. `stopped_us`: wall time of each tick in which a
+    collection stopped the program, NaN if unknown.
     """
 
     view: ResourceView
@@ -95,12 +95,12 @@ class GcProcess:
 
     @property
     def sure(self) -> bool:
-        """Whether the runtime itself told of its cycles."""
+        """Whether the runtime itself reported its cycles."""
         return self.source in SURE
 
     @property
     def stops_the_program(self) -> bool:
-        """Whether most of the time in cycles the program stands still: all CPU of it is then the collector's."""
+        """Whether the program is stopped for most of the time in cycles: all CPU used then belongs to the GC."""
         whole = float((self.cycles.end_us - self.cycles.start_us).sum())
         known = self.cycles.stops
         return whole > 0 and float((known.end_us - known.start_us).sum()) >= 0.5 * whole
@@ -113,18 +113,18 @@ def is_go(view: ResourceView) -> bool:
 
 
 def runtime_of(view: ResourceView) -> str:
-    """The runtime of a process as its collector source tells it; "" where none does."""
+    """The runtime of a process according to its collector source; "" if none reports it."""
     return "go" if is_go(view) else view.fact("runtime.name") or ""
 
 
 def gc_source(view: ResourceView) -> str | None:
-    """Where GC data of this process come from, where any do."""
+    """The source of this process's GC data, if any."""
     return view.fact("go.gc_source") or view.fact("runtime.gc_source")
 
 
 @reading
 def read_gc(snapshot: Snapshot) -> tuple[GcProcess, ...]:
-    """Processes of the subject whose GC somebody observed, busiest collector first."""
+    """Processes of the subject whose GC was observed, the one with the most GC first."""
     found = []
     for view in snapshot.processes:
         events = [event for event in view.events if event.kind in EVENTS]
@@ -140,13 +140,13 @@ def read_gc(snapshot: Snapshot) -> tuple[GcProcess, ...]:
 
 
 def _exact(snapshot: Snapshot, view: ResourceView, cycles: Cycles) -> FloatArray:
-    """A cycle's event comes when it has ended; the series may already show the ticks it ran in, or not yet."""
+    """A cycle's event arrives when it has ended; the series may already show the ticks it ran in, or not yet."""
     recorded, spans = series(view, "gc_active_us", snapshot.ticks), _inside(snapshot, cycles)
     return np.fmax(recorded, np.where((spans > 0) | ~np.isfinite(recorded).any(), spans, np.nan))
 
 
 def _assumed(snapshot: Snapshot, cycles: Cycles, ended: FloatArray) -> FloatArray:
-    """What the ends allow; unknown after the last look at the page."""
+    """The active time that the ends allow; unknown after the last scrape of the page."""
     active = _inside(snapshot, cycles)
     looked = np.flatnonzero(np.isfinite(ended))
     if len(looked):
@@ -155,7 +155,7 @@ def _assumed(snapshot: Snapshot, cycles: Cycles, ended: FloatArray) -> FloatArra
 
 
 def _stopped(snapshot: Snapshot, view: ResourceView, cycles: Cycles) -> FloatArray:
-    """As recorded, or by the cycles whose pause has a place, whatever is more."""
+    """The recorded value, or that of cycles whose pause has a known position, whichever is larger."""
     recorded, spans = series(view, "gc_pause_us", snapshot.ticks), _inside(snapshot, cycles.stops)
     told = bool(np.isfinite(cycles.pause_us).any())
     return np.fmax(recorded, np.where((spans > 0) | (told and not np.isfinite(recorded).any()), spans, np.nan))

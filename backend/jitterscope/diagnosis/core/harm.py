@@ -1,7 +1,7 @@
-"""Who was harmed by trouble of a server: late answers, lost requests, and requests that nothing works on yet.
+"""Harm from a server's trouble: late answers, lost requests, and requests that wait unread.
 
-A server whose upstream takes 50 ms has no answer under 20 ms, and that harms no client more than usual: late is what
-takes much longer than this server's answers do otherwise, or longer than the objective that somebody set for it.
+A server whose upstream takes 50 ms has no answer under 20 ms, and that harms no client more than usual: an answer is
+late if it takes much longer than this server's other answers, or longer than the objective set for it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 @dataclass(frozen=True, slots=True)
 class AnswersHarm:
-    """`late` answers took over `late_us` or were SERVFAIL; `inside` of them waited in the spans. `limits`: after what
-    the answers of each server that was asked are late.
+    """`late` answers took longer than `late_us` or were SERVFAIL; `inside` of them waited in the spans.
 
-    `failed` of those were SERVFAIL; `lost`: no answer within 5 s, of which `failed_late` got SERVFAIL afterwards.
+    `limits`: after how long the answers of each queried server are late. `failed` of those were SERVFAIL; `lost`: no
+    answer within 5 s, of which `failed_late` got SERVFAIL afterwards.
 
-    `waiting` queries had nobody to work on them at the same time, some of them for `waited_us`. `queries`: those since
-    the first span, over 10 s at least; `timed`: how long their answers took was recorded. `served`: of which servers.
+    `waiting` queries waited unread at the same time, some of them for `waited_us`. `queries`: those since the first
+    span, over at least 10 s; `timed`: the duration of their answers was recorded. `served`: the servers counted.
     """
 
     served: Served
@@ -57,7 +57,7 @@ class AnswersHarm:
 
     @property
     def suffered(self) -> int:
-        """Queries that came late, failed, got lost or still wait because of the spans."""
+        """Queries that were late, failed, were lost, or still wait because of the spans."""
         return self.inside + self.lost + self.waiting
 
     @property
@@ -86,10 +86,12 @@ def harm(
     waited_us: float = 0.0,
     made: bool = False,
 ) -> AnswersHarm:
-    """In the ticks `spans`, of the snapshot's DNS servers alone or of `served`; `turned_away` are attempts that never
-    reached a server. A DNS answer is late after `late_us`, that of a TCP server by what is usual outside the spans, and
-    either after the objective of its server where it has one. `made`: the trouble makes no DNS answer late that took
-    less than `late_us`, whatever its objective."""
+    """Harm in the ticks `spans`, for the snapshot's DNS servers alone or for `served`.
+
+    `turned_away` are attempts that never reached a server. A DNS answer is late after `late_us`, that of a TCP server
+    by its baseline outside the spans, and either after the objective of its server if it has one. `made`: the trouble
+    does not delay DNS answers that took less than `late_us`, whatever their objective.
+    """
     served = served or read_dns(snapshot)
     hit = np.flatnonzero(spans)
     since = min(int(hit[0]) if len(hit) else 0, max(0, snapshot.ticks - 100))
@@ -121,7 +123,7 @@ def harm(
         bad_us = loosest_us([one for one in limits if one.objective])
         level = severity(hurt, queries + turned_away, worst or None, gone + failed, bad_us)
     else:
-        # No packets are captured here: connections that wait are seen all the same.
+        # No packets are captured here, but waiting connections are seen all the same.
         level = "warning" if waiting >= 5 else None
     of_dns = [one.over_us for one, server in zip(limits, served.servers, strict=True) if server.kind == "dns_server"]
     return AnswersHarm(
@@ -144,8 +146,8 @@ def _asked(snapshot: Snapshot, server: ResourceView) -> bool:
 
 
 def _failed_late(snapshot: Snapshot, spans: BoolArray) -> int:
-    """SERVFAIL answers that came after their query had been given up; 0 where nobody counted them."""
-    # A forwarder gives its upstream 5 s; what waits for it fails just after.
+    """SERVFAIL answers that came after their query had been given up; 0 if not counted."""
+    # A forwarder gives its upstream 5 s; queries that wait for it fail shortly after.
     near = dilate(spans, 0, 81)
     counted = (series(server, "dns_late_servfail", snapshot.ticks) for server in snapshot.dns_servers)
     return int(sum(float(np.nansum(values[near])) for values in counted))

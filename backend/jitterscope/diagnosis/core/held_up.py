@@ -1,4 +1,4 @@
-"""Whether late answers are those during which threads of the server waited, for a CPU, a disk or a page."""
+"""Whether late answers are those during which threads of the server waited for a CPU, a disk, or a page."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from jitterscope.diagnosis.core.stats import BoolArray, DoseResponse, dilate, do
 SIGNS = (
     "dns_queries", "dns_slow", "dns_timeouts", "dns_servfail", "requests", "responses_slow", "requests_unanswered",
 )  # fmt: skip
-# A request was held up where threads waited for at least this share of its time.
+# A request was held up if threads waited for at least this share of its time.
 HELD_UP = 0.3
-# Longer answers span whole ticks, so that waiting and answering can be laid over each other.
+# Longer answers span whole ticks, so waiting and answering can be aligned.
 RESOLVED_US = 150_000
-# A program whose threads do not run answers nobody meanwhile: where fewer than these of those answered beside a long
-# one were slow, that one waited for something else.
+# A program whose threads do not run answers nothing meanwhile: if less than this share of the answers beside a long one
+# were slow, that one waited for something else.
 LEAST_SLOW = 0.1
-# Late answers all the time leave nothing to be compared with, but this much of the window.
+# If answers are late all the time, there is nothing to compare with: at least this share of the window must be left.
 LEAST_REST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class HeldUp:
-    """Late answers (`of`) and those during which threads waited for at least 0.3 of the time; `typical_us`: the median
-    answer of them; `dose`: do ticks with more waiting have more slow answers?
+    """Late answers (`of`) and those during which threads waited for at least 0.3 of the time (`hits`).
 
-    `inside` and `outside`: waiting per time while late answers were on their way, and in the rest of the window (NaN:
-    there is hardly any rest). `covered`: of that, what is beyond the rest for each answer that was late at once.
-    `slow_ratio`: of all answers while late ones were on their way, those that were slow (NaN: not counted).
+    `typical_us`: their median answer time; `dose`: whether ticks with more waiting have more slow answers.
+
+    `inside` and `outside`: waiting per time while late answers were in flight, and in the rest of the window (NaN:
+    there is hardly any rest). `covered`: the part of `inside` beyond the rest, per answer that was late at the same
+    time. `slow_ratio`: the share of slow answers among all while late ones were in flight (NaN: not counted).
     """
 
     hits: int
@@ -52,13 +53,13 @@ class HeldUp:
 
     @property
     def told(self) -> bool:
-        """Whether waiting is what they have in common, and not only what goes on all the time."""
+        """Whether the late answers have waiting in common, and it is not there all the time anyway."""
         long = self.typical_us >= RESOLVED_US and not self.others_quick
         return self.hits >= 0.5 * self.of and (long or self.by_dose)
 
     @property
     def others_quick(self) -> bool:
-        """Whether answers are long, come while others are quick, and are not more where threads wait more."""
+        """Whether answers are long, arrive while others are quick, and are no more frequent where threads wait more."""
         return self.typical_us >= RESOLVED_US and self.slow_ratio < LEAST_SLOW and not self.by_dose
 
     @property
@@ -81,16 +82,16 @@ class HeldUp:
 
     @property
     def apart(self) -> bool:
-        """As `told`, where something else of the program may wait all the time: a writer in the background, say.
+        """Like `told`, if something else in the program may wait all the time, such as a background writer.
 
-        Late answers must differ from the rest of the time, or nearly all of their own time must have been waited.
+        Late answers must differ from the rest of the time, or nearly all of their own time must be waiting.
         """
         differs = math.isfinite(self.outside) and self.inside >= 2 * self.outside
         return self.hits >= 0.5 * self.of and (self.by_dose or differs or self.covered >= 0.5)
 
 
 def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp:
-    """Of the answers later than `late_us`: single ones where they were kept, else the slowest of each tick.
+    """For the answers later than `late_us`: single ones if they were kept, else the slowest of each tick.
 
     `waited_us` per tick; NaN: not recorded.
     """
@@ -108,7 +109,7 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
     inside = _per_time(snapshot, waited_us, during)
     outside = _per_time(snapshot, waited_us, ~during) if during.mean() <= 1 - LEAST_REST else math.nan
     beyond = max(0.0, inside - (outside if math.isfinite(outside) else 0.0))
-    # How many were late at once; a tick is longer than a short answer.
+    # How many were late at the same time; a tick is longer than a short answer.
     at_once = max(1.0, float(took.sum()) / max(1.0, float(during.sum()) * snapshot.step_us))
     return HeldUp(
         hits,
@@ -135,7 +136,7 @@ def _per_time(snapshot: Snapshot, waited_us: FloatArray, ticks: BoolArray) -> fl
 
 
 def late_time_us(snapshot: Snapshot, late_us: float) -> FloatArray:
-    """Of each tick the time (µs) in which at least one answer that took longer than `late_us` was on its way."""
+    """The time (µs) of each tick in which at least one answer that took longer than `late_us` was in flight."""
     begun, took = late_answers(snapshot, late_us)
     ticks = snapshot.start_us + np.arange(snapshot.ticks + 1) * snapshot.step_us
     if not len(begun):
@@ -150,10 +151,10 @@ def late_time_us(snapshot: Snapshot, late_us: float) -> FloatArray:
 
 
 def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
-    """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
+    """(begin, duration) in µs of late answers; a lost one began 5 s before it was given up."""
     begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for server in read_served(snapshot).servers:
-        # Of quicker ones only a part is kept.
+        # Only some of the quicker ones are kept.
         if server.queries is not None and len(server.queries.sent_us) and late_us >= SLOW_US:
             late = (server.queries.latency_us > late_us) | (server.queries.result == TIMEOUT)
             begun.append(server.queries.sent_us[late])
@@ -165,23 +166,23 @@ def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray
         begun.append(snapshot.start_us + (late_ticks + 1) * snapshot.step_us - length)
         took.append(length)
     first, length = np.concatenate(begun), np.concatenate(took)
-    # A recording knows how those ended that the window's end cut off; the waits of these have not been counted yet.
+    # A recording knows how answers ended that the end of the window cut off; their waits have not been counted yet.
     ended = first + length <= snapshot.end_us
     return first[ended], length[ended]
 
 
 def apart(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
-    """The spans; all ticks where less than a tenth of them is calm: then nothing tells what is usual."""
+    """The spans; all ticks if less than a tenth of them is calm, because then nothing shows the baseline."""
     return spans if calm(snapshot, spans).mean() >= 0.1 else np.ones_like(spans)
 
 
 def calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
-    """What piled up in a span is worked off after it: that second is not usual."""
+    """A backlog from a span is worked off after it, so that second does not count as calm."""
     return ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
 
 
 def late_us(snapshot: Snapshot, spans: BoolArray) -> float:
-    """After so long (µs) an answer of any server is late, by what is usual well away from the spans."""
+    """The time (µs) after which an answer of any server is late, by the baseline well away from the spans."""
     return loosest_us(limits(snapshot, read_served(snapshot).servers, calm(snapshot, spans)))
 
 

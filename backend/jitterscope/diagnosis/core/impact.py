@@ -1,4 +1,4 @@
-"""Who was harmed, over the window: figures of the answers and of CPU use, for the findings of any area."""
+"""The harm over the window: figures of the answers and of CPU use, for the findings of any area."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SLOW_RATIO = Quantity(
     "slow_ratio", "Slow answers", "ratio",
     threshold=0.0, phrase="slow answers", short="slow", detail=_of_requests,
 )  # fmt: skip
-# What decides it is one of the two after it, where that is known.
+# It results from one of the two after it, if that is known.
 SLOW_AFTER = Quantity("slow_after_ms", "An answer is slow after", "ms", better="none", aside=True)
 OBJECTIVE = Quantity("objective_ms", "Latency objective", "ms", better="none", aside=True)
 CALM_P50 = Quantity("calm_p50_ms", "p50 latency without the stalls", "ms", better="none", aside=True)
@@ -78,7 +78,7 @@ CPU_MEAN = Quantity("cpu_mean", "Mean CPU", "cpu", better="none", detail=_of_lim
 CPU_PEAK = Quantity(
     "cpu_peak_100ms", "Peak CPU in 100 ms", "cpu", better="none", threshold=CPU_LIMIT.id, detail=_times_mean
 )
-# In the order in which they are shown.
+# In display order.
 ANSWERS = (SLOW_RATIO, SLOW_QUERIES, SLOW_AFTER, OBJECTIVE, CALM_P50, QUERIES, P99, P50, MAX)
 CPU_USE = (CPU_MEAN, CPU_PEAK, CPU_LIMIT)
 
@@ -86,8 +86,10 @@ CPU_USE = (CPU_MEAN, CPU_PEAK, CPU_LIMIT)
 def of_answers(
     snapshot: Snapshot, served: Served, slow: float, max_ms: float | None, limits: Sequence[Late] = ()
 ) -> Impact:
-    """`slow` of the window's answers were late by `limits`; where it was not recorded how long answers took, how many
-    were slow is not known."""
+    """Impact of `slow` of the window's answers that were late by `limits`.
+
+    If answer times were not recorded, the number of slow ones is unknown.
+    """
     p50, p99 = quantiles_ms(snapshot, served)
     requests = float(np.nansum(served.requests))
     timed = requests > 0 and served.timed
@@ -105,7 +107,10 @@ def of_answers(
 
 
 def slow_after(limits: Sequence[Late]) -> dict[Quantity, float | None]:
-    """From when on an answer is slow, and by what: of several servers what is loosest, and only what is one for all."""
+    """When an answer counts as slow, and why.
+
+    Of several servers, the loosest limit, and the reason only if they share it.
+    """
     loosest = loosest_us(limits)
     by_people = {None if one.objective is None else one.objective.limit_us for one in limits}
     by_usual = [one.usual_us for one in limits if one.times_usual is not None]
@@ -119,7 +124,7 @@ def slow_after(limits: Sequence[Late]) -> dict[Quantity, float | None]:
 
 
 def of_harm(snapshot: Snapshot, found: AnswersHarm) -> Impact:
-    """Answers of the servers that the harm is about; slow are the late, lost and waiting ones."""
+    """Answers of the servers that the harm is about; the slow ones are the late, lost, and waiting ones."""
     slow = found.late + found.lost + found.waiting
     return of_answers(snapshot, found.served, slow, found.max_ms, found.limits)
 

@@ -1,20 +1,20 @@
-"""How one sees that a fix was applied, declared beside the fix: `FIXES` of each module below areas/<area>/fixes/."""
+"""How to see that a fix was applied, declared beside the fix: `FIXES` of each module below areas/<area>/fixes/."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-# The newest facts of a workload at a time: those of its cgroup, node, processes and DNS servers by name.
+# The newest facts of a workload at one time: those of its cgroup, node, processes, and DNS servers by name.
 Facts = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`lands_as(before, after)` says whether the facts changed in the way in which this fix changes them.
+    """`lands_as(before, after)` says whether the facts changed the way this fix changes them.
 
-    `facts` are all that it may change; a change of any other watched fact makes it another change. `how` tells people,
-    as a sentence: "The CPU quota of the container rises."
+    `facts` are all that it can change; a change of any other watched fact makes it a different change. `how` explains
+    it to users, as a sentence: "The CPU quota of the container rises."
     """
 
     how: str
@@ -24,7 +24,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Nothing that a collector records shows this fix; `why` tells people.
+    """Nothing that a collector records shows this fix; `why` explains it to users.
 
     It can be declared by hand, and is measured all the same.
     """
@@ -34,10 +34,10 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class FixKind:
-    """A fix that causes may propose. `id` is never reused and the same in every cause that proposes it.
+    """A fix that causes can propose. `id` is never reused and the same in every cause that proposes it.
 
-    `measures` are ids of its area's measures in the order in which they decide; empty: all of the area.
-    `lab` is the command that tries it ("coredns-gc --apply raise_cpu_limit"); None where no lab can.
+    `measures` are ids of its area's measures in the order in which they decide; empty: all of the area. `lab` is the
+    command that tries it ("coredns-gc --apply raise_cpu_limit"); None if no lab can.
     """
 
     id: str
@@ -49,5 +49,5 @@ class FixKind:
 
 
 def changed(before: Facts, after: Facts, name: str) -> bool:
-    """Whether a fact has another value, appeared or went."""
+    """Whether a fact has another value, appeared, or disappeared."""
     return before.get(name) != after.get(name)

@@ -8,9 +8,9 @@ from jitterscope.diagnosis.core.area import Amounts, Lane, Line, Mark, Measure
 from jitterscope.diagnosis.core.signals import has, series, spans
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
-# Of a counter of µs per tick of 100 ms: CPUs, or the share of the tick.
+# Converts a counter of µs per tick of 100 ms into CPUs, or into the share of the tick.
 PER_TICK_US = 1e-5
-# The collector itself is late because the node stalls, from here on.
+# From here on, the collector itself is late because the node stalls.
 LATE_US = 50_000
 
 NODE_CPU = Lane(
@@ -59,7 +59,7 @@ MASS_EXIT = Mark("process.mass_exit", "many threads ended", "command")
 
 
 def exposure(snapshot: Snapshot, known: FloatArray, unit_us: float) -> FloatArray:
-    """Time that each reading speaks for in units of `unit_us`; NaN where the series has no value."""
+    """The time that each sample covers, in units of `unit_us`; NaN where the series has no value."""
     return spans(known) * (snapshot.step_us / unit_us)
 
 
@@ -78,7 +78,7 @@ def _late_ticks(snapshot: Snapshot) -> Amounts | None:
     return Amounts(ticks, exposure(snapshot, late, 60e6), ticks)
 
 
-# 10 ms in a minute are what an idle machine has.
+# An idle machine has up to 10 ms per minute.
 MEMORY_WAIT = Measure(
     "memory_wait_ms_per_min", "Time in which some task waited for memory", "ms/min", ("psi_memory_some_us",),
     _memory_wait, least=10.0,

@@ -1,5 +1,4 @@
-"""From when on an answer is late: over its server's objective where somebody set one, else over 20 ms and far over what
-is usual for the server."""
+"""When an answer is late: over its server's objective if one is set, else over 20 ms and far over its baseline."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import ResourceView
 
 TIMES_USUAL = 3.0
-# Less than this over the median is not worth a word.
+# A smaller multiple of the median is not worth mentioning.
 _FAR = 2.0
 
 
@@ -26,7 +25,7 @@ class Late:
 
     @property
     def times_usual(self) -> float | None:
-        """How far over the calm median that is; None where it is not known, or not far."""
+        """The multiple of the calm median; None if that is unknown, or the multiple is small."""
         if not self.usual_us or self.over_us < _FAR * self.usual_us:
             return None
         return self.over_us / self.usual_us
@@ -40,7 +39,7 @@ class Late:
 
 
 def over(over_us: float, times_usual: float | None) -> str:
-    """ "over 20 ms, 12 times its calm median"; without how far where that is not known."""
+    """ "over 20 ms, 12 times its calm median"; without the multiple if that is unknown."""
     if times_usual is None:
         return f"over {say.ms(over_us)}"
     far = f"{times_usual:.2g}" if times_usual < 9.95 else f"{times_usual:,.0f}"
@@ -48,20 +47,22 @@ def over(over_us: float, times_usual: float | None) -> str:
 
 
 def late_after(usual: float | None) -> float:
-    """From when on an answer is slow (µs), at this usual time and without an objective."""
+    """The time (µs) after which an answer is slow, for this baseline and without an objective."""
     return max(float(SLOW_US), TIMES_USUAL * (usual or 0.0))
 
 
 def late(server: ResourceView, usual: float | None, without: float | None = None) -> Late:
-    """Of a server with this calm median (µs). `without`: after what (µs) an answer is late where no objective is set;
-    by what is usual if left out."""
+    """The limit of a server with this calm median (µs).
+
+    `without`: after what time (µs) an answer is late if no objective is set; by the baseline if omitted.
+    """
     if server.objective is not None:
         return Late(float(server.objective.limit_us), usual, server.objective)
     return Late(late_after(usual) if without is None else without, usual)
 
 
 def words(limits: Sequence[Late], *, brief: bool = False) -> str:
-    """The same of several servers: "over 20 to 90 ms, by server". `brief`: without the median."""
+    """The same for several servers: "over 20 to 90 ms, by server". `brief`: without the median."""
     if not limits:
         return over(SLOW_US, None)
     low, high = min(one.over_us for one in limits), max(one.over_us for one in limits)
@@ -71,13 +72,13 @@ def words(limits: Sequence[Late], *, brief: bool = False) -> str:
         return f"over {what}{low / 1000:,.3g} to {say.ms(high)}, by server"
     if 0 < set_by_people < len(limits):
         return over(high, None)
-    # Of those with one limit, the one that it is least far over.
+    # If they share one limit, the one that it exceeds by the smallest factor.
     least = max(limits, key=lambda one: one.usual_us or 0.0)
     return Late(least.over_us, None, least.objective).words if brief else least.words
 
 
 def allowance(limits: Sequence[Late]) -> str:
-    """ " The objective allows 1.0 %.", where all servers have one objective; else nothing."""
+    """ " The objective allows 1.0 %.", if all servers share one objective; else nothing."""
     shares = {None if one.objective is None else one.objective.allowed_ratio for one in limits}
     share = shares.pop() if len(shares) == 1 else None
     return "" if share is None else f" The objective allows {say.percent(share)}."

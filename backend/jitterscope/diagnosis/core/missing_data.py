@@ -1,4 +1,4 @@
-"""What a detector says where data are missing: which, whose they are, and what would bring them."""
+"""What a detector reports if data are missing: which data, their source, and what would provide them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from jitterscope.series.catalogue import EVENTS, FACTS, METRICS
 
 
 def source_of(name: str) -> str:
-    """The collector source that records a metric, fact or event of the catalogue. KeyError for another name."""
+    """The collector source that records a metric, fact, or event of the catalog. KeyError for another name."""
     return METRICS[name].source if name in METRICS else (FACTS | EVENTS)[name].source
 
 
 def not_enough(cause: str, gone: Sequence[str], snapshot: Snapshot) -> NotEnoughData:
-    """Names the collector sources behind what is missing, and what they need."""
+    """Name the collector sources of the missing data, and what they need."""
     sources = sorted({source_of(name) for name in gone})
     parts = [
         f"{name} is not available: {snapshot.unavailable[name]}" for name in sources if name in snapshot.unavailable

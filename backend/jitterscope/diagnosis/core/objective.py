@@ -1,4 +1,4 @@
-"""A latency objective, as people write it: `p99<50ms` says that 99 % of the answers take less than 50 ms."""
+"""A latency objective in its written form: `p99<50ms` means that 99 % of the answers take less than 50 ms."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ GRAMMAR = (
     r"|([1-9][0-9]{0,2}(?:\.[0-9]{1,3})?|0\.[0-9]{0,2}[1-9]) {0,4}s) {0,4}$"
 )
 _GRAMMAR = re.compile(GRAMMAR)
-# What of a text that does not fit is shown.
+# How many characters of an invalid text are shown.
 _SHOWN = 64
 
-# Who set it: somebody in Jitterscope for one server or for all of a workload, or the annotation of its pod.
+# Where it was set: in Jitterscope for one server or for a whole workload, or in the annotation of its pod.
 Origin = Literal["server", "workload", "annotation"]
 
 
 class BadObjective(ValueError):
-    """The text is no objective; its message says why and how one is written."""
+    """The text is not an objective; the message says why and how to write one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Objective:
 
 
 def limit_words(limit_us: float) -> str:
-    """ "50 ms", "1.5 s"; with three decimals at most, as the grammar has it."""
+    """ "50 ms", "1.5 s"; with at most three decimals, like the grammar."""
     in_ms = limit_us < 1_000_000 or limit_us % 1_000 != 0
     return f"{limit_us / (1_000 if in_ms else 1_000_000):.10g} {'ms' if in_ms else 's'}"
 

@@ -1,4 +1,4 @@
-"""Patches as text to copy, written for whoever manages the workload: Kubernetes, Docker, systemd or nobody."""
+"""Patches as text to copy, written for whatever manages the workload: Kubernetes, Docker, systemd, or nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def manager(snapshot: Snapshot) -> str:
 
 
 def owner_of(snapshot: Snapshot) -> str:
-    """ "deployment/coredns"; a ReplicaSet is named by its Deployment, which is what has to be patched."""
+    """ "deployment/coredns"; a ReplicaSet is named by its Deployment, which is what must be patched."""
     owner = snapshot.subject.fact("workload.owner") or ""
     kind, _, name = owner.partition("/")
     if kind.lower() == "replicaset" and "-" in name:
@@ -48,7 +48,7 @@ def millicpus(limit: float) -> str:
 
 
 def owner_change(snapshot: Snapshot, patch: dict[str, Any], now: dict[str, Any] | None = None) -> list[Change]:
-    """A strategic merge patch of the subject's workload, for files in a repository; none where it has no name."""
+    """A strategic merge patch of the subject's workload, for files in a repository; none if it has no name."""
     namespace = snapshot.subject.fact("workload.namespace")
     if manager(snapshot) != "kubernetes" or not namespace or not snapshot.subject.fact("workload.owner"):
         return []
@@ -56,7 +56,7 @@ def owner_change(snapshot: Snapshot, patch: dict[str, Any], now: dict[str, Any] 
 
 
 def container_change(snapshot: Snapshot, container: dict[str, Any], now: dict[str, Any] | None = None) -> list[Change]:
-    """The same of the subject's container; `now`: what of it is in force."""
+    """The same for the subject's container; `now`: the part that is in force."""
     name = snapshot.subject.fact("workload.container")
     if not name:
         return []
@@ -137,9 +137,9 @@ def cpu_burst(snapshot: Snapshot, cpu: Cpu, burst_us: int) -> Patch:
 
 
 def cpu_weight(snapshot: Snapshot, cpus: float, weight: float) -> tuple[list[Patch], str]:
-    """Patches that give the subject so many CPUs when the node is full, and how to undo them.
+    """Patches that give the subject this many CPUs when the node is full, and how to undo them.
 
-    `weight` is that share as cgroup v2 writes weights (100 is the default); Kubernetes makes one of `cpus`.
+    `weight` is that share as a cgroup v2 weight (100 is the default); Kubernetes derives one from `cpus`.
     """
     kind, old = manager(snapshot), number(snapshot.subject.fact("cpu.weight"))
     namespace, pod, container = _target(snapshot)
@@ -168,7 +168,7 @@ def cpu_weight(snapshot: Snapshot, cpus: float, weight: float) -> tuple[list[Pat
         text = "echo {:.0f} > " + f"{cgroup_directory(snapshot, snapshot.subject)}/cpu.weight"
     else:
         text = "echo {:.0f} > " + f"{cgroup_directory(snapshot, snapshot.subject)}/cpu.shares"
-    # Docker and cgroup v1 count in shares: 1024 are a weight of 100.
+    # Docker and cgroup v1 use shares: 1024 equals a weight of 100.
     shares = "shares" in text
 
     def written(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What is left of the harm when a fix takes a part of the stalls away."""
+"""The harm that remains when a fix removes some of the stalls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jitterscope.diagnosis.core.stats import rule_of_three
 
 
 def scaled(impact: Impact, slow_inside: int, low: float, expected: float, high: float) -> Interval | None:
-    """Slow ratio when `low`..`high` of the stalls' slow answers remain; None where latency is unknown.
+    """Slow ratio if `low`..`high` of the stalls' slow answers remain; None if latency is unknown.
 
     Answers that were slow outside the stalls stay slow. The upper end adds what chance could have hidden.
     """
@@ -24,7 +24,7 @@ def scaled(impact: Impact, slow_inside: int, low: float, expected: float, high: 
 
 
 def share(now: float | None, low: float, expected: float, high: float) -> Interval | None:
-    """A share of which so much remains; None where it is unknown."""
+    """A share of which this much remains; None if it is unknown."""
     if now is None:
         return None
     return Interval(low=min(1.0, low * now), expected=min(1.0, expected * now), high=min(1.0, high * now))

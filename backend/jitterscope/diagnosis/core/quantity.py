@@ -1,7 +1,7 @@
-"""What figures are figures of: a title, a unit, which way is better, and from where on it is trouble.
+"""What figures mean: a title, a unit, which direction is better, and the threshold of trouble.
 
-Each is declared once, by the area that owns it, or in `core/impact.py` where all areas share it. The impact of a
-finding holds values by id; titles, units and thresholds are never stored with them, nor known anywhere else.
+Each quantity is declared once, by the area that owns it, or in `core/impact.py` if all areas share it. The impact of a
+finding holds values by id; titles, units, and thresholds are never stored with them, nor known anywhere else.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 from jitterscope.diagnosis.core.finding import Impact
 
 Unit = Literal["bytes", "1", "us", "ms", "cpu", "ratio", "1/min", "1/s", "1/h", "ms/min"]
-# "none": it describes, and is neither good nor bad.
+# "none": descriptive, neither good nor bad.
 Better = Literal["lower", "higher", "none"]
 
 
@@ -23,11 +23,11 @@ class Quantity:
 
     `threshold`: beyond it the figure is the trouble itself (`hot`); a number in `unit`, or the id of another quantity
     of the same impact. `phrase` names what is counted inside a sentence ("answers over 20 ms"); `short` is the word
-    beside the value in a list ("slow"), of those that lists show. `detail` says more of the value from others of the
-    impact, which are not shown by themselves then (`aside`). `per_subject`: shown of each subject that an incident
+    beside the value in a list ("slow"), for quantities shown in lists. `detail` adds to the value from others of the
+    impact, which are then not shown by themselves (`aside`). `per_subject`: shown for each subject that an incident
     affects.
 
-    `proves`: of two windows of one incident the one with more "harm" tells it better; where that is equal, the one with
+    `proves`: of two windows of one incident, the one with more "harm" shows it better; if that is equal, the one with
     the larger "sample".
     """
 
@@ -44,11 +44,11 @@ class Quantity:
     proves: Literal["harm", "sample"] | None = field(default=None, kw_only=True)
 
     def of(self, impact: Impact) -> float | None:
-        """Its value; None where it is not known."""
+        """Its value; None if unknown."""
         return impact.get(self.id)
 
     def limit(self, impact: Impact) -> float | None:
-        """The threshold as a number, where that is known."""
+        """The threshold as a number, if known."""
         return impact.get(self.threshold) if isinstance(self.threshold, str) else self.threshold
 
     def hot(self, impact: Impact) -> bool:
@@ -60,5 +60,5 @@ class Quantity:
 
 
 def impact_of(values: Mapping[Quantity, float | None]) -> Impact:
-    """The impact of a finding, without what is not known."""
+    """The impact of a finding, without unknown values."""
     return {one.id: value for one, value in values.items() if value is not None}

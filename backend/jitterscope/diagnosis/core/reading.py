@@ -1,9 +1,9 @@
-"""Readings: what is computed of a snapshot once, however many causes, fixes and what-ifs read it.
+"""Readings: computed once per snapshot, however many causes, fixes, and what-ifs use them.
 
     @reading
     def throttling(snapshot: Snapshot) -> Throttling: ...
 
-The result is kept by the snapshot itself and goes with it. Further arguments must be hashable.
+The snapshot itself keeps the result, which lives as long as it does. Further arguments must be hashable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 def reading(
     compute: Callable[Concatenate[Snapshot, P], T],
 ) -> Callable[Concatenate[Snapshot, P], T]:
-    """Compute once per snapshot and arguments. What raises is not kept."""
+    """Compute once per snapshot and arguments. Exceptions are not cached."""
 
     @wraps(compute)
     def once(snapshot: Snapshot, /, *args: P.args, **kwargs: P.kwargs) -> T:

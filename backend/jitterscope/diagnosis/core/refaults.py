@@ -1,4 +1,4 @@
-"""Pages of files that a cgroup at its memory limit reads again and again, as it had to drop them."""
+"""File pages that a cgroup at its memory limit reads again and again because it had to drop them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 REFAULTS = "memory_refaults"
 PAGE_BYTES = 4096
-# A cgroup drops pages for its own limit where its usage is this near to it.
+# A cgroup drops pages because of its own limit if its usage is this close to it.
 NEAR = 0.9
-# Fewer pages per second are no reason to wait for: they are what any cgroup at its limit has.
+# Fewer pages per second do not explain waiting: any cgroup at its limit has them.
 MANY_PER_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Refaults:
-    """Of the cgroup whose memory limit is nearest. `pages` is counted once a second (NaN between); `limit_bytes` +inf:
-    none. `at_limit`: usage of the limit (0..1), median of the seconds with refaults; NaN without any."""
+    """Refaults of the cgroup whose memory limit is nearest.
+
+    `pages` is counted once a second (NaN between); `limit_bytes` +inf: none. `at_limit`: usage relative to the limit
+    (0..1), median of the seconds with refaults; NaN without any.
+    """
 
     owner: ResourceView
     pages: FloatArray
@@ -40,13 +43,13 @@ class Refaults:
         return float(np.nansum(self.pages[near])) / seconds if seconds else 0.0
 
     def explains(self, spans: BoolArray, step_us: int) -> bool:
-        """Whether pages that its own limit made it drop are read again in the time of these ticks, many of them."""
+        """Whether many pages that its own limit made it drop are read again during these ticks."""
         return self.at_limit >= NEAR and self.per_s(spans, step_us) >= MANY_PER_S
 
 
 @reading
 def read_refaults(snapshot: Snapshot) -> Refaults | None:
-    """None where they were not recorded."""
+    """The refaults of the cgroup nearest its limit; None if they were not recorded."""
     views = [view for view in (snapshot.subject, *snapshot.ancestors) if has(view, REFAULTS)]
     if not views:
         return None

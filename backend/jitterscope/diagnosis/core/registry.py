@@ -1,6 +1,6 @@
 """Finds what areas declare: `AREA` in areas/<area>/area.py, `CAUSE` of each module below causes/, `FIXES` below fixes/.
 
-A new area, cause or fix needs no edit here.
+A new area, cause, or fix needs no edit here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AREAS = "jitterscope.diagnosis.areas"
 
 
 class RegistryError(Exception):
-    """Two causes with one id, an id that is not its file, or a rival that does not exist."""
+    """Two causes with one id, an id that does not match its file, or a rival that does not exist."""
 
 
 @cache
@@ -57,7 +57,7 @@ def all_areas() -> MappingProxyType[str, Area]:
 
 
 def quantities(areas: Iterable[Area]) -> dict[str, Quantity]:
-    """What areas count in, by id; RegistryError where two mean different things by one id."""
+    """The quantities of areas, by id; RegistryError if two have different meanings under one id."""
     found: dict[str, Quantity] = {}
     for area in areas:
         for one in (*area.impact, *area.measures):
@@ -71,28 +71,28 @@ def quantities(areas: Iterable[Area]) -> dict[str, Quantity]:
 
 
 def quantities_of(cause_id: str) -> tuple[Quantity, ...]:
-    """What the findings of a cause can tell of harm, in the order in which it is shown.
+    """The harm that findings of a cause can report, in display order.
 
-    Everything that any area counts in where this version no longer has the cause's own.
+    All quantities of all areas if this version no longer has the cause's own area.
     """
     area = all_areas().get(cause_id.partition("/")[0])
     return tuple(quantities(all_areas().values()).values()) if area is None else area.impact
 
 
 def is_residual(cause_id: str) -> bool:
-    """Whether a cause tells what the others leave; False where this version has none of that id."""
+    """Whether a cause covers what the others leave unexplained; False if this version has no cause of that id."""
     cause = all_causes().get(cause_id)
     return cause is not None and cause.is_residual
 
 
 def area_of(cause_id: str) -> Area:
-    """The area of a cause. KeyError where there is none."""
+    """The area of a cause. KeyError if there is none."""
     return all_areas()[cause_id.partition("/")[0]]
 
 
 @cache
 def all_fixes() -> MappingProxyType[str, FixKind]:
-    """Every kind of fix by id. Of one that several areas propose, the declaration of the first: see `fix_of`."""
+    """Every kind of fix by id. If several areas propose one, the declaration of the first: see `fix_of`."""
     found: dict[str, FixKind] = {}
     for (_, fix_id), kind in sorted(_declared().items()):
         found.setdefault(fix_id, kind)
@@ -100,12 +100,12 @@ def all_fixes() -> MappingProxyType[str, FixKind]:
 
 
 def fix_of(cause_id: str, fix_id: str) -> FixKind | None:
-    """A fix as the cause's own area declares it, else as another area does; None where none does."""
+    """A fix as the cause's own area declares it, else as another area does; None if none does."""
     return _declared().get((cause_id.partition("/")[0], fix_id)) or all_fixes().get(fix_id)
 
 
 def fixes_of(area_id: str) -> tuple[FixKind, ...]:
-    """What the causes of an area propose, as it declares it, by id."""
+    """The fixes that the causes of an area propose, as it declares them, by id."""
     return tuple(kind for (area, _), kind in sorted(_declared().items()) if area == area_id)
 
 

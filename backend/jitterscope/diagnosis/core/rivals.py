@@ -1,4 +1,4 @@
-"""What other causes said about a window, as the rivals of a finding."""
+"""Results of other causes for a window, as the rivals of a finding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitterscope.series.catalogue import METRICS
 
 
 def silent(rival: Cause, result: NotFound | NotEnoughData) -> Rival:
-    """One that was not found: ruled out by its numbers, or not judged."""
+    """A rival that was not found: ruled out by its numbers, or not judged."""
     if isinstance(result, NotFound):
         return Rival(
             cause=rival.id, title=rival.title, status="ruled_out", reason=result.reason, numbers=result.numbers
@@ -20,7 +20,7 @@ def silent(rival: Cause, result: NotFound | NotEnoughData) -> Rival:
 
 
 def of_rest(snapshot: Snapshot, known: Mapping[str, Cause], results: Mapping[str, Result]) -> list[Rival]:
-    """All that judged the subject, as rivals of a cause that tells what they leave; those about nothing of it aside."""
+    """All causes that judged the subject, as rivals of the residual cause; without those that do not apply to it."""
     return [
         _elsewhere(known[name], result) if isinstance(result, Found) else silent(known[name], result)
         for name, result in results.items()
@@ -29,7 +29,7 @@ def of_rest(snapshot: Snapshot, known: Mapping[str, Cause], results: Mapping[str
 
 
 def _elsewhere(rival: Cause, found: Found) -> Rival:
-    """One that was found, in other stalls or without any harm."""
+    """A rival that was found, in other stalls or without any harm."""
     if found.severity is not None or found.harm == "none":
         reason = f"It is there, and not when these answers were late: {found.title}."
         return Rival(cause=rival.id, title=rival.title, status="ruled_out", reason=reason)
@@ -38,7 +38,7 @@ def _elsewhere(rival: Cause, found: Found) -> Rival:
 
 
 def _is_foreign(snapshot: Snapshot, cause: Cause) -> bool:
-    """Whether something that it needs is recorded of kinds of resources of which the subject has none."""
+    """Whether something that it needs is recorded by kinds of resources that the subject does not have."""
     kinds = {"node", "process", snapshot.subject.kind}
     servers = (*snapshot.dns_servers, *snapshot.tcp_servers, *snapshot.tcp_upstreams)
     views = (*servers, *snapshot.probes, *snapshot.dns_paths)

@@ -1,7 +1,7 @@
 """What a subject serves, whatever the protocol: queries of its DNS servers and requests of its TCP servers together.
 
-A DNS server's series have names of their own (`dns_queries`), a TCP server's others (`requests`): `METRICS` says which
-is which, and nothing else needs to know.
+A DNS server's series have their own names (`dns_queries`), a TCP server's others (`requests`): `METRICS` maps them, and
+nothing else needs to know.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Resour
 from jitterscope.diagnosis.core.stats import BoolArray
 
 Figure = Literal["requests", "answers", "slow", "lost", "latency", "latency_max", "inflight", "wait"]
-# What a DNS server and a TCP server call the same thing.
+# The names that a DNS server and a TCP server use for the same figure.
 METRICS: dict[Figure, dict[str, str]] = {
     "requests": {"dns_server": "dns_queries", "tcp_server": "requests"},
     "answers": {"dns_server": "dns_answers", "tcp_server": "responses"},
@@ -33,7 +33,7 @@ METRICS: dict[Figure, dict[str, str]] = {
     "wait": {"dns_server": "dns_queue_wait_us", "tcp_server": "request_wait_us"},
 }
 ENOUGH = 20
-# Standard deviations of a count that chance hardly exceeds.
+# Standard deviations of a count that chance rarely exceeds.
 _CHANCE = 3.0
 _COUNTED: tuple[Figure, ...] = ("requests", "answers")
 # Of all requests of a cgroup.
@@ -42,10 +42,10 @@ _LEAST_SHARE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Servers added up, per tick; NaN where nothing was recorded. `slow`: answers over the objective of their server,
-    or over 20 ms where it has none, whatever is usual.
+    """Sums over servers, per tick; NaN where nothing was recorded.
 
-    `noun`: what they are asked with, `one` of them.
+    `slow`: answers over the objective of their server, or over 20 ms if it has none, whatever the baseline. `noun`: the
+    plural name of what they receive, `one`: the singular.
     """
 
     servers: tuple[ResourceView, ...]
@@ -65,8 +65,10 @@ class Served:
 
     @property
     def timed(self) -> bool:
-        """Whether there were requests, and how long their answers took was recorded: else harm is unknown. How many
-        took over 20 ms does not say whether an objective is kept."""
+        """Whether there were requests, and their answer times were recorded: otherwise harm is unknown.
+
+        The number of answers over 20 ms does not show whether an objective is met.
+        """
         return any(
             np.nansum(series(server, metric(server, "requests"), len(self.requests))) > 0
             and (
@@ -78,7 +80,7 @@ class Served:
 
 
 def not_timed(served: Served) -> str:
-    """Why the harm of what a subject serves is not known, in a sentence."""
+    """Why the harm of what a subject serves is unknown, as a sentence."""
     if not served.servers:
         why = "no server is known here whose answers could be timed"
     elif not np.nansum(served.requests) > 0:
@@ -89,12 +91,12 @@ def not_timed(served: Served) -> str:
 
 
 def metric(server: ResourceView, figure: Figure) -> str:
-    """The name of the series or distribution in which such a server records it."""
+    """The name of the series or distribution in which such a server records the figure."""
     return METRICS[figure][server.kind]
 
 
 def metrics(*figures: Figure) -> tuple[str, ...]:
-    """Their names at any kind of server."""
+    """The names of the figures for any kind of server."""
     return tuple(name for figure in figures for name in METRICS[figure].values())
 
 
@@ -112,8 +114,8 @@ def read_served(snapshot: Snapshot) -> Served:
 def matter(dns: Sequence[tuple[str, float]], tcp: Sequence[tuple[str, float]], *, of_node: bool) -> list[bool]:
     """Which of the TCP servers (key, requests) beside these DNS servers belong to what a subject serves.
 
-    Left out are DNS over TCP, which counts as DNS, and what a cgroup is hardly asked for: a metrics page or a health
-    check beside its service.
+    Left out are DNS over TCP, which counts as DNS, and what receives few of a cgroup's requests: a metrics page or a
+    health check beside its service.
     """
     dns_ports = {_port(key) for key, _ in dns}
     own = [_port(key) not in dns_ports for key, _ in tcp]
@@ -129,7 +131,7 @@ def read_dns(snapshot: Snapshot) -> Served:
 
 
 def usual_us(server: ResourceView, calm: BoolArray, q: float = 0.5) -> float | None:
-    """Median (or the `q`-quantile) time to the answer in the ticks `calm`; None with fewer than 20 answers there."""
+    """Median (or the `q`-quantile) answer time in the ticks `calm`; None with fewer than 20 answers there."""
     part = server.distributions.get(metric(server, "latency"))
     if part is None:
         return None
@@ -143,7 +145,7 @@ def usual_us(server: ResourceView, calm: BoolArray, q: float = 0.5) -> float | N
 
 
 def histogram(servers: Sequence[ResourceView]) -> Distribution | None:
-    """The times to the answer of all servers together; None where no histogram was recorded."""
+    """The answer times of all servers together; None if no histogram was recorded."""
     found = (server.distributions.get(metric(server, "latency")) for server in servers)
     parts = [part for part in found if part is not None]
     if not parts:
@@ -156,7 +158,7 @@ def histogram(servers: Sequence[ResourceView]) -> Distribution | None:
 
 
 def quantiles_ms(snapshot: Snapshot, served: Served) -> tuple[float | None, float | None]:
-    """(p50, p99) over all servers: from histograms, else from single requests where all of them were kept."""
+    """(p50, p99) over all servers: from histograms, else from single requests if all of them were kept."""
     whole = histogram(served.servers)
     if whole is not None:
         p50, p99 = (quantile_us(whole.bucket, whole.count, q) / 1000 for q in (0.5, 0.99))
@@ -180,7 +182,7 @@ def slowest_us(snapshot: Snapshot, served: Served) -> FloatArray:
 
 
 def summed(snapshot: Snapshot, rows: Sequence[FloatArray]) -> FloatArray:
-    """Per tick; NaN where none has a value."""
+    """Sum per tick; NaN where none has a value."""
     if not rows:
         return np.full(snapshot.ticks, np.nan)
     stack = np.stack(rows)
@@ -190,8 +192,9 @@ def summed(snapshot: Snapshot, rows: Sequence[FloatArray]) -> FloatArray:
 def lost(snapshot: Snapshot, server: ResourceView, spans: BoolArray) -> int:
     """Requests of the ticks `spans` that got no answer because of them.
 
-    Many protocols end a connection with a message that asks for nothing, and clients go away for reasons of their own:
-    of a TCP server count those beyond its rate at other times, and none where that is over 1 % of the requests.
+    Many protocols end a connection with a message that expects no answer, and clients disconnect for their own reasons:
+    for a TCP server, only those beyond its rate at other times count, and none if that rate is over 1 % of the
+    requests.
     """
     values = np.nan_to_num(series(server, metric(server, "lost"), snapshot.ticks))
     if server.kind == "dns_server":
@@ -205,8 +208,10 @@ def lost(snapshot: Snapshot, server: ResourceView, spans: BoolArray) -> int:
 
 
 def beyond_chance(requests: FloatArray, near: BoolArray, inside: float, outside: float) -> float:
-    """Of `inside` slow answers in the ticks `near` those beyond what is slow anyway: per request as many as the
-    `outside` ones. 0 where chance alone gives as many."""
+    """Of `inside` slow answers in the ticks `near`, those beyond the expected number.
+
+    Expected are as many per request as the `outside` ones. 0 if chance alone explains as many.
+    """
     known = np.nan_to_num(requests)
     others = float(known[~near].sum())
     if others < 5 * ENOUGH:
@@ -216,7 +221,7 @@ def beyond_chance(requests: FloatArray, near: BoolArray, inside: float, outside:
 
 
 def _port(key: str) -> str:
-    """Of "10.0.0.10:53", "127.0.0.1:53@net:4026531840" or "/shop/cart:8080"."""
+    """The port of "10.0.0.10:53", "127.0.0.1:53@net:4026531840", or "/shop/cart:8080"."""
     return key.partition("@net:")[0].rpartition(":")[2]
 
 
@@ -236,8 +241,11 @@ def _added(snapshot: Snapshot, servers: tuple[ResourceView, ...]) -> Served:
 
 
 def slow_of(snapshot: Snapshot, server: ResourceView, over_us: float) -> FloatArray:
-    """Answers of each tick over `over_us`, from the histograms. Without these, those over 20 ms; where the server has
-    an objective that is not what was asked, and it is not known."""
+    """Answers of each tick over `over_us`, from the histograms.
+
+    Without histograms, those over 20 ms; if the server has an objective, that is a different limit, and the number is
+    unknown.
+    """
     part = server.distributions.get(metric(server, "latency"))
     if over_us == SLOW_US or (part is None and server.objective is None):
         return series(server, metric(server, "slow"), snapshot.ticks)

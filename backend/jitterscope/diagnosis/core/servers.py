@@ -9,7 +9,7 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 
 def summed(snapshot: Snapshot, metric: str) -> FloatArray:
-    """A metric of all servers of the subject added up, per tick; NaN where none has a value."""
+    """A metric summed over all servers of the subject, per tick; NaN where none has a value."""
     rows = [
         np.asarray(server.series[metric], dtype=np.float64)
         for server in snapshot.dns_servers
@@ -22,7 +22,7 @@ def summed(snapshot: Snapshot, metric: str) -> FloatArray:
 
 
 def missing(snapshot: Snapshot, metrics: tuple[str, ...]) -> list[str]:
-    """Those that no server of the subject (for cpu_…: the subject) recorded, as series or as histogram."""
+    """Metrics that no server of the subject (for cpu_…: the subject) recorded, as series or as histogram."""
     gone = []
     for metric in metrics:
         views = (snapshot.subject, *snapshot.ancestors) if metric.startswith("cpu_") else snapshot.dns_servers

@@ -19,14 +19,14 @@ from __future__ import annotations
 from jitterscope.diagnosis.core.finding import Confidence, Harm, Severity
 
 SLOW_US = 20_000
-# The slowest answer is bad that took so many times what is slow.
+# The slowest answer is bad if it took this many times the slow threshold.
 _BAD = 5.0
 
 
 def severity(
     slow: float, queries: float, max_ms: float | None, lost: float = 0.0, objective_us: float = SLOW_US
 ) -> Severity | None:
-    """`slow` and `lost` of `queries` suffered by the finding's own stalls; `max_ms` is the slowest of them."""
+    """`slow` and `lost` of `queries` were harmed by the finding's own stalls; `max_ms` is the slowest of them."""
     if queries <= 0:
         return None
     ratio, bad_ms = slow / queries, _BAD * objective_us / 1000
@@ -40,13 +40,13 @@ def severity(
 
 
 def harm_of(level: Severity | None, *, known: bool) -> Harm:
-    """Of a severity that rests on what was measured; `known`: what would show harm was recorded."""
+    """The harm of a severity that rests on measurements; `known`: what would show harm was recorded."""
     if level is not None:
         return "measured"
     return "none" if known else "not_measured"
 
 
 def lowered(level: Confidence, missing: int) -> Confidence:
-    """So many steps less, "low" at least."""
+    """Lower the confidence by this many steps, at lowest to "low"."""
     steps: tuple[Confidence, ...] = ("low", "medium", "high")
     return steps[max(0, steps.index(level) - missing)]

@@ -1,4 +1,4 @@
-"""A finding's impact as people see it: each value with its title, its unit and where trouble begins."""
+"""A finding's impact for display: each value with its title, its unit, and the threshold of trouble."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class ImpactFigure(Part):
     value: float
     threshold: float | None
     hot: bool
-    detail: str | None  # more of it, ready to show: "25 of 1,000 queries"
+    detail: str | None  # more about it, ready to show: "25 of 1,000 queries"
     phrase: str
     short: str
 
 
 def figures(cause_id: str, impact: Impact) -> list[ImpactFigure]:
-    """In the order in which they are shown, without those that are told beside another one."""
+    """In display order, without those that are shown beside another one."""
     return [_figure(one, impact) for one in quantities_of(cause_id) if one.id in impact and not one.aside]
 
 
 def figures_of_subject(cause_id: str, impact: Impact) -> list[ImpactFigure]:
-    """Those that are shown of each subject where several are affected."""
+    """Figures that are shown for each subject if several are affected."""
     return [_figure(one, impact) for one in quantities_of(cause_id) if one.id in impact and one.per_subject]
 
 

@@ -1,4 +1,4 @@
-"""Reads what the CPU causes need out of a snapshot: the quota that bites, and CPU use."""
+"""Reads what the CPU causes need from a snapshot: the effective quota, and CPU use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 
-# How far apart a collector that is short of CPU reads what it reads once a second, late ones included.
+# Longest gap between once-a-second samples of a collector short of CPU, including late ones.
 SHED_TICKS = 20
 
 
@@ -18,7 +18,7 @@ SHED_TICKS = 20
 class Cpu:
     """CPU of the cgroup whose quota applies: the subject, or its nearest ancestor with one.
 
-    Arrays have one value a tick. `quota_us` is the CPU time one tick may use on average (+inf: no limit).
+    Arrays have one value per tick. `quota_us` is the CPU time that one tick can use on average (+inf: no limit).
     """
 
     owner: ResourceView
@@ -42,12 +42,12 @@ class Cpu:
 
     @property
     def lag(self) -> int:
-        """Ticks by which a counter that moves at the end of a period can trail what it counts."""
+        """Ticks by which a counter that is updated at the end of a period can trail what it counts."""
         return max(1, math.ceil(self.period_us / self.step_us))
 
 
 def series(view: ResourceView, metric: str, ticks: int) -> FloatArray:
-    """The metric of a resource, all NaN where it was never recorded."""
+    """The metric of a resource, all NaN if it was never recorded."""
     values = view.series.get(metric)
     return np.full(ticks, np.nan) if values is None else np.asarray(values, dtype=np.float64)
 
@@ -58,10 +58,10 @@ def has(view: ResourceView, metric: str) -> bool:
 
 
 def spans(values: FloatArray) -> FloatArray:
-    """Ticks that each reading of a counter speaks for, NaN where none was taken.
+    """Number of ticks that each sample of a counter covers, NaN where there is no sample.
 
-    A collector short of CPU reads some of them once a second only: such a reading has everything since the one before.
-    After a longer silence it has its own tick.
+    A collector short of CPU reads some counters only once a second: such a sample covers everything since the previous
+    one. After a longer gap it covers only its own tick.
     """
     at = np.flatnonzero(np.isfinite(values))
     apart = np.diff(at, prepend=at[:1] - 1).astype(np.float64)
@@ -71,7 +71,7 @@ def spans(values: FloatArray) -> FloatArray:
 
 
 def number(text: str | None) -> float | None:
-    """A fact as a number, None where it is absent or not one."""
+    """A fact as a number, None if it is absent or not one."""
     try:
         value = float(text) if text is not None else None
     except ValueError:
@@ -85,13 +85,13 @@ def program(view: ResourceView) -> str | None:
 
 
 def runs(view: ResourceView, software: str) -> bool:
-    """Is the process this software, "coredns-v1.12.0" a "coredns" too?"""
+    """Whether the process is this software; "coredns-v1.12.0" is also "coredns"."""
     name = program(view) or ""
     return name.startswith(software) and not name[len(software) : len(software) + 1].isalpha()
 
 
 def serving(snapshot: Snapshot) -> set[int]:
-    """Ids of the processes that serve: DNS servers as far as their names tell, TCP servers by who listens."""
+    """Ids of the processes that serve: DNS servers as far as their names show, TCP servers by the listening process."""
     software = [name for server in snapshot.dns_servers if (name := server.fact("dns.software"))]
     listening = {fact.value for server in snapshot.tcp_servers for fact in server.facts if fact.name == "tcp.process"}
     return {
@@ -100,7 +100,7 @@ def serving(snapshot: Snapshot) -> set[int]:
 
 
 def fact_series(snapshot: Snapshot, view: ResourceView, name: str, missing: float) -> FloatArray:
-    """A numeric fact as one value a tick; before its first observation the first value holds."""
+    """A numeric fact as one value per tick; before its first observation, the first value holds."""
     history = sorted((fact for fact in view.facts if fact.name == name), key=lambda fact: fact.since_us)
     known = [(fact.since_us, value) for fact in history if (value := number(fact.value)) is not None]
     out = np.full(snapshot.ticks, missing if not known else known[0][1])
@@ -112,7 +112,7 @@ def fact_series(snapshot: Snapshot, view: ResourceView, name: str, missing: floa
 
 @reading
 def read_cpu(snapshot: Snapshot) -> Cpu:
-    """CPU signals of whoever owns the quota; the subject itself where no quota is known anywhere."""
+    """CPU signals of the cgroup that owns the quota; of the subject itself if no quota is known."""
     owner = snapshot.subject
     for view in (snapshot.subject, *snapshot.ancestors):
         if (number(view.fact("cpu.quota_us")) or -1) > 0 and (number(view.fact("cpu.period_us")) or 0) > 0:

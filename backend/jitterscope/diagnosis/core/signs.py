@@ -1,9 +1,9 @@
-"""What a cause shows itself by: read first, and alone. Where none of it is there, nothing else has to be read.
+"""Signs of a cause: read first, and alone. If there are none, nothing else has to be read.
 
     CAUSE = Cause(..., signs=Signs(("cpu_throttled_periods",), throttled))
 
-A look at a subject that nothing has happened to reads the signs of all causes, a tenth of what a diagnosis reads, and
-ends there unless one shows. That rules nothing out: it says that no cause would find anything in this window.
+A look at a subject without triggers reads the signs of all causes, a tenth of what a diagnosis reads, and ends there
+unless one shows. That rules nothing out: it says that no cause would find anything in this window.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """`reads` names all that `shown` looks at beside facts: metrics, distributions, and kinds of events.
+    """`reads` names everything that `shown` uses besides facts: metrics, distributions, and kinds of events.
 
-    `shown` must be true wherever `detect` could find the cause. It sees a narrow snapshot: the subject, its
-    ancestors, its DNS servers and the node, with these metrics and with facts; the node's other DNS servers with
-    metrics alone; of a node as the subject one event of each kind that happened anywhere on it, without attributes.
+    `shown` must be true wherever `detect` could find the cause. It sees a narrow snapshot: the subject, its ancestors,
+    its DNS servers, and the node, with these metrics and with facts; the node's other DNS servers with metrics alone;
+    if the subject is a node, one event of each kind that happened anywhere on it, without attributes.
     """
 
     reads: tuple[str, ...]
@@ -30,12 +30,12 @@ class Signs:
 
 
 def shows(views: Iterable[ResourceView], *metrics: str, least: float = 0.0) -> bool:
-    """Whether any of the metrics is over `least` in any tick."""
+    """Whether any of the metrics exceeds `least` in any tick."""
     return any((view.series[name] > least).any() for view in views for name in metrics if name in view.series)
 
 
 def peak(views: Iterable[ResourceView], metric: str) -> float:
-    """The highest tick of a metric, the resources' peaks added up: no tick of their sum is higher."""
+    """The sum of the resources' peaks of a metric: an upper bound for any tick of their sum."""
     known = (view.series[metric] for view in views if metric in view.series)
     return float(sum(float(np.nanmax(values)) for values in known if np.isfinite(values).any()))
 

@@ -1,7 +1,7 @@
-"""Which answers of what a subject serves are slow.
+"""Which answers of a subject's servers are slow.
 
-Slow is relative: an answer is slow that took longer than its server's objective where somebody set one, else over 20 ms
-and three times what the answers of its server usually take.
+Slow is relative: an answer is slow if it took longer than its server's objective, if one is set, else over 20 ms and
+over three times the usual answer time of its server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jitterscope.diagnosis.core.stats import BoolArray
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Slow answers of each tick, and from when on one is slow: of each server in `limits`."""
+    """Slow answers of each tick, and the limit of each server in `limits`."""
 
     ticks: FloatArray
     limits: tuple[Late, ...]
@@ -41,17 +41,17 @@ class Slow:
 
 
 def limits(snapshot: Snapshot, servers: Sequence[ResourceView], calm: BoolArray) -> tuple[Late, ...]:
-    """From when on an answer of each server is late, by what is usual in the ticks `calm`."""
+    """When an answer of each server is late, by the baseline in the ticks `calm`."""
     return tuple(lateness.late(server, usual_us(server, calm)) for server in servers)
 
 
 def loosest_us(found: Sequence[Late]) -> float:
-    """After so long (µs) an answer is late whichever of the servers gave it."""
+    """The time (µs) after which an answer is late whichever of the servers gave it."""
     return max((one.over_us for one in found), default=float(SLOW_US))
 
 
 def may_be_slow(server: ResourceView) -> bool:
-    """A sign: some answer was slow, or may have been: below 20 ms no counter tells of an objective that is missed."""
+    """A sign: an answer was slow, or might have been: below 20 ms no counter shows a missed objective."""
     values = server.series.get(metric(server, "slow"))
     if server.objective is not None and server.objective.limit_us < SLOW_US:
         return True
@@ -59,9 +59,9 @@ def may_be_slow(server: ResourceView) -> bool:
 
 
 def slow(snapshot: Snapshot, served: Served, calm: BoolArray | None = None) -> Slow:
-    """By what is usual in the ticks `calm`. Where that is not known, over 20 ms is slow.
+    """By the baseline in the ticks `calm`. If that is unknown, answers over 20 ms are slow.
 
-    Without `calm` the quickest quarter of a TCP server's answers tells what is usual: the rest may be a stall.
+    Without `calm`, the quickest quarter of a TCP server's answers is the baseline: the rest may be a stall.
     """
     found = tuple(lateness.late(server, _usual(snapshot, server, calm)) for server in served.servers)
     if calm is None:
@@ -73,7 +73,7 @@ def slow(snapshot: Snapshot, served: Served, calm: BoolArray | None = None) -> S
 
 
 def beyond_objectives(snapshot: Snapshot, found: Sequence[Late], served: Served, suffered: float, since: int) -> float:
-    """Of `suffered` late answers since the tick `since` those that no objective allows: all where none is set."""
+    """Of `suffered` late answers since the tick `since`, those that no objective allows: all if none is set."""
     if not any(one.objective for one in found):
         return suffered
     late = spare = 0.0

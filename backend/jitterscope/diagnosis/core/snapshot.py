@@ -1,6 +1,6 @@
-"""The only input of a cause: aligned series, facts, events and queries of a subject and its neighbours.
+"""The only input of a cause: aligned series, facts, events, and queries of a subject and its neighbors.
 
-A snapshot is plain data. Whoever builds it (the database, a recording, a scenario) decides where it came from.
+A snapshot is plain data. Its builder (the database, a recording, a scenario) decides where the data come from.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something at `start_us` (µs since the epoch, UTC) that lasted `duration_us` (0: a point in time)."""
+    """Something that began at `start_us` (µs since the epoch, UTC) and lasted `duration_us` (0: a point in time)."""
 
     kind: str
     start_us: int
@@ -70,8 +70,11 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class ResourceView:
-    """One resource in the window. `series[metric name]` has one value a tick; a missing tick is NaN. `objective`: of a
-    server, where somebody set one. `starts`: ticks in which a container began anew, in a cgroup of its own."""
+    """One resource in the window. `series[metric name]` has one value per tick; a missing tick is NaN.
+
+    `objective`: that of a server, if one is set. `starts`: ticks in which a container was started anew, in a new
+    cgroup.
+    """
 
     id: int
     kind: str
@@ -86,7 +89,7 @@ class ResourceView:
     starts: tuple[int, ...] = ()
 
     def fact(self, name: str) -> str | None:
-        """The newest value of a fact, or None where it was never observed."""
+        """The newest value of a fact, or None if it was never observed."""
         newest: FactValue | None = None
         for candidate in self.facts:
             if candidate.name == name and (newest is None or candidate.since_us >= newest.since_us):
@@ -96,20 +99,19 @@ class ResourceView:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A window [start_us, start_us + ticks * step_us) of a subject (a cgroup, or a node) and its neighbours.
+    """A window [start_us, start_us + ticks * step_us) of a subject (a cgroup, or a node) and its neighbors.
 
-    Of a cgroup, `node` is where it runs. Of a node, `node` is the subject itself; `cgroups` are those of its cgroups
-    that events of the window name and those that its DNS servers live in, `processes` and `dns_servers` those of the
-    whole node (processes whose NSS is known first); there are no ancestors, paths or workloads. Of a cgroup, `cgroups`
-    are the node's others that used most CPU in the window.
+    For a cgroup, `node` is where it runs, and `cgroups` are the node's others that used the most CPU in the window. For
+    a node, `node` is the subject itself; `cgroups` are those of its cgroups that events of the window name and those of
+    its DNS servers; `processes` and `dns_servers` are those of the whole node (processes whose NSS is known first);
+    there are no ancestors, paths, or workloads.
 
-    `processes`, `dns_servers`, `tcp_servers` and `tcp_upstreams` (addresses that it asks) belong to the subject;
+    `processes`, `dns_servers`, `tcp_servers`, and `tcp_upstreams` (addresses that it calls) belong to the subject;
     `asked` are TCP servers of the node that are known to be behind those; `ancestors` runs from its parent cgroup
-    upwards.
-    `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers, which the subject
-    may ask or be asked by; `workloads` cgroups of the node with facts alone (whose resolv.conf, whose address).
-    `unavailable` names sources that could not deliver here, with what they need, so that a cause can say why
-    it has not enough data.
+    upwards. `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers, which the
+    subject may query or be queried by; `workloads` cgroups of the node with facts alone (their resolv.conf, their
+    address). `unavailable` names sources that could not deliver here, with what they need, so that a cause can say why
+    it does not have enough data.
     """
 
     start_us: int
@@ -129,7 +131,7 @@ class Snapshot:
     cgroups: tuple[ResourceView, ...] = ()
     unavailable: Mapping[str, str] = field(default_factory=dict)
     step_us: int = 100_000
-    # What was computed of it so far: see core/reading.py. A copy with other contents starts empty.
+    # What was computed from it so far: see core/reading.py. A copy with other contents starts empty.
     readings: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

@@ -21,11 +21,11 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Coincidence:
-    """How often ticks of one kind fall into spans of another, beside what chance gives.
+    """How often ticks of one kind fall into spans of another, compared with chance.
 
-    `chance_ratio` is the share of all ticks that lie in the spans; `lift` = (hits / of) / chance_ratio.
-    `p_independent` (exact hypergeometric) takes ticks as independent. Stalls come in runs, so judge by `p_shift`:
-    the share of circular shifts of the series that give at least as many hits (never below 1 / ticks).
+    `chance_ratio` is the share of all ticks that lie in the spans; `lift` = (hits / of) / chance_ratio. `p_independent`
+    (exact hypergeometric) treats ticks as independent. Stalls come in runs, so judge by `p_shift`: the share of
+    circular shifts of the series that give at least as many hits (never below 1 / ticks).
     """
 
     hits: int
@@ -37,7 +37,7 @@ class Coincidence:
 
     @property
     def beyond_chance(self) -> bool:
-        """Twice as often counts as well: what comes at even intervals matches itself when it is shifted by one."""
+        """Twice as often counts too: evenly spaced events match themselves when shifted by one interval."""
         return self.p_shift < 0.05 or self.lift >= 2.0
 
 
@@ -55,7 +55,7 @@ def coincidence(ticks: BoolArray, spans: BoolArray) -> Coincidence:
 
 
 def hypergeometric_tail(hits: int, population: int, marked: int, drawn: int) -> float:
-    """P(at least `hits` of `drawn` without return are among the `marked` of `population`), 0..1, summed exactly."""
+    """P(at least `hits` of `drawn` without replacement are among the `marked` of `population`), 0..1, exact."""
     if hits <= max(0, drawn + marked - population):
         return 1.0
     count = np.arange(hits, min(drawn, marked) + 1, dtype=np.float64)
@@ -89,7 +89,7 @@ def circular_shift_p(ticks: BoolArray, spans: BoolArray) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LeadLag:
-    """`ticks` > 0: the first series leads the second by so many ticks; `correlation` is Pearson's r there."""
+    """`ticks` > 0: the first series leads the second by this many ticks; `correlation` is Pearson's r there."""
 
     ticks: int
     correlation: float
@@ -126,7 +126,7 @@ class DoseResponse:
 
 
 def dose_response(dose: FloatArray, response: FloatArray) -> DoseResponse:
-    """Does more of one go with more of the other? Needs 4 pairs; otherwise rho 0, p 1."""
+    """Whether more of one goes with more of the other. Needs 4 pairs; otherwise rho 0, p 1."""
     both = np.isfinite(dose) & np.isfinite(response)
     n = int(both.sum())
     if n < 4:
@@ -155,7 +155,7 @@ class Baseline:
 
 
 def robust_baseline(values: FloatArray) -> Baseline:
-    """A baseline that up to half the ticks may disturb; NaN without data."""
+    """A baseline robust against up to half the ticks being disturbed; NaN without data."""
     known = values[np.isfinite(values)]
     if not len(known):
         return Baseline(float("nan"), float("nan"), 0)

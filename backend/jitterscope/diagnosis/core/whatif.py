@@ -1,4 +1,4 @@
-"""What a what-if model is asked and what it answers: plain data, the same of every area."""
+"""Requests to a what-if model and its answers: plain data, the same for every area."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import FloatArray
 
-# By the control's id; None: off, or as it was where the control has no "off".
+# By the control's id; None: off, or as recorded if the control has no "off".
 Value = float | str | tuple[str, ...] | None
 Settings = Mapping[str, Value]
 
 
 class InvalidSettingError(ValueError):
-    """A setting that cannot be: `control` of the `number`th set of settings, and why."""
+    """An impossible setting: `control` of the `number`th set of settings, and why."""
 
     def __init__(self, number: int, control: str, why: str) -> None:
         super().__init__(why)
@@ -25,7 +25,7 @@ class InvalidSettingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The least of each control that brings a figure to `at_most`, all else as recorded."""
+    """Find the smallest value of each control that brings a figure to `at_most`, all else as recorded."""
 
     figure: str
     at_most: float
@@ -33,7 +33,10 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Sets of settings to try, each over what was recorded. `timeline`: with what would have been, tick by tick."""
+    """Sets of settings to try, each applied to what was recorded.
+
+    `timeline`: include the predicted course, tick by tick.
+    """
 
     settings: tuple[Settings, ...] = ()
     timeline: bool = False
@@ -42,7 +45,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A recorded `value`, or a predicted `interval` (90 %); both None: not measured, or cannot be told."""
+    """A recorded `value`, or a predicted `interval` (90 %); both None: not measured, or not predictable."""
 
     id: str
     title: str
@@ -53,7 +56,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One column of a timeline, a value a tick; of ticks that are merged the most, or the sum."""
+    """One column of a timeline, one value per tick; merged ticks take the maximum, or the sum."""
 
     id: str
     values: FloatArray
@@ -72,9 +75,9 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What one set of settings would have made of the window. `settings` are those of all controls.
+    """The window as it would have been with one set of settings. `settings` are those of all controls.
 
-    `outcome` is the answer in words, `good` whether it is what one wants. `cannot_tell` says why figures are missing.
+    `outcome` is the answer in words, `good` whether it is desirable. `cannot_tell` says why figures are missing.
     """
 
     settings: Settings
@@ -97,7 +100,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The least `value` of one control that meets the goal; None where none does, and `sentence` says why."""
+    """The smallest `value` of one control that meets the goal; None if none does, and `sentence` says why."""
 
     control: str
     value: float | None
@@ -107,7 +110,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Where a control's slider makes sense in this window, in the control's unit."""
+    """The useful range of a control's slider in this window, in the control's unit."""
 
     least: float
     most: float
@@ -115,10 +118,10 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`settings` and `figures` are what was recorded; `tried` is parallel to what was asked.
+    """`settings` and `figures` are what was recorded; `tried` is parallel to the requested settings.
 
-    `choices` are the values of controls that take names, `cannot_tell` says why there is nothing at all. An answer that
-    took over `slow_threshold_us` counts as slow.
+    `choices` are the values of controls that take names, `cannot_tell` says why there is no answer at all. An answer
+    that took over `slow_threshold_us` counts as slow.
     """
 
     settings: Settings = field(default_factory=dict)

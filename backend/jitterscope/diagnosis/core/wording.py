@@ -1,4 +1,4 @@
-"""How figures and names read in findings."""
+"""Display text of figures and names in findings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ _SPELLING = {
 
 
 def spelled(software: str) -> str:
-    """The name of a DNS server as its makers write it."""
+    """The name of a DNS server as its makers spell it."""
     return _SPELLING.get(software, software)
 
 
 def who(snapshot: Snapshot) -> str:
-    """What people call the subject: its DNS software, else its container, else its program, else its cgroup. Of several
-    programs the one that is asked most."""
+    """The display name of the subject: its DNS software, else its container, else its program, else its cgroup.
+
+    Of several programs, the one with the most requests.
+    """
     for server in snapshot.dns_servers:
         if name := server.fact("dns.software"):
             return spelled(name)
@@ -45,7 +47,7 @@ def _requests(server: ResourceView) -> float:
 
 
 def program(process: ResourceView) -> str | None:
-    """What people call the program of a process: "CoreDNS", "python3"."""
+    """The display name of the program of a process: "CoreDNS", "python3"."""
     known = next((spelled for name, spelled in _SPELLING.items() if signals.runs(process, name)), None)
     return known or signals.program(process)
 
@@ -55,7 +57,7 @@ def cpus(value: float) -> str:
 
 
 def apart(one: float, other: float) -> tuple[str, str]:
-    """Two figures in one sentence, in the fewest digits (two at least, five at most) that tell them apart."""
+    """Two figures for one sentence, in the fewest digits (at least two, at most five) that tell them apart."""
     for digits in range(2, 6):
         texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
         if texts[0] != texts[1]:
