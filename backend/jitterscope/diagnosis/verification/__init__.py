@@ -1,1 +1,1 @@
-"""Did a change help? Blocks of recorded time before and after it, compared by tests that hold for few blocks."""
+"""Compares blocks of recorded time before and after a change, with tests that are valid for few blocks."""

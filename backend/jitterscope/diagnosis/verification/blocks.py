@@ -1,6 +1,6 @@
-"""Cuts recorded ticks into blocks: what a comparison of before with after takes as one observation.
+"""Cuts recorded ticks into blocks: the observations of a before/after comparison.
 
-Neighbouring ticks belong to the same stall and are no independent observations; blocks of 10 s nearly are.
+Neighboring ticks belong to the same stall and are not independent observations; blocks of 10 s nearly are.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Column:
     events: FloatArray | None = None
 
     def only(self, keep: BoolArray) -> Column:
-        """Some of the blocks."""
+        """The blocks in `keep`."""
         events = None if self.events is None else self.events[keep]
         return Column(self.part[keep], self.whole[keep], self.seconds[keep], events)
 
@@ -47,16 +47,16 @@ class Column:
 
     @property
     def figure(self) -> float | None:
-        """Sum of the parts over the sum of the wholes; None without any."""
+        """Sum of the parts over the sum of the wholes; None without data."""
         total = float(np.nansum(self.whole))
         return float(np.nansum(self.part)) / total if total > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """One side of a comparison, n blocks of `step_us` from `t_us` on. `loads` are means, NaN where not known.
+    """One side of a comparison, n blocks of `step_us` from `t_us` on. `loads` are means, NaN if unknown.
 
-    `columns` by the measure's id; `window` has those that are figures of the whole window, such as quantiles.
+    `columns` by the measure's id; `window` has the figures of the whole window, such as quantiles.
     """
 
     t_us: IntArray
@@ -69,7 +69,7 @@ class Blocks:
         return len(self.t_us)
 
     def only(self, keep: BoolArray) -> Blocks:
-        """Some of the blocks; figures of the whole window stay."""
+        """The blocks in `keep`; figures of the whole window stay."""
         return replace(
             self,
             t_us=self.t_us[keep],
@@ -81,7 +81,7 @@ class Blocks:
 def blocks(
     snapshot: Snapshot, measures: Sequence[Measure], loads: Sequence[Load] = (), block_us: int = BLOCK_US
 ) -> Blocks:
-    """Whole blocks from the first tick on; those in which nothing was measured for half of the time are left out."""
+    """Whole blocks from the first tick on, without those in which nothing was measured for half of the time."""
     size = max(1, block_us // snapshot.step_us)
     count = snapshot.ticks // size
     columns: dict[str, Column] = {}
@@ -123,9 +123,9 @@ def _column(amounts: Amounts, count: int, size: int, tick_s: float) -> Column:
 
 
 def _covered(known: BoolArray) -> FloatArray:
-    """Ticks of each block that readings speak for: one that is taken every so often stands until the next.
+    """Ticks of each block that samples cover: a periodic sample is valid until the next one.
 
-    How often can change: a collector short of CPU goes from every tick to once a second.
+    The interval can change: a collector short of CPU goes from every tick to once a second.
     """
     size = known.shape[1]
     at = np.flatnonzero(known)

@@ -1,4 +1,4 @@
-"""What was changed: two states of a workload as facts tell them, and which fix that is."""
+"""What was changed between two states of a workload, as recorded in facts, and which fix it is."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from jitterscope.diagnosis.core.signals import number
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One setting, old and new as people write them. None: not set, or not known. `name` is the fact's, `text` the
-    change in words."""
+    """One setting, old and new, formatted for display. None: not set, or not known.
+
+    `name` is the fact's name, `text` describes the change.
+    """
 
     name: str
     title: str
@@ -24,16 +26,16 @@ class Step:
 
 
 RESTART = Step("restart", "Restart", None, None, "Restart")
-# A change needs as much before it to be compared with: what is set within this time of a resource's first data made it
-# what it is, as a container's limits that are written once its cgroup is there.
+# A change needs at least this much time before it for comparison: what is set within this time of a resource's first
+# data is part of its creation, such as a container's limits, which are written once its cgroup exists.
 SHORTEST_BEFORE_US = 20_000_000
-# More memory is given along with many a fix, and takes nothing away from what the fix does.
+# A higher memory limit accompanies many fixes and does not weaken their effect.
 _MAY_RISE = "memory.limit_bytes"
 _LINE_CHARACTERS = 200
 
 
 def steps(watched: Iterable[WatchedFact | Sighting], old: Facts, new: Facts, restarted: bool) -> list[Step]:
-    """Watched settings that people read differently in two states of a workload."""
+    """Watched settings whose displayed values differ between two states of a workload."""
     found: list[Step] = []
     for one in watched:
         name = one.fact if isinstance(one, WatchedFact) else one.id
@@ -41,7 +43,7 @@ def steps(watched: Iterable[WatchedFact | Sighting], old: Facts, new: Facts, res
         if before == after or (isinstance(one, Sighting) and new.get(name) is None):
             continue
         if "\n" in f"{before}{after}":
-            if before is None or after is None:  # a file that was read later, or is no longer: no change of it
+            if before is None or after is None:  # a file read later, or no longer there: not a change of it
                 continue
             before, after = _lines(before, after)
         text = one.wording(before, after, new) if isinstance(one, WatchedFact) else changed(one.title, before, after)
@@ -50,9 +52,9 @@ def steps(watched: Iterable[WatchedFact | Sighting], old: Facts, new: Facts, res
 
 
 def matching_fix(kinds: Sequence[FixKind], found: Iterable[Step], old: Facts, new: Facts) -> str | None:
-    """The fix among `kinds` that these steps are, all of them and no more; None for any other change.
+    """The fix among `kinds` that matches exactly these steps; None for any other change.
 
-    A restart belongs to many changes, and a higher memory limit may go with any.
+    A restart is part of many changes, and a higher memory limit can accompany any of them.
     """
     names = {step.name for step in found} - {RESTART.name}
     for kind in kinds:
@@ -73,7 +75,7 @@ def _rises(old: Facts, new: Facts) -> bool:
 
 
 def _lines(old: str, new: str) -> tuple[str, str]:
-    """Lines that went and lines that came: a whole file tells nobody what changed."""
+    """Lines that were removed and lines that were added: a whole file would not show what changed."""
     before, after = ([line.strip() for line in text.splitlines() if line.strip()] for text in (old, new))
     gone = "; ".join(line for line in before if line not in after)[:_LINE_CHARACTERS]
     came = "; ".join(line for line in after if line not in before)[:_LINE_CHARACTERS]

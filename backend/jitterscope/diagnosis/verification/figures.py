@@ -1,4 +1,4 @@
-"""The figures of a comparison: each before and after, with a test, an interval and what was predicted."""
+"""The figures of a comparison: each before and after, with a test, an interval, and the prediction."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.verification import significance
 from jitterscope.diagnosis.verification.blocks import Blocks, Column
 
-# An outcome below this share of what was before is as good as none: errors are relative to no less.
+# An outcome below this share of the value before counts as zero: relative errors use at least this as the scale.
 NEGLIGIBLE = 0.1
-# Fewer events than this say little by the blocks that they fall into.
+# With fewer events, their distribution over the blocks says little.
 _FEW = 5
 _BLOCKS = "10 s blocks rearranged between before and after"
 _EVENTS = "events counted, exact test of two rates"
@@ -23,10 +23,10 @@ _EVENTS = "events counted, exact test of two rates"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measure before and after. `ratio` is after / before (90 %), `p_value` two-sided; None where unknown.
+    """A measure before and after. `ratio` is after / before (90 %), `p_value` two-sided; None if unknown.
 
-    `decides`: the verdict looks at it. `inside`: `after` lies in `predicted`, give or take what one event makes.
-    `columns` are its blocks before and after, where it has any.
+    `decides`: the verdict uses it. `inside`: `after` lies in `predicted`, within the effect of one event. `columns` are
+    its blocks before and after, if it has any.
     """
 
     measure: Measure
@@ -43,7 +43,7 @@ class Figure:
 
     @property
     def error_ratio(self) -> float | None:
-        """|predicted - after| over the outcome, or over a tenth of what was before where that is more."""
+        """|predicted - after| over the outcome, or over a tenth of the value before if that is larger."""
         if self.predicted is None or self.after is None:
             return None
         scale = max(abs(self.after), NEGLIGIBLE * abs(self.before or 0.0), self.grain)
@@ -51,7 +51,7 @@ class Figure:
 
     @property
     def change(self) -> Interval | None:
-        """How much is left of what is bad: after / before, or before / after where more is better."""
+        """The remaining share of the harm: after / before, or before / after if more is better."""
         ratio = self.ratio
         if ratio is None or self.measure.better == "lower":
             return ratio
@@ -60,7 +60,7 @@ class Figure:
 
     @property
     def noticed(self) -> bool:
-        """Whether the difference is one that anybody would notice."""
+        """Whether the difference is large enough to be noticeable."""
         return (
             self.before is not None and self.after is not None and abs(self.after - self.before) >= self.measure.least
         )
@@ -73,9 +73,9 @@ def figures(
     deciding: Sequence[str],
     predicted: Mapping[str, Interval],
 ) -> tuple[Figure, ...]:
-    """What is known on both sides; those of `deciding` first and in that order, then the others.
+    """The figures known on both sides; those of `deciding` first and in that order, then the others.
 
-    A sign of what itself is measured decides nothing: more room is used for longer, and that is no harm.
+    A sign of something that is itself measured decides nothing: more room is used for longer, and that is no harm.
     """
     order = {name: number for number, name in enumerate(deciding)}
     found = []
@@ -106,7 +106,7 @@ def _over_blocks(measure: Measure, before: Column, after: Column, decides: bool,
         exposures = _totals(before, after) if counts_itself else (before.exposure_s, after.exposure_s)
         high = significance.rate_ratio_high(k0, exposures[0], k1, exposures[1])
         if ratio is not None and k1 < _FEW and np.isfinite(high):
-            # That blocks are alike says little then; how many events there can be says more.
+            # Similar blocks say little then; the possible number of events says more.
             ratio = ratio.model_copy(update={"high": max(ratio.high, high)})
         if counts_itself:
             p_value, test = significance.rate_p(k0, exposures[0], k1, exposures[1]), _EVENTS
@@ -127,7 +127,7 @@ def _over_blocks(measure: Measure, before: Column, after: Column, decides: bool,
 
 
 def _counts_itself(column: Column) -> bool:
-    """Whether the events are what is summed: kills, late starts; not stalls beside their milliseconds."""
+    """Whether the measure sums the events themselves: kills, late starts; not stalls with their milliseconds."""
     return column.events is not None and bool(np.array_equal(column.events, column.part, equal_nan=True))
 
 

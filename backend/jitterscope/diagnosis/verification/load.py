@@ -1,4 +1,4 @@
-"""Comparable load: a fix is judged only on blocks that had to do about as much before as after."""
+"""Comparable load: a fix is judged only on blocks with about the same load before and after."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jitterscope.diagnosis.verification.blocks import Blocks
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """The blocks of both sides that match. `why_not` says what keeps them from it, where too few do.
+    """The matching blocks of both sides. `why_not` says why there are too few, if so.
 
-    `by` is the load that they match in; None where nothing tells how much there was to do. `heavier` says that there
-    was more to do after the change, as where a fix lets through what waited before: that shows help, and nothing else.
+    `by` is the load in which they match; None if no load is known. `heavier` says that the load was higher after the
+    change, as when a fix lets through what waited before: that can show help, but nothing else.
     """
 
     before: Blocks
@@ -28,9 +28,9 @@ class Comparable:
 
 
 def comparable(before: Blocks, after: Blocks, loads: Sequence[Load]) -> Comparable:
-    """Keeps blocks whose load lies in the range that the other side had, give or take.
+    """Keep blocks whose load lies in the range of the other side, within a tolerance.
 
-    The first load that is known of both sides counts.
+    The first load that is known on both sides counts.
     """
     if not len(before) or not len(after):
         return Comparable(before, after, None, "There is no data from both sides yet.")

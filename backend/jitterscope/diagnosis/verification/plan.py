@@ -1,4 +1,4 @@
-"""What is measured of a fix: the measures of its cause's area, and those that the fix itself names."""
+"""What is measured for a fix: the measures of its cause's area, and those that the fix itself names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.registry import all_areas, area_of, fix_of
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`deciding` are ids of `measures`, in the order in which a verdict rests on them."""
+    """`deciding` are ids of `measures`, in the order in which they decide the verdict."""
 
     measures: tuple[Measure, ...]
     deciding: tuple[str, ...]
@@ -21,13 +21,13 @@ class Plan:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Metrics, distributions and events that are read."""
+        """Metrics, distributions, and events that are read."""
         wanted = [one.needs for one in self.measures] + [one.needs for one in self.loads]
         return frozenset(name for needs in wanted for name in needs)
 
 
 def plan(cause_id: str, fix_id: str | None) -> Plan:
-    """For a fix of an incident; None: another change. KeyError where no area has such a cause."""
+    """The plan for a fix of an incident; None: another change. KeyError if no area has such a cause."""
     area = area_of(cause_id)
     kind = None if fix_id is None else fix_of(cause_id, fix_id)
     own = {one.id: one for one in area.measures}
@@ -38,30 +38,30 @@ def plan(cause_id: str, fix_id: str | None) -> Plan:
 
 
 def watched(cause_id: str, fix_ids: Iterable[str]) -> tuple[WatchedFact, ...]:
-    """Facts whose change is noticed: those of the cause's area, and what its fixes change of other areas' facts."""
+    """Facts whose changes are detected: those of the cause's area, and facts of other areas that its fixes change."""
     found = {one.fact: one for one in (*area_of(cause_id).facts, IMAGE)}
     others = {one.fact: one for area in all_areas().values() for one in area.facts}
     return (*found.values(), *(others[name] for name in _landing(cause_id, fix_ids) if name in others.keys() - found))
 
 
 def sightings(cause_id: str, fix_ids: Iterable[str]) -> tuple[Sighting, ...]:
-    """Settings that only a window shows, of the cause's area and as the fixes land by."""
+    """Settings that only a window shows: those of the cause's area, and those that show its fixes."""
     found = {one.id: one for one in area_of(cause_id).sightings}
     others = {one.id: one for area in all_areas().values() for one in area.sightings}
     return (*found.values(), *(others[name] for name in _landing(cause_id, fix_ids) if name in others.keys() - found))
 
 
 def kinds(cause_id: str, fix_ids: Iterable[str]) -> tuple[FixKind, ...]:
-    """The declarations of fixes, in the order given; what this version no longer proposes has none."""
+    """The declarations of fixes, in the given order, without those that this version no longer proposes."""
     return tuple(kind for one in fix_ids if (kind := fix_of(cause_id, one)) is not None)
 
 
 def measure_of(measure_id: str) -> Measure | None:
-    """A measure, whichever area declares it; None where this version no longer has it."""
+    """A measure, whichever area declares it; None if this version no longer has it."""
     return next((one for area in all_areas().values() for one in area.measures if one.id == measure_id), None)
 
 
 def _landing(cause_id: str, fix_ids: Iterable[str]) -> list[str]:
-    """Names of the facts that the fixes land by."""
+    """Names of the facts that show the fixes."""
     landings = [kind.landing for kind in kinds(cause_id, fix_ids)]
     return list(dict.fromkeys(name for one in landings if isinstance(one, Seen) for name in one.facts))

@@ -1,6 +1,6 @@
-"""The tests of a comparison: exact where events are counted, over blocks where amounts are summed.
+"""The tests of a comparison: exact if events are counted, over blocks if amounts are summed.
 
-All are deterministic: where not every rearrangement can be tried, the same ones are drawn each time.
+All are deterministic: if not every rearrangement can be tried, the same ones are drawn each time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-# Not scipy.stats, which costs a second to import.
+# Not scipy.stats, which takes a second to import.
 from scipy.special import bdtr, betaincinv
 
 from jitterscope.diagnosis.core.finding import Interval
@@ -24,8 +24,10 @@ _SEED = 20261121
 
 
 def rate_p(before: float, before_s: float, after: float, after_s: float) -> float:
-    """Two-sided p that two Poisson rates are equal, given counts and exposures (exact conditional binomial test,
-    Przyborowski and Wilenski 1940; doubled tail). 1 without any event."""
+    """Two-sided p that two Poisson rates are equal, given counts and exposures; 1 without any event.
+
+    Exact conditional binomial test (Przyborowski and Wilenski 1940); doubled tail.
+    """
     k0, k1 = round(before), round(after)
     n = k0 + k1
     if n == 0 or before_s <= 0 or after_s <= 0:
@@ -46,9 +48,9 @@ def rate_ratio_high(before: float, before_s: float, after: float, after_s: float
 
 
 def needed_s(before: float, before_s: float, alpha: float = 0.05) -> float:
-    """Seconds without an event after which its absence is no chance, from `before` events in `before_s`.
+    """Seconds without an event after which chance no longer explains it, from `before` events in `before_s`.
 
-    From then on `rate_p` is below alpha: both are two-sided. With many events before it tends to 3.7 / rate. inf
+    From then on `rate_p` is below alpha: both are two-sided. With many events before, it tends to 3.7 / rate. inf
     without events before.
     """
     k0 = round(before)
@@ -58,8 +60,8 @@ def needed_s(before: float, before_s: float, alpha: float = 0.05) -> float:
 def permutation_p(part: FloatArray, whole: FloatArray, after: BoolArray) -> float:
     """Two-sided p that sum(part)/sum(whole) is the same in both groups of blocks, by rearranging whole blocks.
 
-    `after` says which group a block is in; NaN blocks are left out. 1 with an empty group. Every rearrangement is
-    tried where there are at most 20,000, else 9,999 are drawn. The ratio of sums weighs a block by what it holds.
+    `after` says which group a block is in; NaN blocks are left out. 1 with an empty group. Every rearrangement is tried
+    if there are at most 20,000, else 9,999 are drawn. The ratio of sums weights a block by its contents.
     """
     known = np.isfinite(part) & np.isfinite(whole)
     part, whole, after = part[known], whole[known], after[known]
@@ -86,7 +88,7 @@ def permutation_p(part: FloatArray, whole: FloatArray, after: BoolArray) -> floa
 
 
 def ratio_interval(part: FloatArray, whole: FloatArray, after: BoolArray, level: float = 0.9) -> Interval | None:
-    """(after / before) of sum(part)/sum(whole), bootstrap over blocks. None where there is nothing before."""
+    """(after / before) of sum(part)/sum(whole), bootstrap over blocks. None if there is nothing before."""
     known = np.isfinite(part) & np.isfinite(whole)
     old, new = np.flatnonzero(known & ~after), np.flatnonzero(known & after)
     if not len(old) or not len(new) or part[old].sum() <= 0 or whole[new].sum() <= 0:

@@ -1,4 +1,4 @@
-"""The verdict on a fix: better, the same or worse, and whether there is enough to say so."""
+"""The verdict on a fix: better, the same, or worse, and whether there is enough data for it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from jitterscope.diagnosis.verification.wording import amount, duration, lowered
 
 Verdict = Literal["waiting", "verified", "did_not_help", "made_worse"]
 ALPHA = 0.05
-# Half of it gone is help; less than that only where less was predicted.
+# Halving it counts as help; a smaller reduction only if less was predicted.
 HELPS, AT_LEAST, WORSE = 0.5, 0.9, 1.1
-# After so long (and three times what absence would need) a difference that chance explains is none.
+# After this long (and three times what absence would need), a difference that chance explains counts as none.
 LONG_S, LONG_TIMES = 600.0, 3.0
 _SAME_LOAD = "The comparison starts once the load is the same."
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`waiting_for` while there is no verdict, `sentence` once there is; figures in both cases.
+    """`waiting_for` while there is no verdict, `sentence` once there is one; figures in both cases.
 
-    `needed_s`/`collected_s` (seconds of comparable load) only where more of it is what is waited for.
+    `needed_s`/`collected_s` (seconds of comparable load) only if more of it is needed.
     """
 
     verdict: Verdict
@@ -42,9 +42,9 @@ class Judgement:
 
 
 def judge(match: Comparable, plan: Plan, predicted: Mapping[str, Interval], least_s: float) -> Judgement:
-    """Compare the matching blocks. `predicted`: what each measure was predicted to be after the change, by id.
+    """Compare the matching blocks. `predicted`: the predicted value of each measure after the change, by id.
 
-    `least_s` of comparable data are needed in any case.
+    At least `least_s` of comparable data are needed in any case.
     """
     said = _judged(match, plan, predicted, least_s)
     if match.heavier is not None and said.verdict in ("did_not_help", "made_worse"):
@@ -57,7 +57,7 @@ def _judged(match: Comparable, plan: Plan, predicted: Mapping[str, Interval], le
     if match.why_not is not None:
         return Judgement("waiting", found, f"{match.why_not} {_SAME_LOAD}", None)
     deciding = [one for one in found if one.decides]
-    # What was not there before cannot go: only something that was shows help.
+    # A measure that was zero before cannot improve: only one that was not can show help.
     first = next((one for one in deciding if one.before), None)
     if first is None or first.columns is None:
         return Judgement("waiting", found, _nothing(plan, match), None)
@@ -94,10 +94,10 @@ def _no_occasion(first: Figure) -> str:
 
 
 def _needed_s(before: Column, after: Column) -> float:
-    """How long the fault's absence must last to mean something (s)."""
+    """How long the fault must be absent for that to be significant (s)."""
     events = _events(before)
     if events is before.part:
-        # So many starts, queries …: as long as those take to come.
+        # Counted starts, queries, and so on: as long as it takes for that many to occur.
         needed = significance.needed_s(float(np.nansum(events)), float(np.nansum(before.whole)))
         there = float(np.nansum(after.whole))
         return needed / there * after.exposure_s if there > 0 else math.inf
@@ -105,7 +105,7 @@ def _needed_s(before: Column, after: Column) -> float:
 
 
 def _events(column: Column) -> np.typing.NDArray[np.float64]:
-    """The events that a measure counts; else the blocks that have any of it. `part` itself where that is counted."""
+    """The events that a measure counts; else the blocks that have any of it. `part` itself if it counts events."""
     if column.events is None:
         return (np.nan_to_num(column.part) > 0).astype(np.float64)
     return column.part if np.array_equal(column.events, column.part, equal_nan=True) else column.events
@@ -132,7 +132,7 @@ def _better(one: Figure) -> bool:
 
 
 def _as_promised(one: Figure) -> bool:
-    """Less than half was predicted to go, and that much went; a fix that cannot help promises nothing."""
+    """Less than half was predicted to disappear, and that much did; a fix that cannot help predicts nothing."""
     return one.inside is True and one.predicted is not None and _promises(one.predicted, one)
 
 
@@ -153,5 +153,5 @@ def _worse(one: Figure) -> bool:
 
 
 def _same(one: Figure) -> bool:
-    """Helping (half of it gone) is excluded."""
+    """Help (a reduction by half) is excluded."""
     return one.change is not None and one.change.low > HELPS

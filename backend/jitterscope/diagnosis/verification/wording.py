@@ -18,7 +18,7 @@ _BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 def sentence(verdict: str, deciding: Sequence[Figure], worse: Sequence[Figure] = ()) -> str:
     """ "The fix helped: slow queries went from 1.5 % to 0.01 % (p = 0.002), throttled time from … to …."
 
-    `worse`: what became worse in spite of the verdict, told after it.
+    `worse`: what became worse despite the verdict, stated after it.
     """
     said = _OPENING[verdict] + ", ".join(map(_went, _speaking(verdict, deciding))) + "."
     return f"{said} Meanwhile {', '.join(map(_went, worse))}." if worse else said
@@ -32,7 +32,7 @@ def _went(one: Figure) -> str:
 
 
 def _speaking(verdict: str, deciding: Sequence[Figure]) -> list[Figure]:
-    """The figures that say what the verdict does: one that still rose, as what is held does, is no help."""
+    """The figures that support the verdict: one that still rose, as what is held does, does not show help."""
     sign = {"verified": -1, "made_worse": 1}.get(verdict)
     if sign is None:
         return list(deciding)
@@ -47,12 +47,12 @@ def _speaking(verdict: str, deciding: Sequence[Figure]) -> list[Figure]:
 
 
 def lowered(title: str) -> str:
-    """A title inside a sentence; what is written in capitals stays so."""
+    """A title inside a sentence; a title in capitals stays so."""
     return title if title[1:2].isupper() or title[1:2].isdigit() else title[:1].lower() + title[1:]
 
 
 def figure(value: float | None, unit: Unit) -> str:
-    """A value with its unit, in as many digits as tell something."""
+    """A value with its unit, in as many digits as are meaningful."""
     if value is None:
         return "unknown"
     match unit:
