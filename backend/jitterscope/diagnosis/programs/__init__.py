@@ -1,1 +1,1 @@
-"""What is known about software: versions, settings files, limits of well-known services; each with its source."""
+"""Knowledge about software: versions, settings files, limits of well-known services; each with its source."""

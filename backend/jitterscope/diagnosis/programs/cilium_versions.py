@@ -1,4 +1,4 @@
-"""What which version of Cilium does about the programs that it loads for a pod, each with its source."""
+"""How each version of Cilium handles the programs that it loads for a pod, each with its source."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _NODEPORT_NAT = "tail_nodeport_nat_"
 
 
 def version(snapshot: Snapshot) -> tuple[int, ...] | None:
-    """The version of the agent on this node; None where it is not known."""
+    """The version of the agent on this node; None if unknown."""
     return parse_version(snapshot.node.fact("node.cilium"))
 
 
 def is_cilium(snapshot: Snapshot, command: str) -> bool:
-    """Are programs that this command loads Cilium's? Old agents had tc(8) load them."""
+    """Whether programs that this command loads are Cilium's. Old agents had tc(8) load them."""
     return command.startswith("cilium") or (command == "tc" and snapshot.node.fact("node.cilium") is not None)
 
 
 def unused_for_pods(name: str) -> bool:
-    """Is it a program that pods never run, and that versions before 1.13 load for them all the same?"""
+    """Whether pods never run this program, although versions before 1.13 load it for them."""
     return len(name) >= 15 and (name.startswith(_NODEPORT_NAT) or _NODEPORT_NAT.startswith(name))

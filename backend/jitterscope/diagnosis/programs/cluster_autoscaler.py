@@ -1,8 +1,8 @@
-"""Replicas that cluster-proportional-autoscaler makes of kube-dns, and which parameters give a wanted number.
+"""The number of kube-dns replicas that cluster-proportional-autoscaler sets, and the parameters for a wanted number.
 
 https://github.com/kubernetes-sigs/cluster-proportional-autoscaler#linear-mode: replicas = max(ceil(cores ÷
-coresPerReplica), ceil(nodes ÷ nodesPerReplica)), then between min and max; preventSinglePointFailure makes it 2 at
-least where there is more than one node.
+coresPerReplica), ceil(nodes ÷ nodesPerReplica)), then clamped to min and max; preventSinglePointFailure makes it at
+least 2 if there is more than one node.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Cluster:
 
 
 def linear(snapshot: Snapshot) -> Linear | None:
-    """The parameters in use; None where they are unknown, or in ladder mode."""
+    """The parameters in use; None if they are unknown, or in ladder mode."""
     found = _json(snapshot, "kube.dns_autoscaler")
     inner = found.get("linear", found)
     if isinstance(inner, str):
@@ -62,7 +62,7 @@ def linear(snapshot: Snapshot) -> Linear | None:
 
 
 def cluster(snapshot: Snapshot) -> Cluster | None:
-    """Size of the cluster, where the API server was asked."""
+    """Size of the cluster, if the API server was queried."""
     found = _json(snapshot, "kube.cluster_size")
     nodes, cores = _positive(found.get("nodes")), _positive(found.get("cores"))
     replicas = _positive(found.get("kube_dns_replicas"))
@@ -72,9 +72,9 @@ def cluster(snapshot: Snapshot) -> Cluster | None:
 
 
 def parameter_for(replicas: int, size: int) -> int | None:
-    """The largest whole number of cores (or nodes) per replica that gives `replicas` at this size; None: none does.
+    """The largest whole number of cores (or nodes) per replica that gives `replicas` at this size; None if none does.
 
-    ceil(size ÷ n) ≥ replicas holds where n < size ÷ (replicas - 1).
+    ceil(size ÷ n) ≥ replicas holds if n < size ÷ (replicas - 1).
     """
     if replicas <= 1:
         return size

@@ -1,8 +1,8 @@
 r"""Changes of a Corefile that Kubernetes keeps in a ConfigMap, as one command.
 
-The command edits what the cluster has now, since a collector sees the file without its secrets, and the name of the
-ConfigMap only the Deployment knows. Only Corefiles are touched: JSON has each file on a line of its own, with its line
-ends written as \n. The command cuts such a line behind each of them, edits, and joins it again.
+The command edits what the cluster has now, since a collector sees the file without its secrets, and only the Deployment
+knows the name of the ConfigMap. Only Corefiles are edited. JSON has each file on one line, with its line ends written
+as \n. The command splits such a line at each of them, edits, and joins it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import corefile, versions
 from jitterscope.diagnosis.programs.corefile import Block, Plugin
 
-# A line end and blanks, as JSON writes them.
+# A line end and blanks, as JSON encodes them.
 _END, _BLANK = r"\\n", r"([ ]|\\t)"
 _CUT = r"""/^ *"Corefile[^"]*":/ s/\\n/\\n\n/g"""
 _JOIN = r""":more; /\\n$/ { N; s/\\n\n/\\n/; b more }"""
@@ -26,7 +26,7 @@ _JOIN = r""":more; /\\n$/ { N; s/\\n\n/\\n/; b more }"""
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One edit of a Corefile: a script of sed for the ConfigMap, and what it is in a file of a repository.
+    """One edit of a Corefile: a sed script for the ConfigMap, and the change of a file in a repository.
 
     `change` takes the namespace and the owner of the workload.
     """
@@ -38,9 +38,9 @@ class Edit:
 def with_command(
     snapshot: Snapshot, server: ResourceView | None, edits: Sequence[Edit], *patches_: Patch, restart: bool = False
 ) -> list[Patch]:
-    """The command, where a ConfigMap has the server's Corefile, before what a person would write into it.
+    """The command, if a ConfigMap holds the server's Corefile, followed by the text to enter by hand.
 
-    The first of `patches_` says the same as the edits, and so has what a pull request changes.
+    The first of `patches_` is equivalent to the edits, and so carries what a pull request changes.
     """
     made = None if server is None else command(snapshot, server, edits, restart=restart)
     found = None if server is None else _workload(snapshot, server) or _node_local(snapshot, server)
@@ -59,12 +59,12 @@ def multisocket(
 
 
 def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[Edit], *, restart: bool = False) -> Patch | None:
-    """None where no ConfigMap of Kubernetes is known to have the Corefile: of the subject's own CoreDNS alone.
+    """None unless a Kubernetes ConfigMap is known to hold the Corefile: only for the subject's own CoreDNS.
 
     `restart`: a reload is not enough.
     """
     found, script = _workload(snapshot, server), "; ".join(edit.script for edit in edits)
-    # That of NodeLocal DNSCache is a template: what its file says is not what is in the ConfigMap.
+    # The Corefile of NodeLocal DNSCache is a template: its file differs from the ConfigMap.
     if found is None or server.fact("dns.software") == "node-cache" or not script:
         return None
     target, space = found[1], shlex.quote(found[0])
@@ -82,7 +82,7 @@ def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[Edit], *, 
 
 
 def _workload(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | None:
-    """Namespace and owner of the subject, where it is the server's own and Kubernetes knows it by name."""
+    """Namespace and owner of the subject, if the server is its own and Kubernetes knows it by name."""
     namespace, owner = snapshot.subject.fact("workload.namespace"), snapshot.subject.fact("workload.owner")
     own = any(one.id == server.id for one in snapshot.dns_servers)
     if not own or patches.manager(snapshot) != "kubernetes" or not namespace or not owner:
@@ -91,7 +91,10 @@ def _workload(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | Non
 
 
 def _node_local(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | None:
-    """NodeLocal DNSCache in front of the subject, under the names of its manifest; GKE's add-on sets its own back."""
+    """NodeLocal DNSCache in front of the subject, under the names of its manifest.
+
+    GKE's add-on reverts changes to its own.
+    """
     if server.fact("dns.software") != "node-cache" or versions.gke(snapshot) is not None:
         return None
     return "kube-system", "daemonset/node-local-dns"
@@ -104,9 +107,9 @@ def options(
     without: Sequence[str] = (),
     only_with: str | None = None,
 ) -> list[Edit]:
-    """The edit that sets options of a plugin wherever it is (None: an option without a value), and removes others.
+    """The edit that sets options of a plugin wherever it is used (None: an option without a value), and removes others.
 
-    `only_with`: only where it has this option. Empty where the plugin is nowhere.
+    `only_with`: only where it has this option. Empty if the plugin is not used.
     """
     scripts = []
     for block in corefile.with_plugin(corefile.of(server), name):
@@ -115,7 +118,7 @@ def options(
         added = "".join(f"        {key}{'' if value is None else f' {value}'}\n" for key, value in values.items())
         for plugin in dict.fromkeys(own):
             line = _words((name, *plugin.arguments))
-            # The block that it has, or one of its own.
+            # The block that it has, or a new one.
             inside.append(rf"s/^({_BLANK}*{line}){_BLANK}*\{{{_END}$/\1 {{{_lines(added)}/")
             if added:
                 closed = f"{added}    }}\n"
@@ -130,7 +133,7 @@ def options(
 
 
 def plugin(blocks: Sequence[Block], text: str) -> list[Edit]:
-    """The edit that puts a plugin with its options into server blocks, instead of the one of its name."""
+    """The edit that adds a plugin with its options to server blocks, replacing an existing one of that name."""
     name = text.split(None, 1)[0]
     lines = "".join(f"    {line}\n" for line in text.splitlines())
     scripts = []
@@ -156,13 +159,13 @@ def _within(block: Block, edits: Sequence[str]) -> str:
 
 
 def _head(block: Block) -> str:
-    """The line with which the block begins, which may be the file's first."""
+    """The first line of the block, which can be the first line of the file."""
     keys = rf"(,?{_BLANK}+|,)".join(_word(key) for key in block.keys)
     return rf'^(.*": ")?{keys}{_BLANK}*\{{{_END}'
 
 
 def _lines(text: str) -> str:
-    """What sed puts behind a line that it leaves without its end: the end, and further lines."""
+    """What sed appends to a line whose end it has removed: the end, and further lines."""
     ended = "\n" + text.removesuffix("\n")
     return re.sub(r"([/&])", r"\\\1", ended).replace("\n", rf"{_END}\n", ended.count("\n")) + _END
 

@@ -1,6 +1,7 @@
-"""What a Corefile says, as far as fixes need it: its server blocks and the plugins in them.
+"""The content of a Corefile, as far as fixes need it: its server blocks and the plugins in them.
 
-The fact `dns.corefile_parsed` is what CoreDNS's own parser made of the file (coredns.io/manual/toc/#configuration).
+The fact `dns.corefile_parsed` is the output of CoreDNS's own parser for the file
+(coredns.io/manual/toc/#configuration).
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ class Block:
 
 
 def of(server: ResourceView) -> list[Block]:
-    """Server blocks in order; empty where there is no Corefile, or none that CoreDNS can read."""
+    """Server blocks in order; empty if there is no Corefile, or CoreDNS cannot read it."""
     return parse(server.fact("dns.corefile_parsed"))
 
 
 def parse(fact: str | None) -> list[Block]:
-    """The fact `dns.corefile_parsed`; empty where it is absent or unreadable."""
+    """The fact `dns.corefile_parsed`; empty if it is absent or unreadable."""
     try:
         listed = json.loads(fact or "[]")
     except ValueError:

@@ -1,6 +1,6 @@
-"""Which kernels can limit negative dentries, by what knob; each with its source. Upstream Linux has no limit.
+"""Which kernels can limit negative dentries, and with which setting; each with its source. Upstream Linux has no limit.
 
-fs.dentry-negative (upstream) is none: it decides only what becomes of the name of a file that is *removed*.
+fs.dentry-negative (upstream) is not a limit: it only decides what happens to the name of a file that is *removed*.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KNOBS: tuple[Knob, ...] = ("negative-dentry-limit", "dentry-fs-klimit")
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`knob`: what this kernel has; None: nothing. `value`: what it is set to, 0: off; None: not known.
+    """`knob`: the setting of this kernel; None: none. `value`: its value, 0: off; None: not known.
 
     `update`: a newer kernel of the same distribution has `update_knob`, from release `update` on.
     """
@@ -38,7 +38,7 @@ class Limit:
 
 
 def limit_of(snapshot: Snapshot) -> Limit:
-    """What the collector saw in /proc/sys/fs, and what an update of the kernel would bring."""
+    """What the collector saw in /proc/sys/fs, and what a kernel update would add."""
     text = snapshot.node.fact("node.dentry_limit")
     try:
         seen = json.loads(text) if text is not None else None
@@ -59,7 +59,7 @@ def has_dentry_negative(snapshot: Snapshot) -> bool:
 
 
 def _update(kernel: str) -> tuple[str | None, Knob | None]:
-    """A later kernel of the same RHEL that has a knob, where this one is older."""
+    """A later kernel of the same RHEL that has a setting, if this one is older."""
     if match := re.match(r"3\.10\.0-(\d+)(?:\.(\d+))?.*\.el7", kernel):
         build = (int(match[1]), int(match[2] or 0))
         if build < (1062, 21) or (1062, 99) < build < (1127, 0):
@@ -71,9 +71,9 @@ def _update(kernel: str) -> tuple[str | None, Knob | None]:
 
 
 def global_lru_lock(snapshot: Snapshot) -> bool | None:
-    """Has the kernel one lock for all lists of unused dentries (upstream before 3.12)? None: it cannot be told.
+    """Whether the kernel has one lock for all lists of unused dentries (upstream before 3.12). None: unknown.
 
-    Distributions' 3.10 kernels carry later patches, so their number says nothing.
+    Distributions' 3.10 kernels carry later patches, so their version number says nothing.
     """
     kernel = snapshot.node.fact("node.kernel") or ""
     match = re.match(r"(\d+)\.(\d+)", kernel)

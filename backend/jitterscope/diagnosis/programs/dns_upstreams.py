@@ -1,4 +1,4 @@
-"""Where a DNS server forwards: the fact `dns.upstreams` and the addresses of servers, readable."""
+"""Where a DNS server forwards: the fact `dns.upstreams` and the addresses of servers, parsed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not boun
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """One server that a zone is forwarded to. None: the server's settings do not say."""
+    """One server that a zone is forwarded to. None: not in the server's settings."""
 
     zone: str
     address: str
@@ -31,7 +31,7 @@ class Upstream:
 
 
 def upstreams(server: ResourceView) -> list[Upstream]:
-    """The readable entries of the server's fact; empty where there is none."""
+    """The readable entries of the server's fact; empty if there is none."""
     return parse_upstreams(server.fact("dns.upstreams"))
 
 
@@ -78,7 +78,7 @@ def endpoint(server: ResourceView) -> tuple[str, int] | None:
 
 
 def serves(server: ResourceView, upstream: Upstream) -> bool:
-    """Is this server at the address that is asked? One that listens on a wildcard is at every address."""
+    """Whether this server is at the upstream's address. One that listens on a wildcard is at every address."""
     at = endpoint(server)
     return at is not None and at[1] == upstream.port and (at[0] == upstream.address or at[0] in WILDCARDS)
 

@@ -10,7 +10,7 @@ from jitterscope.diagnosis.core.snapshot import ResourceView
 
 @dataclass(frozen=True, slots=True)
 class EventLoop:
-    """What people call the program, and the thread that does all its work.
+    """The display name of the program, and the thread that does all its work.
 
     Sources: nodejs.org/en/learn/asynchronous-work/dont-block-the-event-loop; docs.python.org/3/c-api/init.html (the
     global interpreter lock); redis.io/docs/latest/operate/oss_and_stack/management/optimization/latency.
@@ -18,7 +18,7 @@ class EventLoop:
 
     program: str
     thread: str
-    # A command or a function: what keeps the thread busy.
+    # What keeps the thread busy: a command or a function.
     task: str
 
 
@@ -34,6 +34,6 @@ _BY_NAME = {
 
 
 def event_loop(process: ResourceView) -> EventLoop | None:
-    """None: not known to do its work in one thread."""
+    """The event loop of a process; None: not known to do its work in one thread."""
     known = _BY_RUNTIME.get(process.fact("runtime.name") or "")
     return known or next((loop for name, loop in _BY_NAME.items() if runs(process, name)), None)

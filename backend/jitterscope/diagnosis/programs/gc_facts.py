@@ -1,4 +1,4 @@
-"""Facts of runtimes other than Go that areas watch: a change of one of them may be a fix."""
+"""Facts of runtimes other than Go that areas watch: a change of one of them can be a fix."""
 
 from __future__ import annotations
 

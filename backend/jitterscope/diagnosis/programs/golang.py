@@ -1,4 +1,4 @@
-"""What the facts say about a Go process: threads it may run at once, memory limit, versions.
+"""What the facts say about a Go process: parallel threads, memory limit, versions.
 
 Sources: go.dev/doc/gc-guide, runtime/cgroup_linux.go (Go 1.25), go.uber.org/automaxprocs.
 """
@@ -14,14 +14,14 @@ import numpy as np
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import ResourceView
 
-# From this share of GOMEMLIMIT on the runtime starts cycles because of it.
+# From this share of GOMEMLIMIT on, the limit makes the runtime start cycles.
 NEAR = 0.85
 _SUFFIX = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 
 @dataclass(frozen=True, slots=True)
 class MaxProcs:
-    """GOMAXPROCS in effect; None where it cannot be told. `why` says what set it."""
+    """GOMAXPROCS in effect; None if unknown. `why` says what set it."""
 
     value: int | None
     why: str
@@ -29,7 +29,7 @@ class MaxProcs:
 
 
 def version(text: str | None) -> tuple[int, ...]:
-    """(1, 25, 3) of "go1.25.3" or "6.1.0-13-cloud"; () where there is none."""
+    """(1, 25, 3) of "go1.25.3" or "6.1.0-13-cloud"; () if there is none."""
     match = re.match(r"(?:go|v)?(\d+)\.(\d+)(?:\.(\d+))?", text or "")
     return tuple(int(part) for part in match.groups() if part is not None) if match else ()
 
@@ -55,7 +55,7 @@ def gogc(process: ResourceView) -> int | None:
 
 
 def container_aware(process: ResourceView) -> bool:
-    """Does the runtime itself follow the CPU limit (Go 1.25 with a go.mod of at least that language version)?"""
+    """Whether the runtime itself follows the CPU limit (Go 1.25 with a go.mod of at least that language version)."""
     if version(process.fact("go.version")) < (1, 25):
         return False
     settings: dict[str, str] = {}
@@ -90,7 +90,7 @@ def default_reason(process: ResourceView) -> str:
 
 
 def default_maxprocs(process: ResourceView, limit: float, cpus: float | None) -> int | None:
-    """What this build takes with GOMAXPROCS unset."""
+    """The value that this build uses with GOMAXPROCS unset."""
     if process.fact("go.automaxprocs") and math.isfinite(limit):
         return max(1, int(limit))
     if cpus is None:
@@ -101,7 +101,7 @@ def default_maxprocs(process: ResourceView, limit: float, cpus: float | None) ->
 
 
 def counted_memory_bytes(cgroup: ResourceView, process: ResourceView) -> float | None:
-    """Memory that counts against GOMEMLIMIT, as nearly as it was recorded: anonymous memory, else the live heap."""
+    """Memory that counts against GOMEMLIMIT, as closely as recorded: anonymous memory, else the live heap."""
     values = cgroup.series.get("memory_anon_bytes")
     if values is not None and np.isfinite(values).any():
         return float(np.nanmedian(values))
@@ -109,14 +109,14 @@ def counted_memory_bytes(cgroup: ResourceView, process: ResourceView) -> float |
 
 
 def at_memory_limit(cgroup: ResourceView, process: ResourceView) -> bool:
-    """GOMEMLIMIT is set and memory is near it, as far as anybody can tell: the limit, not growth, starts cycles."""
+    """Whether GOMEMLIMIT is set and, as far as known, memory is near it: the limit, not growth, starts cycles."""
     limit = memory_limit_bytes(process)
     used = counted_memory_bytes(cgroup, process)
     return limit is not None and (used is None or used >= NEAR * limit)
 
 
 def heap_live_bytes(process: ResourceView) -> float | None:
-    """Heap in use after the last cycle, where /metrics told it."""
+    """Heap in use after the last cycle, if /metrics reported it."""
     values = process.series.get("heap_live_bytes")
     if values is None:
         return None

@@ -1,8 +1,8 @@
-"""What is known of the JVM (HotSpot): its collector, GC threads, the CPUs and the heap that it gives itself.
+"""Knowledge about the JVM (HotSpot): its collector, GC threads, and the CPUs and heap that it assumes.
 
 Sources: docs.oracle.com/en/java/javase/21/gctuning; src/hotspot/share/gc/shared/{gcConfig,workerPolicy}.cpp
-(`nof_parallel_worker_threads(5, 8, 8)`); src/hotspot/os/linux/cgroupSubsystem_linux.cpp (`active_processor_count`:
-the quota rounded up; CPU shares count no more since JDK 19); JEP 523 (G1 in all environments, JDK 27).
+(`nof_parallel_worker_threads(5, 8, 8)`); src/hotspot/os/linux/cgroupSubsystem_linux.cpp (`active_processor_count`: the
+quota rounded up; CPU shares no longer count since JDK 19); JEP 523 (G1 in all environments, JDK 27).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Collector = Literal["serial", "parallel", "g1", "zgc", "shenandoah", "cms"]
 NAMES: dict[Collector, str] = {
     "serial": "Serial", "parallel": "Parallel", "g1": "G1", "zgc": "ZGC", "shenandoah": "Shenandoah", "cms": "CMS",
 }  # fmt: skip
-# Names of collectors in hsperfdata (sun.gc.collector.N.name), of old and of new releases.
+# Names of collectors in hsperfdata (sun.gc.collector.N.name), in old and new releases.
 _KINDS: tuple[tuple[str, Collector], ...] = (
     ("Shenandoah", "shenandoah"), ("ZGC", "zgc"), ("Z ", "zgc"), ("G1", "g1"), ("PS", "parallel"),
     ("Parallel", "parallel"), ("ParNew", "cms"), ("CMS", "cms"), ("Serial", "serial"), ("Copy", "serial"),
@@ -31,18 +31,18 @@ FLAGS: dict[str, Collector] = {
     "UseSerialGC": "serial", "UseParallelGC": "parallel", "UseParallelOldGC": "parallel", "UseG1GC": "g1",
     "UseZGC": "zgc", "UseShenandoahGC": "shenandoah", "UseConcMarkSweepGC": "cms",
 }  # fmt: skip
-# Below both of these a JVM before JDK 27 takes the serial collector.
+# Below either of these, a JVM before JDK 27 uses the serial collector.
 SERVER_CPUS, SERVER_BYTES = 2, 1792 << 20
 _G1_EVERYWHERE, _G1_BY_DEFAULT = 27, 9
-# Of the container's memory, where -Xmx sets nothing (MaxRAMPercentage).
+# Share of the container's memory if -Xmx is not set (MaxRAMPercentage).
 _HEAP_SHARE = 25.0
-# Memory that a JVM needs beside its heap: metaspace, code cache, threads, the collector's own.
+# Memory that a JVM needs besides its heap: metaspace, code cache, threads, the collector's own.
 BESIDE_HEAP = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Cpus:
-    """CPUs that a JVM believes in; None where it cannot be told. `explicit`: an option says so."""
+    """CPUs that a JVM assumes; None if unknown. `explicit`: set by an option."""
 
     value: int | None
     why: str
@@ -50,13 +50,13 @@ class Cpus:
 
 
 def release(process: ResourceView) -> int | None:
-    """17 of "17.0.9+9-Debian", 8 of "1.8.0_392"; None where it is not known."""
+    """17 of "17.0.9+9-Debian", 8 of "1.8.0_392"; None if unknown."""
     match = re.match(r"(?:1\.)?(\d+)", process.fact("runtime.version") or "")
     return int(match[1]) if match else None
 
 
 def cpus(process: ResourceView, limit: float, node_cpus: float | None) -> Cpus:
-    """Under a CPU limit in CPUs (inf: none)."""
+    """The CPUs that a JVM assumes under a CPU limit in CPUs (inf: none)."""
     set_ = options.count(options.value(options.of(process), "-XX:ActiveProcessorCount"))
     told = number(process.fact("runtime.cpus"))
     if set_:
@@ -73,7 +73,7 @@ def cpus(process: ResourceView, limit: float, node_cpus: float | None) -> Cpus:
 
 
 def collector(process: ResourceView, limit: float, node_cpus: float | None, memory: float | None) -> Collector | None:
-    """The collector in use. Without options and data by HotSpot's rule; `memory`: the container's limit in bytes."""
+    """The collector in use. Without options and data, by HotSpot's rule; `memory`: the container's limit in bytes."""
     if (told := _told(process)) is not None:
         return told
     for option in options.of(process):
@@ -88,7 +88,7 @@ def collector(process: ResourceView, limit: float, node_cpus: float | None, memo
 
 
 def concurrent(process: ResourceView) -> Collector | None:
-    """The collector of a JVM that works beside the program as well, by what the JVM tells; None for all else."""
+    """The collector of a JVM that also works concurrently, as reported by the JVM; None for all others."""
     kind = _told(process)
     return kind if kind in ("g1", "zgc", "shenandoah", "cms") else None
 
@@ -99,7 +99,7 @@ def _told(process: ResourceView) -> Collector | None:
 
 
 def gc_threads(process: ResourceView, limit: float, node_cpus: float | None) -> Threads:
-    """Threads that collect while the program stands still: one of the serial collector, else ParallelGCThreads."""
+    """Threads that collect while the program is stopped: one for the serial collector, else ParallelGCThreads."""
     if collector(process, limit, node_cpus, None) == "serial":
         return Threads(1, "the serial collector has one thread")
     set_ = options.count(options.value(options.of(process), "-XX:ParallelGCThreads"))
@@ -113,7 +113,7 @@ def gc_threads(process: ResourceView, limit: float, node_cpus: float | None) -> 
 
 
 def heap_limit_bytes(process: ResourceView, memory: float | None) -> int | None:
-    """The most that the heap may take: -Xmx, else a share of the container's memory limit; None: not known."""
+    """The maximum heap size: -Xmx, else a share of the container's memory limit; None: not known."""
     set_ = options.of(process)
     explicit = options.size(options.value(set_, "-Xmx", "-XX:MaxHeapSize"))
     if explicit is not None or memory is None:
@@ -123,5 +123,5 @@ def heap_limit_bytes(process: ResourceView, memory: float | None) -> int | None:
 
 
 def is_full(collector_name: str) -> bool:
-    """Whether a collector of hsperfdata collects the whole heap while the program stands still."""
+    """Whether a collector of hsperfdata collects the whole heap while the program is stopped."""
     return any(word in collector_name for word in ("full", "Full", "PSParallelCompact", "MSC", "MarkSweep"))

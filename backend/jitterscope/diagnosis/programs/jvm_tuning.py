@@ -1,4 +1,4 @@
-"""Fixes that a JVM's options make, for every area whose causes lie in its collector.
+"""Fixes by JVM options, for every area with causes in the JVM's collector.
 
 Sources: docs.oracle.com/en/java/javase/21/gctuning (ergonomics, G1, ZGC), JEP 377, 439 and 474 (ZGC), JEP 523.
 """
@@ -19,21 +19,21 @@ from jitterscope.diagnosis.programs.option_patches import JAVA, replaces, settin
 _GUIDE = "https://docs.oracle.com/en/java/javase/21/gctuning/"
 REFERENCES = [_GUIDE + "ergonomics.html", _GUIDE + "available-collectors.html"]
 _MIB = 1 << 20
-# A heap that is not this much larger changes little.
+# A heap that grows by less than this factor changes little.
 _LEAST_GAIN = 1.25
-# ZGC is for production since JDK 15 (JEP 377); with generations since 21 (JEP 439), by default since 23 (JEP 474).
+# ZGC is production-ready since JDK 15 (JEP 377), generational since 21 (JEP 439), and by default since 23 (JEP 474).
 _ZGC, _GENERATIONAL, _GENERATIONAL_BY_DEFAULT = 15, 21, 23
 _PAUSE_GOAL_MS = 50
 
 
 def memory_limit(snapshot: Snapshot) -> float | None:
-    """Of the container, in bytes; None: no limit, or not known."""
+    """The container's memory limit in bytes; None: no limit, or not known."""
     limit = number(snapshot.subject.fact("memory.limit_bytes"))
     return limit if limit is not None and limit > 0 else None
 
 
 def larger_heap(snapshot: Snapshot, process: ResourceView, verify: str) -> Fix | None:
-    """A heap twice as large where memory allows; None where its size is not known."""
+    """A heap twice as large if memory allows; None if its size is unknown."""
     memory = memory_limit(snapshot)
     now = jvm.heap_limit_bytes(process, memory)
     if now is None:
@@ -86,7 +86,7 @@ def _heap_rises(before: Facts, after: Facts) -> bool:
 
 
 def low_pause_collector(snapshot: Snapshot, process: ResourceView, limit: float, verify: str) -> Fix | None:
-    """G1 instead of Serial, Parallel or CMS; ZGC instead of G1. None where it is not known what collects now."""
+    """G1 instead of Serial, Parallel, or CMS; ZGC instead of G1. None if the current collector is unknown."""
     node = number(snapshot.node.fact("node.cpus"))
     now, release = jvm.collector(process, limit, node, memory_limit(snapshot)), jvm.release(process)
     if now in (None, "zgc", "shenandoah"):
@@ -127,7 +127,7 @@ def _collector_of(facts: Facts) -> tuple[str, ...]:
 
 
 def _collector_changes(before: Facts, after: Facts) -> bool:
-    """To G1, ZGC or Shenandoah, by an option or as the JVM tells."""
+    """A change to G1, ZGC, or Shenandoah, by an option or as reported by the JVM."""
     low = ("-XX:+UseG1GC", "-XX:+UseZGC", "-XX:+UseShenandoahGC")
     return _collector_of(before) != _collector_of(after) and any(one in low for one in _collector_of(after))
 

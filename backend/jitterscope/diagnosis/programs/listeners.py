@@ -1,4 +1,4 @@
-"""How programs are told how many connections may wait for them, and how many accept at a time."""
+"""How programs set how many connections can wait for them, and how many they accept at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitterscope.diagnosis.core.finding import Patch
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """`setting` is the line that sets the backlog; SIZE and PORT stand for themselves."""
+    """`setting` is the line that sets the backlog; SIZE and PORT are placeholders."""
 
     program: str
     setting: str
@@ -57,5 +57,5 @@ _BY_NAME: Mapping[str, Listener] = MappingProxyType(
 
 
 def listener_of(program: str | None) -> Listener | None:
-    """Of a program by the name of its executable; None where it is not known how that is set."""
+    """The listener of a program by the name of its executable; None if its setting is unknown."""
     return _BY_NAME.get(program or "")

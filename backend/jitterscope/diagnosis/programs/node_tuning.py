@@ -1,4 +1,4 @@
-"""Fixes that options of Node.js make, for every area whose causes lie in V8's collector.
+"""Fixes by Node.js options, for every area with causes in V8's collector.
 
 Sources: nodejs.org/api/cli.html (--max-old-space-size, --max-semi-space-size).
 """
@@ -17,13 +17,13 @@ from jitterscope.diagnosis.programs.option_patches import NODE, replaces, settin
 
 _CLI = "https://nodejs.org/api/cli.html"
 _MIB = 1 << 20
-# Of the container's memory, for the old generation; the rest is buffers, code, stacks and the young generation.
+# Share of the container's memory for the old generation; the rest is buffers, code, stacks, and the young generation.
 _SHARE = 0.75
 _SEMI_SPACE_MIB = 64
 
 
 def larger_old_space(snapshot: Snapshot, process: ResourceView, verify: str) -> Fix | None:
-    """Needs a memory limit: it says how much there is."""
+    """Needs a memory limit, which says how much there is."""
     memory = number(snapshot.subject.fact("memory.limit_bytes"))
     if memory is None or memory <= 0:
         return None
@@ -48,7 +48,7 @@ def larger_old_space(snapshot: Snapshot, process: ResourceView, verify: str) -> 
 
 
 def larger_semi_space(snapshot: Snapshot, process: ResourceView, verify: str) -> Fix | None:
-    """None where it is set that high already."""
+    """None if it is already set that high."""
     now = nodejs.semi_space_mib(options.of(process))
     if now is not None and now >= _SEMI_SPACE_MIB:
         return None

@@ -1,4 +1,4 @@
-"""What is known of Node.js: which threads collect garbage, and what its options set.
+"""Knowledge about Node.js: which threads collect garbage, and what its options set.
 
 Sources: nodejs.org/api/cli.html (--max-old-space-size, --max-semi-space-size, --v8-pool-size, NODE_OPTIONS);
 v8/src/heap (parallel scavenger and mark-compact run on the platform's worker threads beside the main thread).
@@ -13,7 +13,7 @@ from jitterscope.diagnosis.programs.options import Threads
 
 OLD_SPACE = ("--max-old-space-size", "--max_old_space_size")
 SEMI_SPACE = ("--max-semi-space-size", "--max_semi_space_size")
-# Worker threads of V8's platform, where --v8-pool-size sets no other number.
+# Worker threads of V8's platform, unless --v8-pool-size sets another number.
 _POOL = 4
 _MIB = 1 << 20
 
@@ -33,16 +33,16 @@ def gc_threads(process: ResourceView, node_cpus: float | None) -> Threads:
 
 
 def marks_unseen(process: ResourceView) -> bool:
-    """Whether of its collections the pauses alone were observed: V8 marks most of the old space beside the program."""
+    """Whether only the pauses of its collections were observed: V8 marks most of the old space concurrently."""
     return process.fact("runtime.name") == "nodejs" and process.fact("runtime.gc_marking") != "observed"
 
 
 def old_space_bytes(set_: tuple[str, ...]) -> int | None:
-    """Heap limit of --max-old-space-size; None where it is not set, and V8 chooses."""
+    """Heap limit of --max-old-space-size; None if it is not set, so that V8 chooses."""
     mebibytes = options.count(options.value(set_, *OLD_SPACE))
     return None if mebibytes is None else mebibytes * _MIB
 
 
 def semi_space_mib(set_: tuple[str, ...]) -> int | None:
-    """--max-semi-space-size in MiB; None where it is not set."""
+    """--max-semi-space-size in MiB; None if it is not set."""
     return options.count(options.value(set_, *SEMI_SPACE))

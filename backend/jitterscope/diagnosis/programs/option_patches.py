@@ -1,4 +1,4 @@
-"""Patches that give a runtime an option by the environment variable that it reads at its start."""
+"""Patches that pass a runtime an option in the environment variable that it reads at startup."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def setting(snapshot: Snapshot, variable: str, text: str) -> tuple[list[Patch], 
 
 
 def replaces(process: ResourceView, *names: str) -> str | None:
-    """What to look for where one of these options is set already; None where none is."""
+    """What to replace if one of these options is already set; None if none is."""
     found = [option for option in options.of(process) if option.startswith(names)]
     return f"Replace {found[-1]} where it is set now." if found else None

@@ -1,4 +1,4 @@
-"""Options of a runtime as its process was started with them: command line and environment, later ones win."""
+"""Options that a runtime's process was started with: command line and environment, later ones win."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SIZES = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """How many threads collect garbage at once; None where it cannot be told. `why` says what set it."""
+    """How many threads collect garbage at once; None if unknown. `why` says what set it."""
 
     value: int | None
     why: str
 
 
 def parse(text: str | None) -> tuple[str, ...]:
-    """The options that govern CPU, threads and memory; () where none is set, or none is known."""
+    """The options that govern CPU, threads, and memory; () if none is set or known."""
     try:
         found = json.loads(text or "[]")
     except json.JSONDecodeError:
@@ -49,7 +49,7 @@ def value(options: tuple[str, ...], *names: str) -> str | None:
 
 
 def size(text: str | None) -> int | None:
-    """Bytes of "420m" or "1G"; None where it is none."""
+    """Bytes of "420m" or "1G"; None for anything else."""
     match = re.fullmatch(r"(\d+)([kKmMgGtT]?)[bB]?", text or "")
     return int(match[1]) << _SIZES[match[2].lower()] if match else None
 
@@ -59,5 +59,5 @@ def count(text: str | None) -> int | None:
 
 
 def show(text: str | None) -> str | None:
-    """Options as people write them; None where none is set."""
+    """Options formatted for display; None if none is set."""
     return " ".join(parse(text)) or None

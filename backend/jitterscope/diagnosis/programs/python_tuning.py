@@ -1,4 +1,4 @@
-"""Fixes in a Python program, for every area whose causes lie in its cyclic garbage collector.
+"""Fixes in a Python program, for every area with causes in its cyclic garbage collector.
 
 Source: docs.python.org/3/library/gc.html (freeze, set_threshold).
 """

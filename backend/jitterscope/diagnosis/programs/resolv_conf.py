@@ -1,4 +1,4 @@
-"""What a stub resolver asks for a name: resolv.conf's search list and ndots, as glibc, Go and musl follow them.
+"""The queries that a stub resolver sends for a name, by resolv.conf's search list and ndots, for glibc, Go, and musl.
 
 Sources: resolv.conf(5) (`search`, `ndots`); Go net/dnsclient_unix.go nameList, which does the same; musl
 src/network/lookup_name.c name_from_dns_search: a name with `ndots` dots or more is never searched.
@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-# What resolv.conf(5) says holds where the file says nothing.
+# The default of resolv.conf(5) if the file does not set it.
 DEFAULT_NDOTS = 1
 DEFAULT_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvConf:
-    """The parts that decide how many queries a look-up takes. `search` is in order, without last dots."""
+    """The parts that decide how many queries a lookup takes. `search` is in order, without trailing dots."""
 
     nameservers: tuple[str, ...]
     search: tuple[str, ...]
@@ -25,7 +25,7 @@ class ResolvConf:
 
 
 def parse(text: str | None) -> ResolvConf | None:
-    """The fact `dns.resolv_conf`; None where it is absent or unreadable."""
+    """The fact `dns.resolv_conf`; None if it is absent or unreadable."""
     try:
         value = json.loads(text or "")
     except ValueError:
@@ -55,7 +55,10 @@ def dots(name: str) -> int:
 
 
 def candidates(name: str, conf: ResolvConf) -> list[str]:
-    """Names asked in order until one exists, by glibc and Go; all without last dot. A name ending in a dot: itself."""
+    """Names queried in order until one exists, as glibc and Go do, without trailing dots.
+
+    A name ending in a dot: itself.
+    """
     plain = normal(name)
     if name.endswith("."):
         return [plain]
@@ -64,5 +67,5 @@ def candidates(name: str, conf: ResolvConf) -> list[str]:
 
 
 def normal(name: str) -> str:
-    """A name as it is compared: lower case, without the last dot; the root is "."."""
+    """A name normalized for comparison: lower case, without the trailing dot; the root is "."."""
     return name.lower().rstrip(".") or "."

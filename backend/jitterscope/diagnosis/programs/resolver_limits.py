@@ -1,4 +1,4 @@
-"""Rates beyond which well-known resolvers stop to answer, each with who says so."""
+"""Rates beyond which well-known resolvers stop answering, each with its source."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ LIMITS = (GOOGLE, AWS)
 
 
 def limit_of(snapshot: Snapshot, upstream: Upstream) -> Limit | None:
-    """The published limit of an upstream; None where there is none that we know.
+    """The published limit of an upstream; None if no limit is known.
 
-    In a VPC of AWS its resolver also has the address "network plus two". 169.254.169.254 answers DNS on Google Cloud,
+    In an AWS VPC, its resolver also has the address "network plus two". 169.254.169.254 answers DNS on Google Cloud,
     where no figure is published.
     """
     for limit in LIMITS:

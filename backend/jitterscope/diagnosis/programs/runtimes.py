@@ -1,7 +1,7 @@
-"""Which runtime a process is, whatever it tells, and how many CPUs its garbage collector can use at once.
+"""Which runtime a process uses, and how many CPUs its garbage collector can use at once.
 
-A process is known by what a collector source says of it, else by the name of its executable: the second says that it
-collects garbage, and nothing about when.
+A process is identified by what a collector source reports about it, else by the name of its executable. The second
+shows that it collects garbage, but not when.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _BY_NAME = (
     ("ruby", r"ruby[\d.]*"),
     ("dotnet", r"dotnet"),
 )
-# As the subject of a sentence and as what has a collector: "the JVM".
+# Usable as the subject of a sentence and as the owner of a collector: "the JVM".
 NAMES = {"go": "Go", "jvm": "the JVM", "nodejs": "Node.js", "python": "Python", "ruby": "Ruby", "dotnet": ".NET"}
-# The collector source that watches the GC of a runtime; of the others there is none.
+# The collector source that watches the GC of a runtime; other runtimes have none.
 SOURCES = {"go": "go_runtime", "jvm": "jvm_gc", "nodejs": "nodejs_gc", "python": "python_gc"}
 
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:
-    """CPUs that a collector can use at once; None where it cannot be told. `what` is counted, `why` says by what."""
+    """CPUs that a collector can use at once; None if unknown. `what` is counted, `why` says what set it."""
 
     value: int | None
     what: str
@@ -40,7 +40,7 @@ class Parallelism:
 
 
 def of(view: ResourceView) -> str | None:
-    """ "go", "jvm", "nodejs", "python", "ruby" or "dotnet"; None for a program of which that is not known."""
+    """ "go", "jvm", "nodejs", "python", "ruby", or "dotnet"; None for a program whose runtime is unknown."""
     if told := runtime_of(view):
         return told
     name = program(view) or ""
@@ -48,17 +48,17 @@ def of(view: ResourceView) -> str | None:
 
 
 def name_of(view: ResourceView) -> str | None:
-    """What people call the runtime of a process."""
+    """The display name of the runtime of a process."""
     return NAMES.get(of(view) or "")
 
 
 def described(view: ResourceView) -> str:
-    """Whose GC is not seen: "java (the JVM)", "java (concurrent work of G1)"."""
+    """The process whose GC is not observed: "java (the JVM)", "java (concurrent work of G1)"."""
     return f"{say.program(view) or 'a process'} ({_unseen_work(view) or name_of(view)})"
 
 
 def _unseen_work(view: ResourceView) -> str | None:
-    """What of a collector that is observed nobody sees: what it does beside the program."""
+    """The part of an observed collector's work that is not seen: what it does concurrently."""
     kind = jvm.concurrent(view)
     if kind is not None:
         return f"concurrent work of {jvm.NAMES[kind]}"
@@ -68,10 +68,10 @@ def _unseen_work(view: ResourceView) -> str | None:
 
 @reading
 def unobserved(snapshot: Snapshot) -> tuple[ResourceView, ...]:
-    """Servers of the subject that collect garbage when nobody sees it.
+    """Servers of the subject that collect garbage unobserved.
 
-    Of a process beside the server no more than its CPU matters; where it is not known who serves, each may. What a JVM
-    collects beside the program is seen by none: hsperfdata counts pauses. Node.js marks beside the program.
+    Of a process beside the server, only its CPU matters; if the serving process is unknown, any of them can be it. A
+    JVM's concurrent collection is not visible: hsperfdata counts pauses. Node.js marks concurrently.
     """
     servers = serving(snapshot)
     observed = {one.view.id for one in read_gc(snapshot) if _unseen_work(one.view) is None}
@@ -83,7 +83,7 @@ def unobserved(snapshot: Snapshot) -> tuple[ResourceView, ...]:
 
 
 def gc_not_observed(cause: str, snapshot: Snapshot) -> NotEnoughData:
-    """Whose GC is not known, and why not."""
+    """Whose GC is unknown, and why."""
     unseen = unobserved(snapshot)
     reason = "no GC cycle of a process here was observed, and which runtimes they are is not known."
     if unseen:
@@ -95,7 +95,7 @@ def gc_not_observed(cause: str, snapshot: Snapshot) -> NotEnoughData:
 
 
 def parallelism(view: ResourceView, limit: float, node_cpus: float | None) -> Parallelism:
-    """Under a CPU limit in CPUs (inf: none)."""
+    """The collector's parallelism under a CPU limit in CPUs (inf: none)."""
     runtime = of(view)
     if runtime == "jvm":
         threads = jvm.gc_threads(view, limit, node_cpus)

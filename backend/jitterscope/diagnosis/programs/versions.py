@@ -1,6 +1,6 @@
-"""What which version of a DNS program can do, each with its source. Fixes ask here instead of comparing numbers.
+"""What each version of a DNS program can do, each with its source. Fixes use this instead of comparing numbers.
 
-"Unknown" is an answer of its own: a fix whose version is not known says so as a precondition.
+"Unknown" is a separate answer: a fix whose version is unknown says so as a precondition.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Version = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A behaviour of `program` from version `since` on, and where that is written."""
+    """A behavior of `program` from version `since` on, and its source."""
 
     program: str
     since: Version
@@ -27,7 +27,7 @@ class Gate:
         return ".".join(map(str, self.since))
 
     def open(self, found: Version | None) -> bool | None:
-        """Does this version have it? None: the version is not known."""
+        """Whether this version has it. None: the version is not known."""
         if found is None:
             return None
         return found[: len(self.since)] >= self.since
@@ -81,9 +81,9 @@ def parse(text: str | None) -> Version | None:
 
 
 def of_server(server: ResourceView, program: str) -> Version | None:
-    """The version of a DNS server where it is this program ("dnsmasq", "coredns"); else, or where unknown, None.
+    """The version of a DNS server if it is this program ("dnsmasq", "coredns"); None if not, or unknown.
 
-    A node-cache tells its own version, not that of the CoreDNS inside it.
+    A node-cache reports its own version, not that of the CoreDNS inside it.
     """
     if server.fact("dns.software") != program:
         return None
@@ -102,16 +102,16 @@ def kubernetes_dns_image(image: str | None) -> Version | None:
 
 
 def gke(snapshot: Snapshot) -> Version | None:
-    """The version of the cluster where it is GKE; else None."""
+    """The version of the cluster if it is GKE; else None."""
     return gke_version(snapshot.node.fact("kube.server_version"))
 
 
 def gke_version(text: str | None) -> Version | None:
-    """ "v1.30.5-gke.1014001" → (1, 30, 5); None where it is not GKE's."""
+    """ "v1.30.5-gke.1014001" → (1, 30, 5); None if it is not GKE's."""
     return parse(text) if "-gke." in (text or "") else None
 
 
 def parse_version(text: str | None) -> tuple[int, ...] | None:
-    """ "v1.24.4-gke.300" → (1, 24, 4); None where there is no dotted number."""
+    """ "v1.24.4-gke.300" → (1, 24, 4); None if there is no dotted number."""
     match = re.search(r"(?<![\d.])v?(\d+(?:\.\d+)+)", text or "")
     return tuple(int(part) for part in match[1].split(".")) if match else None
