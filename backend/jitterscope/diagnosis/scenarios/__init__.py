@@ -1,1 +1,1 @@
-"""Telemetry whose cause is known because it was made: simulators and scenarios. Not shipped with the service."""
+"""Simulators and scenarios: synthetic telemetry with a known cause. Not shipped with the service."""

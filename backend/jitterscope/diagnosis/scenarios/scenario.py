@@ -1,7 +1,7 @@
-"""What a `<cause>_scenario.py` exports: `SCENARIOS`, telemetry whose cause is known because it was made.
+"""What a `<cause>_scenario.py` exports: `SCENARIOS`, synthetic telemetry with a known cause.
 
-`expected` is the id that must come first, or None where nothing may be found. A near miss looks like the cause
-beside it but is made by the mechanism of a rival: it names that rival.
+`expected` is the id that must come first, or None if nothing may be found. A near miss looks like the cause beside it
+but is produced by the mechanism of a rival: it names that rival.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ class Scenario:
     name: str
     expected: str | None
     build: Callable[[], Snapshot]
-    hurts: bool = True  # somebody suffers: an incident, not a risk
+    hurts: bool = True  # there is harm: an incident, not a risk
     note: str = ""

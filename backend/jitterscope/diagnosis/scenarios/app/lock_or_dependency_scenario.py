@@ -27,12 +27,12 @@ def _held(kind: Kind, *seconds: float, seed: int = 1, rate: float = 200.0) -> Sn
 
 
 def _waits(seed: int = 1, rate: float = 200.0, **how: object) -> Snapshot:
-    """Its upstream stands still now and then."""
+    """Its upstream stalls now and then."""
     return asking(_held("peer", *LENGTHS, seed=seed, rate=rate), True, seed=seed, **how)  # type: ignore[arg-type]
 
 
 def _heavy() -> Snapshot:
-    """Some of what it asks takes long."""
+    """Some of its calls take long."""
     return asking(simulate(Service(heavy_ratio=0.03, heavy_us=150_000.0, seed=6)), True)
 
 
@@ -46,12 +46,12 @@ def _healthy() -> Snapshot:
 
 
 def _network() -> Snapshot:
-    """What it asks arrives late: the server behind answers at once."""
+    """Answers from its upstream arrive late, although that server answers at once."""
     return asking(_held("peer", *LENGTHS, seed=8), True, answers_at_once=True)
 
 
 def _quick(other: Scenario) -> Snapshot:
-    """A server with trouble of its own, which asks another one that is quick."""
+    """A server with its own trouble that calls a quick server."""
     return asking(other.build(), False)
 
 

@@ -1,4 +1,4 @@
-"""A server that waits for another one, as the near miss of what else makes answers late."""
+"""A server that waits for another one, as a near miss for other causes of late answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HOLDS = tuple(Hold(11.02 + 7 * i, 0.12 + 0.1 * i, "peer") for i in range(5))
 
 
 def near_miss(of: str) -> Scenario:
-    """`of`: the name that the scenarios of a cause begin with."""
+    """`of`: the prefix of the names of a cause's scenarios."""
     return Scenario(f"{of}/near miss: a server that it asks stands still", "app/lock_or_dependency", _waits)
 
 

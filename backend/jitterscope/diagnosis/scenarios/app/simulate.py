@@ -1,4 +1,4 @@
-"""Adds to a simulated server what it asks of another one: the calls at its own end, and the other's own account."""
+"""Adds a simulated server's calls to another one: as seen at its own end, and as the other recorded them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def asking(
     connections: int | None = None,
     seed: int = 1,
 ) -> Snapshot:
-    """Every request of its TCP server, or a `ratio` of them, makes a call that takes `usual_us`; with `waits` one that
-    was late waited for it for all its time beyond that. `connections`: no more calls than these at a time.
+    """Every request of its TCP server, or a `ratio` of them, makes a call that takes `usual_us`.
 
-    `on_node`: the server behind it is known, and recorded the same; with `answers_at_once` it was quick. `unread`: the
-    part of the time in which its requests lay in its socket.
+    With `waits`, a late request spent all its additional time waiting for that call. `connections`: at most this many
+    concurrent calls. `on_node`: the server behind it is known, and recorded the same; with `answers_at_once` it was
+    quick. `unread`: the share of the time in which its requests waited unread in its socket.
     """
     random = np.random.default_rng(seed)
     single = snapshot.tcp_servers[0].queries

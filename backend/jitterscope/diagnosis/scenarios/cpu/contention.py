@@ -1,4 +1,4 @@
-"""Adds to a simulated run what a node looks like whose CPUs others have: run delay, host CPU, and who took it."""
+"""Adds CPU contention on the node to a simulated run: run delay, host CPU, and the cgroups that use it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, facts_of, view
 
 @dataclass(frozen=True, slots=True)
 class Taker:
-    """A cgroup that uses `share` of the CPU time that is left; `facts` are its own."""
+    """A cgroup that uses `share` of the remaining CPU time; `facts` are its own."""
 
     name: str
     share: float
@@ -26,7 +26,7 @@ LITTLE = (Taker("/system.slice/cron.service", 0.05),)
 
 
 def delays(spans: Sequence[tuple[float, float]], ticks: int) -> FloatArray:
-    """Run delay (µs a tick) of one thread that cannot run in (at_s, seconds): counted when it runs again."""
+    """Run delay (µs per tick) of one thread that cannot run in (at_s, seconds): counted when it runs again."""
     waited = np.full(ticks, 400.0)
     for at, seconds in spans:
         tick = int((at + seconds) * 1e6) // TICK_US
@@ -55,8 +55,11 @@ def contended(
     weight: str | None = "0.195",
     pressure: bool = False,
 ) -> Snapshot:
-    """`waited_us`: run delay of the first process a tick. `taken`: which share of the node's CPU time that the subject
-    leaves others use; the rest is idle, or `stolen`. With `pressure` PSI tells the waiting, and no run delay."""
+    """Add contention to a run. `waited_us`: run delay of the first process per tick.
+
+    `taken`: the share of the node's CPU time left by the subject that others use; the rest is idle, or `stolen`. With
+    `pressure`, PSI shows the waiting, and no run delay does.
+    """
     n, node, subject = snapshot.ticks, snapshot.node, snapshot.subject
     cpus = number(node.fact("node.cpus")) or 2.0
     left = np.maximum(0.0, cpus * snapshot.step_us - np.nan_to_num(series(subject, "cpu_usage_us", n)))
@@ -96,5 +99,5 @@ def _with(node: ResourceView, host: dict[str, FloatArray]) -> ResourceView:
 
 
 def throttled_delays(snapshot: Snapshot) -> FloatArray:
-    """What the kernel counts as run delay of a cgroup that is throttled and waits for nothing else."""
+    """The run delay that the kernel counts for a cgroup that is throttled and waits for nothing else."""
     return 400.0 + np.nan_to_num(series(snapshot.subject, "cpu_throttled_us", snapshot.ticks))

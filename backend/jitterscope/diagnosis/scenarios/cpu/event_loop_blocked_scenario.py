@@ -1,4 +1,4 @@
-"""Servers with one working thread that is busy for long, or all the time; and threads that are held up by others."""
+"""Servers with one worker thread that is busy for long, or all the time; and threads that others hold up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORT = tuple((2.01 + 1.3 * n, 0.07) for n in range(43))
 
 
 def _with_waits(made: Snapshot) -> Snapshot:
-    """What an answer took beyond its work its request waited to be read."""
+    """Of each answer's time, everything beyond its work was spent with the request waiting to be read."""
     server = made.tcp_servers[0]
     whole = server.distributions["request_latency_us"]
     waited = bucket_of(np.maximum(1.0, value_of(whole.bucket) - 300.0))
@@ -38,7 +38,7 @@ def _with_waits(made: Snapshot) -> Snapshot:
 
 
 def _named(made: Snapshot, facts: dict[str, str], extra_us: FloatArray | float = 0.0) -> Snapshot:
-    """The server's process as this program, with so much more CPU time a tick."""
+    """The server's process as this program, with this much additional CPU time per tick."""
     process, subject = made.processes[0], made.subject
     used = np.minimum(series(process, "process_cpu_us", made.ticks) + extra_us, float(TICK_US))
     process = replace(process, series={**process.series, "process_cpu_us": used}, facts=facts_of(facts))
@@ -50,7 +50,7 @@ def _named(made: Snapshot, facts: dict[str, str], extra_us: FloatArray | float =
 def _blocked(
     load: Workload, spans: Sequence[tuple[float, float]], facts: dict[str, str], taken: float = 0.1
 ) -> Snapshot:
-    """It computes in the spans, and takes no request meanwhile."""
+    """It computes in the spans, and reads no request meanwhile."""
     made = simulate(replace(load, hiccups=tuple(spans))).snapshot
     busy = _named(_with_waits(made), facts, hiccup_ticks(spans, made.ticks) * TICK_US)
     return contended(busy, np.full(made.ticks, 500.0), taken, takers=LITTLE)
@@ -61,7 +61,7 @@ def _saturated(load: Workload, facts: dict[str, str]) -> Snapshot:
 
 
 def _starved(load: Workload) -> Snapshot:
-    """It is runnable in the spans and others have the CPUs."""
+    """It is runnable in the spans while others use the CPUs."""
     made = _named(_with_waits(simulate(replace(load, hiccups=BLOCKS)).snapshot), NODE)
     return contended(made, delays(BLOCKS, made.ticks), 0.1 + 0.9 * hiccup_ticks(BLOCKS, made.ticks))
 
@@ -69,7 +69,7 @@ def _starved(load: Workload) -> Snapshot:
 def _throttled(load: Workload, facts: dict[str, str]) -> Snapshot:
     made = _with_waits(simulate(load).snapshot)
     process = made.processes[0]
-    # A Go program of the simulator keeps its facts: what collects garbage is known by them.
+    # A Go program of the simulator keeps its facts, which identify it as garbage-collected.
     named = made if load.is_go else replace(made, processes=(replace(process, facts=facts_of(facts)),))
     return contended(named, throttled_delays(made), 0.1, takers=LITTLE)
 
@@ -84,7 +84,7 @@ def _collects() -> Snapshot:
 
 
 def _waits_for_another(load: Workload) -> Snapshot:
-    """Answers take 60 ms of waiting for another server, and the thread is busy at other times."""
+    """Answers wait 60 ms for another server, and the thread is busy at other times."""
     made = simulate(replace(load, stray_slow_ratio=0.05)).snapshot
     busy = _named(_with_waits(made), NODE, hiccup_ticks(BLOCKS, made.ticks) * TICK_US)
     return contended(busy, np.full(made.ticks, 500.0), 0.1, takers=LITTLE)

@@ -1,4 +1,4 @@
-"""GC of a large heap under a small quota, in variants with distractors; and what only looks like it."""
+"""GC of a large heap under a small quota, in variants with distractors; and look-alikes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Baselines in which nothing may open: no limit, enough limit, GC switched off, a start-up."""
+"""Baselines in which no incident may open: no limit, a sufficient limit, GC switched off, a startup."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _run(load: Workload) -> Snapshot:
 
 
 def _start_up() -> Snapshot:
-    """10 s of loading: many quick cycles, throttled, nobody served; then a healthy minute."""
+    """10 s of loading: many quick cycles, throttled, without requests; then a healthy minute."""
     snapshot = simulate(Workload(qps=400, live_mb=3, seconds=60, seed=5)).snapshot
     begin = snapshot.start_us + 5 * TICK_US
     loading = slice(5, 105)

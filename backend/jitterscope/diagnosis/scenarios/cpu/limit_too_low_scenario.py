@@ -1,4 +1,4 @@
-"""Steady load above the limit, with and without GC; and stalls that are no steady load."""
+"""Steady load above the limit, with and without GC; and stalls without steady load."""
 
 from __future__ import annotations
 

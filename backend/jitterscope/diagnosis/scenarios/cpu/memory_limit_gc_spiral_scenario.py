@@ -1,4 +1,4 @@
-"""GOMEMLIMIT below the live heap; and GC that is frequent without it."""
+"""GOMEMLIMIT below the live heap; and frequent GC for other reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server whose threads are runnable while others have the node's CPUs; and servers that wait for something else."""
+"""A server whose threads are runnable while others use the node's CPUs; and servers that wait for something else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from jitterscope.diagnosis.scenarios.dns import udp_loss_scenario as udp_loss
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/neighbours"
-# The server runs 40 ms of each second or so: what a weight of 2 shares beside six loops comes to.
+# The server runs about 40 ms of each second: the share of a weight of 2 beside six loops.
 STARVED = tuple((0.3 + 0.9 * n, 0.86) for n in range(64))
 MOMENTS = tuple((2.0 + 1.7 * n, 0.12 + 0.05 * (n % 4)) for n in range(33))
 # With cpu.idle.
@@ -35,7 +35,7 @@ BASE = Workload(qps=300, live_mb=3, quota_us=None, gomaxprocs=1)
 
 
 def _starved(load: Workload, spans: Sequence[tuple[float, float]], **more: object) -> Snapshot:
-    """Others have all CPUs in the spans, and are nearly idle otherwise."""
+    """Others use all CPUs in the spans, and are nearly idle otherwise."""
     made = simulate(replace(load, hiccups=tuple(spans))).snapshot
     taken = 0.1 + 0.9 * hiccup_ticks(spans, made.ticks)
     split = one_socket.split(made, wait_all=True) if load.serves == "dns" else made
@@ -54,7 +54,7 @@ def _throttled(load: Workload, taken: float = 0.3) -> Snapshot:
 
 
 def _own_demand() -> Snapshot:
-    """Its own threads take both CPUs and wait for each other."""
+    """Its own threads use both CPUs and wait for each other."""
     made = simulate(Workload(qps=9_000, live_mb=3, quota_us=None, is_go=False, seconds=20, seed=41)).snapshot
     return contended(one_socket.split(made, wait_all=True), np.full(made.ticks, 150_000.0), 0.6, takers=LITTLE)
 
@@ -68,13 +68,13 @@ def _pinned() -> Snapshot:
 
 
 def _fair() -> Snapshot:
-    """A full node that is shared fairly: threads wait a few ms again and again, and nobody is late."""
+    """A full node that is shared fairly: threads wait a few ms again and again, and no answer is late."""
     made = one_socket.split(simulate(replace(BASE, seed=43)).snapshot)
     return contended(made, np.full(made.ticks, 25_000.0), 1.0, weight="100")
 
 
 def _stolen() -> Snapshot:
-    """The hypervisor takes the CPUs: threads of the guest wait, and no cgroup of it uses them."""
+    """The hypervisor steals CPU time: threads of the guest wait, and none of its cgroups uses the CPUs."""
     spans = MOMENTS
     made = simulate(replace(BASE, hiccups=spans, seed=44)).snapshot
     gone = 0.95 * hiccup_ticks(spans, made.ticks)
@@ -83,7 +83,7 @@ def _stolen() -> Snapshot:
 
 
 def _busy_upstream() -> Snapshot:
-    """Late answers of a slow upstream on a node that is full all the time and shared fairly."""
+    """Late answers of a slow upstream on a node that is always full and shared fairly."""
     made = next(one for one in upstream.SCENARIOS if one.expected == "dns/slow_upstream").build()
     return contended(made, np.full(made.ticks, 20_000.0), 1.0, weight="100")
 
@@ -94,7 +94,7 @@ def _lost() -> Snapshot:
 
 
 def _lost_on_a_full_node() -> Snapshot:
-    """Its threads wait all the time, and nearly all answers are quick all the same."""
+    """Its threads wait all the time, yet nearly all answers are quick."""
     made = udp_loss.SCENARIOS[0].build()
     waited = np.random.default_rng(45).gamma(4.0, 10_000.0, made.ticks)
     return contended(made, waited, 1.0, weight="100")

@@ -1,4 +1,4 @@
-"""A job beside the server that burns CPU every few seconds; and bursts that queries or GC make."""
+"""A job beside the server that burns CPU every few seconds; and bursts caused by queries or GC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short bursts of queries on a small heap; and other bursts of CPU at a steady query rate."""
+"""Short bursts of queries on a small heap; and other CPU bursts at a steady query rate."""
 
 from __future__ import annotations
 

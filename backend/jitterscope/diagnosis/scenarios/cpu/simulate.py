@@ -1,8 +1,8 @@
-"""Telemetry of a simulated container for the scenarios beside the causes: CFS quota, Go GC, queries, a batch job.
+"""Telemetry of a simulated container for the scenarios of the causes: CFS quota, Go GC, queries, a batch job.
 
-Seeded, so that a scenario is the same everywhere. It steps 5 ms at a time and counts on the 100 ms grid the way the
-kernel and the collector do: nr_throttled moves when a period ends, throttled time is credited when it is lifted.
-Costs are those measured on the recordings of case 1: 0.2 ms of CPU and 26 KB a query, 1.1 ms of GC per live MB.
+Seeded, so that a scenario is the same everywhere. It advances in steps of 5 ms and counts on the 100 ms grid like the
+kernel and the collector: nr_throttled rises when a period ends, throttled time is credited when throttling ends. Costs
+are those measured on the recordings of case 1: 0.2 ms of CPU and 26 KB per query, 1.1 ms of GC per live MB.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from jitterscope.diagnosis.core.snapshot import (
 STEP_US = 5_000
 TICK_US = 100_000
 MB = 1_000_000
-# Who tells of a collection, and what it is called there.
+# The source that reports a collection, and its name there.
 COLLECTORS = {
     "jvm": ("hsperfdata", "PSParallelCompact"),
     "nodejs": ("uprobe", "mark-compact"),
@@ -60,18 +60,18 @@ class Workload:
     gc_us_per_mb: float = 1_100.0
     # (every_s, cpu_s) of a single-threaded job beside the server
     job: tuple[float, float] | None = None
-    # is it a process of its own that the collector sees, or forked anew and gone each time
+    # whether it is a process that the collector sees, or one forked anew each time and gone
     job_seen: bool = True
     # (at_s, seconds) in which the node gives the cgroup no CPU
     hiccups: tuple[tuple[float, float], ...] = ()
-    # share of answers that are late for a reason of their own (a slow upstream)
+    # share of answers that are late for their own reasons (a slow upstream)
     stray_slow_ratio: float = 0.0
     missing_ratio: float = 0.0
     serves: Literal["dns", "http"] | None = "dns"
-    # what each answer takes besides: another server that is asked for it
+    # additional time of each answer: a call to another server
     own_us: float = 0.0
     is_go: bool = True
-    # instead of Go: jvm, nodejs or python, whose collections stop the program; and whether anybody sees them
+    # instead of Go: jvm, nodejs, or python, whose collections stop the program; and whether they are observed
     runtime: str = ""
     observed: bool = True
     # CPUs that such a collection uses at once
@@ -86,7 +86,7 @@ _CPUS = {"jvm": 4, "nodejs": 2, "python": 1}
 
 
 def other_runtime(runtime: str) -> Workload:
-    """An HTTP service of a JVM, Node.js or Python in a container "cart": a collection stops it."""
+    """An HTTP service on a JVM, Node.js, or Python in a container "cart": a collection stops it."""
     facts = {"workload.container": "cart", "runtime.options": json.dumps(_OPTIONS[runtime])}
     cpus = _CPUS[runtime]
     return Workload(
@@ -96,7 +96,7 @@ def other_runtime(runtime: str) -> Workload:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came out: the snapshot and the ground truth in it."""
+    """The result: the snapshot and its ground truth."""
 
     snapshot: Snapshot
     throttled_periods: int
@@ -124,7 +124,7 @@ class _Machine:
         )  # fmt: skip
         self.columns: dict[str, FloatArray] = {name: np.zeros(ticks) for name in names}
         self.waiting: deque[list[float]] = deque()  # [arrived_us, work left]
-        self.work_us = 0.0  # of all that wait
+        self.work_us = 0.0  # of all waiting queries
         self.answered: list[tuple[int, int]] = []
         self.budget = float(load.quota_us or 0)
         self.saved = float(load.burst_us)
@@ -183,14 +183,14 @@ class _Machine:
             if start * 1e6 <= now < (start + seconds) * 1e6:
                 rate = qps
         if self.load.serves is None:
-            # Work that nobody counts.
+            # Work that is not counted.
             self._wait(now, rate * STEP_US / 1e6 * self.load.query_us)
             return
         self.arrivals += rate * STEP_US / 1e6
         while self.arrivals >= 1:
             self.arrivals -= 1
             self.columns["queries"][tick] += 1
-            # A full socket buffer drops what comes.
+            # A full socket buffer drops datagrams.
             if len(self.waiting) < 4000:
                 work = self.load.query_us * (0.9 + 0.2 * self.random.random())
                 self._wait(now + STEP_US * self.random.random(), work)
@@ -216,16 +216,16 @@ class _Machine:
             self.gc_began_us = float(now)
 
     def _run(self, now: int, tick: int, room: float, work: float) -> float:
-        """Shares `room` µs of CPU between job, GC and queries, whose `work` µs wait; returns what was used."""
+        """Share `room` µs of CPU between job, GC, and queries, whose `work` µs wait; returns the time used."""
         load, columns, start = self.load, self.columns, room
         job = min(self.job_left_us, STEP_US, room / (2 if self.waiting or self.gc_left_us else 1))
         self.job_left_us -= job
         room -= job
         columns["job_us"][tick] += job
-        # GC takes a quarter, idle CPUs and what allocating queries owe it: about half while queries wait.
+        # GC takes a quarter, idle CPUs, and the GC assist of allocating queries: about half while queries wait.
         gc = min(self.gc_left_us, room if work <= 0 else max(0.5 * room, room - work))
         if load.runtime:
-            # It stops the program: queries wait for the end of it, whatever CPU is free.
+            # It stops the program: queries wait until it ends, whatever CPU is free.
             gc = min(self.gc_left_us, room, float(load.gc_threads * STEP_US))
         if self.gc_left_us > 0:
             self.gc_left_us -= gc

@@ -1,4 +1,4 @@
-"""Time that the hypervisor takes from the node while the server has work; and CPUs that others of the node have."""
+"""Time stolen by the hypervisor while the server has work; and CPUs used by other cgroups of the node."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _run(load: Workload, spans: Sequence[tuple[float, float]], share: float = 0.
 
 
 def _taken(load: Workload) -> Snapshot:
-    """Neighbours take the CPUs, and the hypervisor a little of them all the time."""
+    """Neighbors use the CPUs, and the hypervisor steals a little all the time."""
     made = simulate(replace(load, hiccups=MOMENTS)).snapshot
     taken = 0.1 + 0.85 * hiccup_ticks(MOMENTS, made.ticks)
     return contended(made, delays(MOMENTS, made.ticks), taken, takers=LOOPS, stolen=0.02)

@@ -102,7 +102,7 @@ def _of_runtime(load: Workload, columns: dict[str, FloatArray], cycles: list[Eve
 
 
 def _page(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> dict[str, FloatArray]:
-    """What reading the metrics page once a second gives."""
+    """The series from scraping the metrics page once a second."""
     ticks = len(columns["queries"])
     ended, live = np.full(ticks, np.nan), np.full(ticks, np.nan)
     ended[9::10], live[9::10] = 0.0, load.live_mb * MB
@@ -115,7 +115,7 @@ def _page(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -
 
 
 def _ends(cycles: list[Event]) -> tuple[Event, ...]:
-    """The page tells the end of the last cycle of each second."""
+    """The page reports the end of the last cycle of each second."""
     last = {(cycle.end_us - EPOCH_US) // 1_000_000: cycle.end_us for cycle in cycles}
     return tuple(Event("go.gc_cycle", end_us, 0, {"source": "metrics"}) for end_us in last.values())
 
@@ -129,7 +129,7 @@ def _dns(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks:
 
 
 def _http(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks: int) -> ResourceView:
-    """As the collector sees it: single requests only where they were slow."""
+    """As the collector sees it: only slow requests individually."""
     whole = queries_of(answered, EPOCH_US, EPOCH_US + ticks * TICK_US)
     slow = whole.latency_us > SLOW_US
     single = Queries(whole.sent_us[slow], whole.latency_us[slow], whole.result[slow])
@@ -148,8 +148,7 @@ def _http(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks
 
 
 def without(snapshot: Snapshot, metric: str) -> Snapshot:
-    """The snapshot as if nothing had ever delivered a metric, the events that it stands for, and its like at TCP
-    servers."""
+    """The snapshot as if a metric had never been delivered, nor its events, nor its equivalent at TCP servers."""
 
     gone = {metric, "gc_cycles", "gc_pause_us"} if metric == "gc_active_us" else {metric}
     gone |= {names["tcp_server"] for names in METRICS.values() if names["dns_server"] == metric}

@@ -1,4 +1,4 @@
-"""What the collector would see of one simulated server: packets counted on the 100 ms grid, single queries, gauges."""
+"""The collector's view of one simulated server: packets counted on the 100 ms grid, single queries, gauges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNTED = {NXDOMAIN: "dns_nxdomain", SERVFAIL: "dns_servfail", REFUSED: "dns_ref
 
 
 class Capture:
-    """Counts as dnscapture does: a query when it is seen, an answer when it leaves, a time-out after 5 s."""
+    """Counts like dnscapture: a query when it is seen, an answer when it leaves, a timeout after 5 s."""
 
     def __init__(self, ticks: int) -> None:
         self.ticks = ticks
@@ -39,7 +39,7 @@ class Capture:
         self.columns[metric][tick] = value
 
     def seen(self, now: float, key: int, client: str) -> bool:
-        """False: it is still waiting, this is the same query sent again."""
+        """False: it is a retransmission of a query that still waits."""
         if key in self.inflight:
             return False
         self.inflight[key] = (now, client)

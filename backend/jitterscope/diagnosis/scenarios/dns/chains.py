@@ -1,4 +1,4 @@
-"""Chains of servers for scenarios: NodeLocal DNSCache → dnsmasq → kubedns, and a CoreDNS that asks a resolver."""
+"""Chains of servers for scenarios: NodeLocal DNSCache → dnsmasq → kubedns, and a CoreDNS that queries a resolver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def nodelocal(
     kubedns: dict[str, Any] | None = None,
     **load: Any,  # noqa: ANN401 - fields of DnsLoad
 ) -> DnsLoad:
-    """The chain of case 4, diagnosed at dnsmasq unless said otherwise; the dictionaries change fields of its hops."""
+    """The chain of case 4, diagnosed at dnsmasq by default; the dictionaries change fields of its hops."""
     first = replace(NODE_LOCAL, **(node_local or {}))
     if forward and first.forward is not None:
         first = replace(first, forward=replace(first.forward, **forward))
@@ -45,7 +45,7 @@ def forwarder(
     resolver: dict[str, Any] | None = None,
     **load: Any,  # noqa: ANN401 - fields of DnsLoad
 ) -> DnsLoad:
-    """A CoreDNS that asks a resolver by UDP, diagnosed at the CoreDNS."""
+    """A CoreDNS that queries a resolver over UDP, diagnosed at the CoreDNS."""
     first = replace(COREDNS, **(server or {}))
     if forward and first.forward is not None:
         first = replace(first, forward=replace(first.forward, **forward))

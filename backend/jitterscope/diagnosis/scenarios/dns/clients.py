@@ -82,7 +82,7 @@ class World:
 
 
 class _Stub:
-    """One look-up of a client, as glibc does it: the same query again after the time-out."""
+    """One lookup of a client, like glibc: the same query again after the timeout."""
 
     def __init__(self, world: World, now: float, name: Name, client: str) -> None:
         self.world, self.name, self.client, self.began = world, name, client, now

@@ -1,4 +1,4 @@
-"""Connections that are opened in bursts and kept unused; and connections that the load needs."""
+"""Connections opened in bursts and kept unused; and connections that the load needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corefiles of scenarios as the collector sends them: it has the parser of CoreDNS, here plain ones are read."""
+"""Corefiles of scenarios as the collector sends them: it uses CoreDNS's parser, this reads only plain ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 def corefile_facts(text: str) -> dict[str, str]:
-    """The facts of a Corefile: its text and what is in it."""
+    """The facts of a Corefile: its text and its parsed content."""
     blocks: list[dict[str, object]] = []
     plugins: list[dict[str, object]] = []
     options: list[list[str]] = []

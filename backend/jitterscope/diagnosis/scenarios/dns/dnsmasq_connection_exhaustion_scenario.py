@@ -1,4 +1,4 @@
-"""More connections wanted than dnsmasq serves, at several rates and delays; its edge; and what else looks like it."""
+"""More connections than dnsmasq serves, at several rates and delays; the edge of its limit; and look-alikes."""
 
 from __future__ import annotations
 

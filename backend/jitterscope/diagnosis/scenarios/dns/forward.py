@@ -1,4 +1,4 @@
-"""How a simulated server asks the next one: a pool of TCP connections that expire, or UDP; attempts and a deadline."""
+"""How a simulated server queries its upstream: a pool of expiring TCP connections, or UDP; attempts and a deadline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SYN_RETRY_US = 1_000_000
 
 
 class Forwarder:
-    """As CoreDNS does it (plugin/pkg/proxy/persistent.go): no bound on how many; idle ones go at the next clean-up."""
+    """Forwards like CoreDNS (plugin/pkg/proxy/persistent.go): unlimited connections; a cleanup closes idle ones."""
 
     def __init__(self, server: Server, upstream: Server) -> None:
         self.server, self.upstream = server, upstream
@@ -39,7 +39,7 @@ class Forwarder:
             connection = self.idle.pop(-1 if newest else 0)
             if now - connection.idle_since_us <= limit:
                 return connection
-            # When the newest has expired, all have.
+            # If the newest has expired, all have.
             expired = [connection, *self.idle] if newest else [connection]
             if newest:
                 self.idle.clear()
@@ -65,7 +65,7 @@ class Forwarder:
 
 
 class _Attempts:
-    """One forwarded query: attempts until an answer comes or the deadline passes."""
+    """One forwarded query: attempts until an answer arrives or the deadline passes."""
 
     def __init__(self, forwarder: Forwarder, now: float, query: Query, done: Done) -> None:
         self.forwarder, self.query, self.done = forwarder, query, done
@@ -82,7 +82,7 @@ class _Attempts:
             self._tcp(now, query)
         else:
             self._udp(now, query)
-        if owner.server.hop.software != "dnsmasq":  # dnsmasq leaves asking again to its client
+        if owner.server.hop.software != "dnsmasq":  # dnsmasq leaves retries to its client
             until = now + owner.forward.attempt_s * 1e6
             owner.server.clock.at(until, self._late, until, self.attempt)
         elif self.attempt == 1:

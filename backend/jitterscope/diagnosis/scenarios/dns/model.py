@@ -1,4 +1,4 @@
-"""What a simulated chain of DNS servers consists of: servers, how they forward, names, clients and their load."""
+"""The parts of a simulated chain of DNS servers: servers, how they forward, names, clients, and their load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitterscope.diagnosis.core.query_results import NOERROR
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """How a hop asks the next one. `loss_ratio` of its datagrams vanish on the way there and again on the way back.
+    """How a hop queries the next one. `loss_ratio` of its datagrams are lost in each direction.
 
     `clean_s`: how often a CoreDNS looks for idle connections older than `expire_s`: every 10 s since 1.7.1, before that
     every `expire_s`. `pool`: the newest idle connection is used first; since 1.14.1 the oldest.
@@ -32,13 +32,13 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One server. The last hop answers after `delay_us`; the others forward what their cache does not know.
+    """One server. The last hop answers after `delay_us`; the others forward what is not in their cache.
 
     `read_us` is the serial time that one socket needs for each query, `work_us` is spent in parallel. `delays` are
-    (start_s, seconds, delay_us) in which the delay differs; what the last hop has in its cache takes none. Above
-    `answers_per_s` the last hop treats queries as `over` says; `by_second`: anew each second, as unbound counts.
-    In `stops` (start_s, seconds) it reads nothing at all. `captured`: on the node of the collector; `loss_ratio` of the
-    datagrams to it are dropped behind the capture.
+    (start_s, seconds, delay_us) in which the delay differs; the last hop's cache hits have no delay. Above
+    `answers_per_s` the last hop treats queries according to `over`; `by_second`: counted anew each second, like
+    unbound. In `stops` (start_s, seconds) it reads nothing at all. `captured`: on the node of the collector;
+    `loss_ratio` of the datagrams to it are dropped after the capture point.
     """
 
     software: str
@@ -69,7 +69,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name that clients ask for with `share` of all queries (shares need not add up to 1: they are weights)."""
+    """A name that clients query with `share` of all queries (shares need not add up to 1: they are weights)."""
 
     name: str
     share: float = 1.0
@@ -80,10 +80,10 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class DnsLoad:
-    """Parameters of a run: clients ask `hops[0]`, which asks `hops[1]`, and so on. `subject` is the diagnosed hop.
+    """Parameters of a run: clients query `hops[0]`, which queries `hops[1]`, and so on. `subject` is the diagnosed hop.
 
-    `bursts` are (start_s, seconds, qps) of another rate; `volleys` (every_s, queries) asked at once. `evenness` 1:
-    queries at equal distances, 0: Poisson. `client_loss_ratio` of the clients' datagrams vanish (each way).
+    `bursts` are (start_s, seconds, qps) of another rate; `volleys` (every_s, queries) sent at once. `evenness` 1:
+    queries evenly spaced, 0: Poisson. `client_loss_ratio` of the clients' datagrams are lost (each way).
     """
 
     hops: tuple[Hop, ...]

@@ -1,4 +1,4 @@
-"""What clients with search domains ask, for the scenarios: look-ups spelled out as the queries that they cause."""
+"""Queries of clients with search domains, for the scenarios: lookups expanded into the queries that they cause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitterscope.diagnosis.scenarios.dns.model import Name
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A name looked up with `share` of the look-ups; `answer` is the name that exists, None: none does."""
+    """A name with `share` of the lookups; `answer` is the name that exists, None: none does."""
 
     name: str
     answer: str | None
@@ -30,7 +30,7 @@ def kubernetes(namespace: str, *more: str, ndots: int = 5) -> ResolvConf:
 
 
 def asked(client: str, conf: ResolvConf, lookups: Iterable[Lookup]) -> tuple[Name, ...]:
-    """Every query of these look-ups, with shares so that one look-up asks each of its names once."""
+    """Every query of these lookups, with shares so that one lookup queries each of its names once."""
     names = []
     for lookup in lookups:
         for candidate in candidates(lookup.name, conf):
@@ -45,7 +45,7 @@ def asked(client: str, conf: ResolvConf, lookups: Iterable[Lookup]) -> tuple[Nam
 def workload_facts(
     conf: ResolvConf, namespace: str, pod: str, addresses: Iterable[str] = (), owner: str = ""
 ) -> Mapping[str, str]:
-    """Facts of the pod's cgroup; without addresses, as where its network could not be read."""
+    """Facts of the pod's cgroup; without addresses, as if its network could not be read."""
     facts = {
         "dns.resolv_conf": json.dumps(
             {"nameservers": conf.nameservers, "search": conf.search, "ndots": conf.ndots, "options": []}
@@ -62,7 +62,7 @@ def workload_facts(
 
 
 def as_collected(snapshot: Snapshot, most_bytes: int = 4096) -> Snapshot:
-    """With as many rows in each event as the collector has room for (its dns_names.go)."""
+    """The snapshot with as many rows per event as the collector has room for (its dns_names.go)."""
 
     def cut(view: ResourceView) -> ResourceView:
         return replace(view, events=tuple(_cut(event, most_bytes) for event in view.events))

@@ -1,4 +1,4 @@
-"""Servers that forget denials, so that each goes on to the next; and servers that do not, or have nothing to forget."""
+"""Servers without a negative cache, so that every such query is forwarded; and some with one, or nothing to cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARGUMENTS = (
     "/usr/sbin/dnsmasq -k --cache-size=1000 --no-negcache --dns-forward-max=1500 --log-facility=- "
     "--server=/cluster.local/127.0.0.1#10053 --server=/in-addr.arpa/127.0.0.1#10053 --max-ttl=30 --no-resolv"
 )
-# A service that is gone, a typing error and a service discovery that asks in vain.
+# A removed service, a typo, and service discovery that finds nothing.
 GONE = (
     Name("metadata.google.internal.cluster.local.", 4, "A", NXDOMAIN),
     Name("old-billing.shop.svc.cluster.local.", 3, "A", NXDOMAIN),

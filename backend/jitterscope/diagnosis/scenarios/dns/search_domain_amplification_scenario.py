@@ -1,4 +1,4 @@
-"""Pods whose search lists are walked, on the way to names that exist; and denials that are none of that."""
+"""Pods whose search lists are walked on the way to names that exist; and NXDOMAIN answers with other reasons."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ IDLE_US = 1_000_000
 
 
 class Clock:
-    """Runs callbacks in the order of time."""
+    """Runs callbacks in order of time."""
 
     def __init__(self) -> None:
         self.heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
@@ -36,7 +36,7 @@ class Clock:
 
 
 class Query:
-    """One query on one leg: `key` tells it apart from all others on the wire."""
+    """One query on one leg: `key` distinguishes it from all others on the wire."""
 
     __slots__ = ("client", "key", "name")
 
@@ -45,7 +45,7 @@ class Query:
 
 
 class Connection:
-    """A TCP connection; `pending` are queries that the server has not begun, with whom to tell."""
+    """A TCP connection; `pending` are queries that the server has not begun, with their callbacks."""
 
     def __init__(self, client: str) -> None:
         self.client = client
@@ -56,7 +56,7 @@ class Connection:
 
 
 class Asks(Protocol):
-    """How a server asks the next one: see forward."""
+    """How a server queries the next one: see forward."""
 
     def ask(self, now: float, query: Query, done: Done) -> None: ...
 
@@ -64,7 +64,7 @@ class Asks(Protocol):
 
 
 class Server:
-    """One hop. UDP comes through `sockets` readers; TCP through children where there is a limit of them."""
+    """One hop. UDP arrives at `sockets` readers; TCP at child processes if their number is limited."""
 
     def __init__(self, clock: Clock, hop: Hop, ticks: int, random: np.random.Generator) -> None:
         self.clock, self.hop, self.random = clock, hop, random
@@ -78,7 +78,7 @@ class Server:
 
     # --- UDP
     def datagram(self, now: float, query: Query, reply: Done) -> None:
-        """A query by UDP, seen by the capture even where the socket has no room for it."""
+        """A query over UDP, seen by the capture even if the socket has no room for it."""
         self.capture.seen(now, query.key, query.client)
         if self.hop.loss_ratio and self.random.random() < self.hop.loss_ratio:
             return
@@ -100,7 +100,7 @@ class Server:
 
     # --- TCP
     def connect(self, now: float, client: str) -> Connection | None:
-        """A connection that is complete, accepted or not; None: the accept queue is full."""
+        """An established connection, accepted or not; None: the accept queue is full."""
         connection = Connection(client)
         connection.last_data_us = now
         if len(self.backlog) > self.hop.listen_backlog:
@@ -120,7 +120,7 @@ class Server:
             self._next(now, connection)
 
     def segment(self, now: float, connection: Connection, query: Query, reply: Done) -> None:
-        """A query on a connection; nobody reads it until the connection is accepted and has nothing before it."""
+        """A query on a connection, read once the connection is accepted and earlier queries are done."""
         self.capture.seen(now, query.key, query.client)
         connection.last_data_us = now
         connection.pending.append((query, reply))
@@ -172,7 +172,7 @@ class Server:
             refused = REFUSED if hop.over == "refused" else SERVFAIL
             self.clock.at(now + work, done, now + work, refused)
             return
-        known = crc32(query.name.name.encode()) < hop.cache_ratio * 2**32  # a name, and so asking again does not help
+        known = crc32(query.name.name.encode()) < hop.cache_ratio * 2**32  # per name: asking again does not help
         delay = work if known else work + self._delay_us(now)
         self.clock.at(now + delay, done, now + delay, result)
 

@@ -1,9 +1,9 @@
 """A simulated chain of DNS servers for the scenarios of the DNS causes: sockets, connections, children, caches.
 
-Seeded and event by event (µs), so that a scenario is the same everywhere and its cause is known because it was made.
-What comes out is what the collector would have delivered: see views. Costs and timeouts are those of the real
-programs: CoreDNS gives an attempt 2 s and a query 5 s, glibc asks again after 5 s, dnsmasq serves a TCP connection in a
-child and leaves what is beyond its limit in the accept queue (32 long).
+Seeded and event by event (µs), so that a scenario is the same everywhere and its cause is known by construction. The
+output is what the collector would have delivered: see views. Costs and timeouts are those of the real programs: CoreDNS
+gives an attempt 2 s and a query 5 s, glibc retries after 5 s, dnsmasq serves a TCP connection in a child process and
+leaves those beyond its limit in the accept queue (32 long).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitterscope.diagnosis.scenarios.dns.views import snapshot_of
 
 @dataclass(frozen=True, slots=True)
 class DnsRun:
-    """The snapshot, and the truth: when a client first got SERVFAIL or nothing (µs since the start; None: never)."""
+    """The snapshot, and the truth: when a client first got SERVFAIL or no answer (µs since the start; None: never)."""
 
     snapshot: Snapshot
     first_failure_us: int | None

@@ -1,4 +1,4 @@
-"""Servers with one reader and idle CPUs; and queues that fill because the CPU is gone or used up."""
+"""Servers with one reader and idle CPUs; and queues that fill because there is no CPU left."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ GO = {"process.executable": "coredns", "go.version": "1.23.4"}
 
 
 def split(snapshot: Snapshot, cpu_us: float | None = None, cpus: int = 4, wait_all: bool = False) -> Snapshot:
-    """Adds what dns_path_split tells of each query, and a CPU use of `cpu_us` for each answer (None: as it is).
+    """Add what dns_path_split reports for each query, and `cpu_us` of CPU per answer (None: unchanged).
 
-    `wait_all`: what a query spent beyond the work was spent in the queue, as where the process did not run at all.
+    `wait_all`: all of a query's time beyond the work was spent in the queue, as if the process had not run at all.
     """
     server, subject = snapshot.dns_servers[0], snapshot.subject
     queries = server.queries
@@ -32,7 +32,7 @@ def split(snapshot: Snapshot, cpu_us: float | None = None, cpus: int = 4, wait_a
     waits = queries.queue_wait_us
     if wait_all or waits is None:
         waits = np.maximum(0, queries.latency_us - 300)
-        # A datagram that was dropped is answered when the client asks again: it was in the queue only then.
+        # A dropped datagram is answered when the client retries: it was in the queue only then.
         waits = np.where(queries.latency_us >= 4_900_000, 0, waits)
     whole = replace(queries, queue_wait_us=waits)
     came = queries.result != TIMEOUT
@@ -70,7 +70,7 @@ def _run(load: DnsLoad, cpu_us: float, cpus: int = 4) -> Snapshot:
 
 
 def _on_a_full_node(load: DnsLoad, cpu_us: float, waited_us: float) -> Snapshot:
-    """No CPU of the node is ever idle; the server's tasks wait `waited_us` of each tick with queries for one."""
+    """No CPU of the node is ever idle; the server's tasks wait for one for `waited_us` of each tick with queries."""
     made = _run(load, cpu_us)
     node = replace(
         made.node,
@@ -87,7 +87,7 @@ def _stalled(load: Workload) -> Snapshot:
 
 
 def _starved(load: Workload) -> Snapshot:
-    """Six busy loops have the CPUs for moments."""
+    """Six busy loops take the CPUs for short times."""
     spans = tuple((1.5 + 1.3 * i, 0.15 + 0.1 * (i % 3)) for i in range(44))
     made = split(simulate(replace(load, hiccups=spans)).snapshot, wait_all=True)
     return contended(made, delays(spans, made.ticks), 0.1 + 0.9 * hiccup_ticks(spans, made.ticks))

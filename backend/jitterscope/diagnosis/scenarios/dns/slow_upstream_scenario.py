@@ -1,4 +1,4 @@
-"""Upstreams that are slow by themselves, all the time or for a while; and servers that only wait for another."""
+"""Upstreams that are slow on their own, all the time or for a while; and servers that only wait for another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datagrams lost between servers or at a socket; and answers that are as late for other reasons."""
+"""Datagrams lost between servers or at a socket; and answers that are just as late for other reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forwarders above the limit of their resolver; and failures or high rates that are no limit's doing."""
+"""Forwarders above the rate limit of their resolver; and failures or high rates without a limit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _run(load: DnsLoad) -> Snapshot:
 
 GOOGLE = _chain(1500, "8.8.8.8", "refused", {"dns.upstreams": _two("8.8.8.8", "8.8.4.4")})
 BASE = DnsLoad(hops=GOOGLE, names=NAMES, qps=700, seconds=18, bursts=((4.0, 4.0, 2200.0),), node_facts=GKE)
-# On the same node, with unbound's way to count: as many as the limit at once, then none until the next second.
+# On the same node, counted like unbound: up to the limit at once, then none until the next second.
 BY_SECOND = forwarder(
     qps=100, bursts=((8.0, 22.0, 600.0),), seed=71, names=NAMES, resolver={"answers_per_s": 300.0, "by_second": True}
 )

@@ -21,7 +21,7 @@ EXECUTABLES = {"coredns": "coredns", "dnsmasq": "dnsmasq"}
 
 
 def snapshot_of(load: DnsLoad, world: World) -> Snapshot:
-    """Of the diagnosed hop: its server, its clients as paths, the other captured hops as neighbours."""
+    """Snapshot of the diagnosed hop: its server, its clients as paths, the other captured hops as neighbors."""
     hop, server = load.hops[load.subject], world.servers[load.subject]
     ticks = world.ticks
     quiet = {"cpu_usage_us": np.full(ticks, 900.0), "cpu_throttled_periods": np.zeros(ticks)}
@@ -111,7 +111,7 @@ def _queries(server: Server) -> Queries:
 
 
 def _names(world: World) -> tuple[Event, ...]:
-    """The table of names of each 10 s, the most asked ones first."""
+    """The table of names of each 10 s, the most queried ones first."""
     events = []
     for index, rows in sorted(world.asked.items()):
         ranked = sorted(rows.items(), key=lambda item: (-item[1][0], item[0]))

@@ -1,4 +1,4 @@
-"""Servers whose threads wait for a disk or for its I/O limit; and those that are late for something else."""
+"""Servers whose threads wait for a disk or for its I/O limit; and servers that are late for other reasons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "io/disk_stall"
 BASE = Workload(qps=200, live_mb=3, quota_us=None, gomaxprocs=1, serves="http", is_go=False)
-# A checkpoint every three seconds, more than the limit lets pass in a second.
+# A checkpoint every three seconds, larger than what the limit allows in a second.
 SPANS = every(3.0, 0.9, 0.5, 1.2, times=18)
 LIMITED = DiskUse(SPANS, asked_bytes=3.2 * MIB, limits={"write_bytes_per_s": 1.5 * MIB})
 SLOW = DiskUse(SPANS, request_us=45_000.0, busy=0.95)
@@ -49,13 +49,13 @@ def _fine(name: str, load: Workload, use: DiskUse, expected: str | None = None) 
 
 
 def _background() -> Snapshot:
-    """A thread that writes back in the background is blocked most of the time, at its limit; nobody is late."""
+    """A background writeback thread is blocked most of the time, at its limit; no answer is late."""
     made = simulate(replace(BASE, seed=21)).snapshot
     return on_disk(made, replace(LIMITED, spans=((1.0, 57.0),), background=0.6))
 
 
 def _own_code() -> Snapshot:
-    """The same, beside answers that the program itself makes late."""
+    """The same, beside answers that the program itself delays."""
     made = simulate(replace(BASE, stray_slow_ratio=0.02, seed=22)).snapshot
     return on_disk(made, replace(LIMITED, spans=(), calm_bytes=1.5 * MIB, background=0.8))
 
@@ -68,7 +68,7 @@ def _elsewhere() -> Snapshot:
 
 
 def _throttled() -> Snapshot:
-    """Overload, and a log that is written through now and then."""
+    """Overload, and a log that is synced now and then."""
     made = simulate(Workload(qps=4000, live_mb=3, seconds=20, serves="http", seed=24)).snapshot
     return on_disk(made, DiskUse(every(4.0, 0.03, times=4)), throttled_delays(made))
 
@@ -80,7 +80,7 @@ def _reclaims() -> Snapshot:
 
 
 def _reads_again() -> Snapshot:
-    """Its memory limit makes it read files again, under an I/O limit that this reaches."""
+    """Its memory limit makes it read files again, which reaches its I/O limit."""
     use = DiskUse(SPANS, asked_bytes=3.2 * MIB, limits={"read_bytes_per_s": 3 * MIB}, refaults=800.0, used=0.99)
     made = _run(replace(BASE, seed=26), use)
     own = made.subject.series
@@ -89,7 +89,7 @@ def _reads_again() -> Snapshot:
 
 
 def _ancestor() -> Snapshot:
-    """The limit is that of the pod's cgroup above."""
+    """The limit is that of the parent pod's cgroup."""
     made = _run(replace(BASE, seed=8), replace(LIMITED, limits={}))
     limited = _run(replace(BASE, seed=8), LIMITED).subject
     above = replace(limited, id=70, key="/lab", name="/lab")
@@ -97,12 +97,12 @@ def _ancestor() -> Snapshot:
 
 
 def _requests() -> Snapshot:
-    """A limit of requests, and many small ones."""
+    """A limit on I/O requests, and many small ones."""
     return _run(replace(BASE, seed=9), replace(LIMITED, limits={"writes_per_s": 100.0}, asked_bytes=3.2 * MIB))
 
 
 def _v1() -> Snapshot:
-    """cgroup v1 counts what is asked for: a checkpoint comes at once, and the limit works it off."""
+    """cgroup v1 counts requested I/O: a checkpoint arrives at once, and the limit drains it."""
     made = _run(replace(BASE, seed=10), LIMITED)
     written = np.full(made.ticks, 0.3 * MIB * TICK_US / 1e6)
     for at, seconds in SPANS:

@@ -1,4 +1,4 @@
-"""Adds to a simulated run what a server looks like that waits for a disk: blocked threads, limits, refaults."""
+"""Adds to a simulated run the view of a server that waits for a disk: blocked threads, limits, refaults."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NUMBERS = {"vdb": "254:16", "loop0": "7:0"}
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """What the server's disk looks like. `spans` are (at_s, seconds) in which a thread is blocked.
+    """The disk activity of the server. `spans` are (at_s, seconds) in which a thread is blocked.
 
-    Calm: `calm_bytes` a second written, requests of `calm_us`. In the spans `asked_bytes` a second come (None: as
-    calm), requests take `request_us`, and the disk is `busy` (0..1). `limits` as in the fact. `own_share` of the bytes
-    are the server's. `refaults` pages a second in the spans, `used` of the memory limit. `background` seconds a second
-    in which another thread is blocked all the time. `known`: which disk it is, and what it does there.
+    Calm: `calm_bytes`/s are written, requests take `calm_us`. In the spans, `asked_bytes`/s arrive (None: as calm),
+    requests take `request_us`, and the disk is `busy` (0..1). `limits` as in the fact. `own_share` of the bytes are the
+    server's. `refaults` pages/s in the spans, at usage `used` of the memory limit. `background`: seconds per second in
+    which another thread is blocked all the time. `known`: the disk and its activity are known.
     """
 
     spans: tuple[tuple[float, float], ...]
@@ -47,7 +47,7 @@ class DiskUse:
 
 
 def on_disk(snapshot: Snapshot, use: DiskUse, run_delay_us: FloatArray | None = None) -> Snapshot:
-    """The run with a disk, on a node with CPU to spare; threads wait for a CPU for `run_delay_us` a tick."""
+    """The run with a disk, on a node with spare CPU; threads wait for a CPU for `run_delay_us` per tick."""
     n, step_s = snapshot.ticks, snapshot.step_us / 1e6
     inside = hiccup_ticks(use.spans, n)
     made = contended(
@@ -106,7 +106,7 @@ def _with(
 
 
 def _seconds(per_s: FloatArray) -> FloatArray:
-    """Counted once a second, of the second up to then."""
+    """Counted once a second, for the second up to then."""
     out = np.full(len(per_s), np.nan)
     for last in range(9, len(per_s), 10):
         out[last] = round(float(per_s[last - 9 : last + 1].mean()))
@@ -114,7 +114,7 @@ def _seconds(per_s: FloatArray) -> FloatArray:
 
 
 def blocked_too(snapshot: Snapshot, blocked_us: FloatArray, refaults_per_s: float = 0.0) -> Snapshot:
-    """A run of another area, with so much blocked time a tick of its first process, and refaults."""
+    """A run of another area, with this much blocked time per tick of its first process, and refaults."""
     first = snapshot.processes[0]
     series = {**first.series, "process_blocked_us": blocked_us, "process_io_wait_us": 0.9 * blocked_us}
     again = {"memory_refaults": _seconds(np.full(snapshot.ticks, refaults_per_s))}
@@ -130,5 +130,5 @@ def blocked_too(snapshot: Snapshot, blocked_us: FloatArray, refaults_per_s: floa
 
 
 def every(seconds: float, *lengths: float, first: float = 2.0, times: int = 20) -> tuple[tuple[float, float], ...]:
-    """Spans of these lengths in turn, so many seconds apart."""
+    """Spans of these lengths in turn, this many seconds apart."""
     return tuple((first + seconds * n, lengths[n % len(lengths)]) for n in range(times))

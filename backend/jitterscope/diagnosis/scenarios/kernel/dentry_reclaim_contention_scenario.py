@@ -1,4 +1,4 @@
-"""Millions of names thrown away by each of the things that do it; and what only looks like it."""
+"""Millions of dentries freed in each of the possible ways; and look-alikes."""
 
 from __future__ import annotations
 

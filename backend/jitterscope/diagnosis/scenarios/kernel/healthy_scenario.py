@@ -1,4 +1,4 @@
-"""Nodes on which nothing may be found: real files, passing lookups, reclaim of pages, removed files, a limit."""
+"""Nodes on which nothing may be found: real files, brief lookups, reclaim of pages, removed files, a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storms of failing lookups by anything but NSS, fast and slow, traced or not; and what only looks like one."""
+"""Storms of failing lookups by anything but NSS, fast and slow, traced or not; and look-alikes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that hold millions of negative dentries, without a limit that is set."""
+"""Nodes that hold millions of negative dentries, with no limit set."""
 
 from __future__ import annotations
 

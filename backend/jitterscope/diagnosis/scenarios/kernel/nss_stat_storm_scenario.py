@@ -1,4 +1,4 @@
-"""NSS measuring file systems, old and new, among other lookups; and other programs that do the like."""
+"""NSS probing file systems, old and new, among other lookups; and other programs that do something similar."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Telemetry of a simulated node for the scenarios beside the kernel causes: storms of failing lookups, drops, reclaim.
+"""Telemetry of a simulated node for the scenarios of the kernel causes: storms of failing lookups, drops, reclaim.
 
-Seeded, on the 100 ms grid, counted as the kernel and the collector do: drop_slab moves when the drop is over, kernel
+Seeded, on the 100 ms grid, counted like the kernel and the collector: drop_slab rises when the drop is over, kernel
 time comes in jiffies of 10 ms, and failing lookups are traced only from a second after negative dentries begin to grow.
-Costs are measured (docs/whatif.md): 2.4 µs to make a negative dentry, 0.6 µs to free one, an inode five times that.
+Costs are measured (docs/whatif.md): 2.4 µs to create a negative dentry, 0.6 µs to free one, five times that for an
+inode.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ Rows = tuple[tuple[str, int, str, float], ...]  # command, pid, pattern, share o
 
 @dataclass(frozen=True, slots=True)
 class Storm:
-    """Failing lookups at `rate` a second in [start_s, end_s); `stay`: share of names that stays behind.
+    """Failing lookups at `rate`/s in [start_s, end_s); `stay`: share of names that remain cached.
 
-    `bursts_s`: only so long at the start of every `every_s`.
+    `bursts_s`: only this long at the start of every `every_s`.
     """
 
     start_s: float
@@ -32,7 +33,7 @@ class Storm:
     rate: float
     rows: Rows = (("scanner", 4242, "/data/cache/#/item-#.json", 1.0),)
     stay: float = 1.0
-    fails: float = 1.0  # of the names, those by a lookup that fails; the rest are of files made and removed
+    fails: float = 1.0  # share of the names from failed lookups; the rest are of files created and removed
     every_s: float | None = None
     bursts_s: float = 0.4
     cgroup: str | None = "/kubepods/pod1/app"
@@ -41,7 +42,7 @@ class Storm:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """At `at_s` the kernel throws away a share of the dentries. `how`: drop, unmount, rmdir, direct, kswapd, unlink."""
+    """At `at_s` the kernel frees a share of the dentries. `how`: drop, unmount, rmdir, direct, kswapd, unlink."""
 
     at_s: float
     how: str
@@ -61,11 +62,11 @@ class Node:
     memory_bytes: float = 24.0 * GIB
     negative: float = 20_000.0
     positive: float = 60_000.0
-    files_per_s: float = 0.0  # real files that somebody walks over
+    files_per_s: float = 0.0  # real files read by a directory walk
     files_start_s: float = 20.0
     storms: tuple[Storm, ...] = ()
     losses: tuple[Loss, ...] = ()
-    # (at_s, seconds, pages scanned a second, slab objects scanned a second) of reclaim that frees pages, not names
+    # (at_s, seconds, pages scanned/s, slab objects scanned/s) of reclaim that frees pages, not dentries
     page_reclaim: tuple[tuple[float, float, float, float], ...] = ()
     exits: tuple[tuple[float, int], ...] = ()  # (at_s, threads)
     unmounts_s: tuple[float, ...] = ()  # of mounts without names
@@ -104,7 +105,7 @@ class KernelRun:
         )  # fmt: skip
         self.column: dict[str, FloatArray] = {name: np.zeros(self.n) for name in names}
         self.events: list[Event] = []
-        self.stalls: list[tuple[float, float]] = []  # ticks in which a CPU did nothing else
+        self.stalls: list[tuple[float, float]] = []  # times in which a CPU did nothing else
         self.cgroups: dict[str, FloatArray] = {}
         self.who: dict[str, list[Event]] = {}
 
@@ -145,7 +146,7 @@ class KernelRun:
             if storm.every_s is None or into % storm.every_s < storm.bursts_s - 1e-9:
                 made[tick] = storm.rate / 10 * self.random.uniform(0.9, 1.1)
         kept = np.cumsum(made * storm.stay)
-        # What does not stay goes within the next tick.
+        # What does not remain is freed within the next tick.
         passing = made * (1 - storm.stay)
         self.column["negative"] += kept + passing
         made_by_failing = made * storm.fails

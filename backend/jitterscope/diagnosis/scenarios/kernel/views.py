@@ -21,7 +21,7 @@ def snapshot_of(run: KernelRun) -> Snapshot:
     node, column, random = run.node, run.column, run.random
     noise = random.uniform(0.3, 1.7, run.n)
     system = column["system"] + node.base_system * TICK_US * noise
-    # /proc/stat counts jiffies: the remainder comes later.
+    # /proc/stat counts jiffies: the remainder is carried over.
     jiffies = np.diff(np.floor(np.cumsum(system) / 10_000), prepend=0.0) * 10_000
     used = (column["negative"] + column["positive"]) * 200
     series = {

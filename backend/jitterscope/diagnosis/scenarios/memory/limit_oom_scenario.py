@@ -1,4 +1,4 @@
-"""Memory that grows to its limit by itself, and what only looks like it: page cache, loading, garbage."""
+"""Memory that grows to its limit by itself, and look-alikes: page cache, loading, garbage."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCENARIOS = (
     _fault("just started", MemoryWorkload(seconds=24, started_s=1.0, leaks=((2, 60, 6.0),), seed=7)),
     _fault("beside page cache", until(replace(LEAK, files=((0, 60, 1.0),), seed=8), 27)),
     _fault("with gaps", until(replace(LEAK, seen_ratio=0.7, seed=9), 28)),
-    # A server that is nearly out of memory stands still: the queries pile up because it is full.
+    # A server that is nearly out of memory stalls: queries pile up because memory is full.
     _fault("a leak, queries pile up at the end", until(FULL, 28.5)),
     _fault("a leak, killed while queries pile up", until(replace(FULL, seed=11), 31)),
     _fine("level", MemoryWorkload(seconds=60, base_mib=120, seed=20)),

@@ -1,4 +1,4 @@
-"""Files that do not fit into a memory limit; and limits, disks and reclaim that only look like it."""
+"""Files that do not fit into a memory limit; and limits, disks, and reclaim that only look like it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _fault(name: str, load: Workload, use: DiskUse, hurts: bool = True) -> Scena
 
 
 def _pressure() -> Snapshot:
-    """Tasks wait for memory meanwhile, as PSI counts it: waiting for a page that was dropped is part of that."""
+    """Tasks wait for memory meanwhile, as PSI counts it: waiting for a dropped page is part of that."""
     made = _run(replace(BASE, seed=6), FILES)
     waits = 0.6 * made.processes[0].series["process_blocked_us"]
     own = {**made.subject.series, "psi_memory_some_us": np.minimum(waits, 1e5)}
@@ -45,7 +45,7 @@ def _pressure() -> Snapshot:
 
 
 def _above() -> Snapshot:
-    """The limit is that of the cgroup above."""
+    """The limit is that of the parent cgroup."""
     made = _run(replace(BASE, seed=7), replace(FILES, limit_mib=900.0, used=0.2))
     above = replace(_run(replace(BASE, seed=7), FILES).subject, id=70, key="/lab", name="/lab")
     return replace(made, ancestors=(above,))
@@ -57,13 +57,13 @@ def _leak() -> Snapshot:
 
 
 def _reclaims() -> Snapshot:
-    """Much is dropped and scanned, and hardly anything of it comes back."""
+    """Much is dropped and scanned, and hardly any of it is read again."""
     made = reclaim_stall_scenario.SCENARIOS[1].build()
     return blocked_too(made, 0.5 * np.nan_to_num(made.subject.series["psi_memory_some_us"]), 8.0)
 
 
 def _disk() -> Snapshot:
-    """A slow disk under a server at its memory limit, as one is that reads many files once."""
+    """A slow disk under a server at its memory limit, like one that reads many files once."""
     use = replace(disk_stall_scenario.SLOW, refaults=10.0, used=0.99)
     return on_disk(simulate(replace(BASE, hiccups=use.spans, seed=33)).snapshot, use)
 

@@ -1,4 +1,4 @@
-"""Bursts that fill memory: before the kill, after it, with what bounds them and what does not; growth beside them."""
+"""Bursts that fill memory: before and after the kill, with and without bounds; and other growth at the same time."""
 
 from __future__ import annotations
 

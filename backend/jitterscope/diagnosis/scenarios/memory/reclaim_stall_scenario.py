@@ -1,4 +1,4 @@
-"""Reclaim that makes tasks wait, of a node and of a cgroup at its own limit; and waiting that has another cause."""
+"""Reclaim that makes tasks wait, on a node and in a cgroup at its own limit; and waiting with another cause."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _fine(name: str, load: MemoryWorkload) -> Scenario:
 
 
 def _node(node: Node, free_mib_s: float = 600.0, grower: bool = True) -> Snapshot:
-    """With the free memory that goes before, and the cgroup that takes it."""
+    """With the free memory that runs out first, and the cgroup that takes it."""
     made = simulate(node)
     begin = min((int(at * 10) for at, *_ in node.page_reclaim), default=made.ticks)
     ticks = np.arange(made.ticks)
@@ -69,7 +69,7 @@ def _files() -> Snapshot:
 
 
 def _disk() -> Snapshot:
-    """A disk that takes long, under a server whose page cache fills its limit."""
+    """A slow disk, under a server whose page cache fills its limit."""
     use = DiskUse(every(3.0, 0.9, 0.5, times=18), request_us=45_000.0, busy=0.95, refaults=8.0, used=0.99)
     made = on_disk(simulate_server(replace(SERVER, hiccups=use.spans, seed=5)).snapshot, use)
     own = {**made.subject.series, "psi_memory_some_us": np.full(made.ticks, 300.0)}

@@ -13,5 +13,5 @@ def run(load: MemoryWorkload) -> Snapshot:
 
 
 def until(load: MemoryWorkload, seconds: float) -> MemoryWorkload:
-    """The same run, seen at a moment of it."""
+    """The same run, cut off at this time."""
     return replace(load, seconds=seconds)

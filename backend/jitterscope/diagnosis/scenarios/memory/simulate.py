@@ -1,8 +1,8 @@
-"""Telemetry of a simulated server in a memory cgroup: queries that wait, a Go heap, a leak, page cache, and the kill.
+"""Telemetry of a simulated server in a memory cgroup: waiting queries, a Go heap, a leak, page cache, and the kill.
 
-Seeded, a tick (100 ms) at a time. What a query holds, how a heap behaves when queries stop piling up and how usage
-falls at a kill are as in the recordings of CoreDNS 1.12 in tests/fixtures/coredns-memory: 18 to 21 KiB a query, memory
-straight with what waits, up to twice of it once it stays level.
+Seeded, one tick (100 ms) at a time. The memory per query, the heap once queries stop piling up, and the drop of usage
+at a kill follow the recordings of CoreDNS 1.12 in tests/fixtures/coredns-memory: 18 to 21 KiB per query, memory
+proportional to waiting queries, up to twice that once their number is level.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class MemoryWorkload:
     """Parameters of a run. `wait_s` is how long a forwarded query waits; `bursts` are (start_s, seconds, qps).
 
     `leaks` are (start_s, seconds, MiB/s), `files` the same for page cache, `loads` (start_s, seconds, MiB) data that is
-    loaded and kept. `tmpfs`: page cache that cannot be given back. `seen_ratio` of ticks were recorded.
+    loaded and kept. `tmpfs`: page cache that cannot be reclaimed. `seen_ratio` of ticks were recorded.
     """
 
     seconds: float = 40.0
@@ -47,7 +47,7 @@ class MemoryWorkload:
     garbage_mib_s: float = 0.0
     tmpfs: bool = False
     restart_s: float = 1.0
-    record: bool = True  # does the kernel tell whom it killed
+    record: bool = True  # whether the kernel reports the killed process
     software: str = "coredns"
     version: str = "1.12.0"
     serves_dns: bool = True
@@ -79,7 +79,7 @@ def simulate_memory(load: MemoryWorkload) -> MemoryRun:
 
 
 def within(spans: tuple[tuple[float, float, float], ...], now_s: float) -> float | None:
-    """The value of the last span around a moment."""
+    """The value of the last span that contains this time."""
     values = [value for start, seconds, value in spans if start <= now_s < start + seconds]
     return values[-1] if values else None
 
@@ -95,7 +95,7 @@ class _Machine:
         )  # fmt: skip
         self.columns: dict[str, FloatArray] = {name: np.zeros(self.ticks) for name in names}
         self.waiting: deque[tuple[int, int, int]] = deque()  # (arrived, leaves, how many)
-        self.unanswered: deque[tuple[int, int]] = deque()  # by nobody any more, since a kill: (arrived, how many)
+        self.unanswered: deque[tuple[int, int]] = deque()  # lost in a kill: (arrived, how many)
         self.latencies: list[tuple[int, float, int]] = []
         self.events: list[Event] = []
         self.kill_ticks: list[int] = []
@@ -162,7 +162,7 @@ class _Machine:
         if self.garbage > max(live, 4.0):
             self.garbage = 0.0
             self.gone.append(tick)
-        # Pages that garbage left are used again: what was once touched stays for a while.
+        # Pages freed by GC are reused: memory once touched stays resident for a while.
         self.high = max(self.high * 0.9995, live + (self.garbage if load.go else 0.0))
         wobble = 0.1 * self.random.random()
         net = load.base_mib + self.leaked + self.loaded + self.high + wobble

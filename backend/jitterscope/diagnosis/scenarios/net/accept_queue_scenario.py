@@ -1,4 +1,4 @@
-"""Bursts of connections for which there is no room; and servers that stand still, or clients that wait elsewhere."""
+"""Bursts of connections that overflow the backlog; and servers that stall, or clients that wait elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ID = "net/accept_queue"
 
 
 def _busy_loop() -> Snapshot:
-    """A Node.js that computes, and accepts nothing meanwhile."""
+    """A Node.js program that computes, and accepts nothing meanwhile."""
     made = event_loop.SCENARIOS[0].build()
     return overflowing(made, hiccup_ticks(event_loop.BLOCKS, made.ticks))
 

@@ -1,4 +1,4 @@
-"""Clients that connect anew for each request; and those that need not care, or wait for something else."""
+"""Clients that open a connection per request; and those to which it is harmless, or that wait for something else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that are lost on the way; and servers that are slow, far away or crowded, where nothing is lost."""
+"""Answers lost on the way; and servers that are slow, far away, or crowded, without any loss."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Telemetry of a simulated TCP server and the way to its clients: an accept queue, round trips and losses; seeded.
+"""Telemetry of a simulated TCP server and the path to its clients: an accept queue, round trips, and losses; seeded.
 
-One thread accepts, others answer. Counts are on the 100 ms grid as the collector counts them; drops each second.
+One thread accepts, others answer. Counts are on the 100 ms grid as the collector counts them; drops once a second.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Resour
 from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
 
 SERVER = 3
-# A SYN that gets no answer is sent again after so long, and so on (RFC 6298, 2.1 and 5.5).
+# A SYN without an answer is sent again after these times (RFC 6298, 2.1 and 5.5).
 _AGAIN_US = (1_000_000.0, 2_000_000.0, 4_000_000.0, 8_000_000.0)
 _TIMER_US = 200_000.0
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Parameters of a run. `rate` requests/s come evenly, in `bursts` of (at_s, requests) more at once.
+    """Parameters of a run. `rate` requests/s arrive evenly, plus `bursts` of (at_s, requests) at once.
 
-    `each`: every request has a connection of its own, by `clients` addresses; else the `clients` keep theirs.
+    `each`: every request has its own connection, from `clients` addresses; otherwise the `clients` keep theirs.
     Accepting one takes `accept_us`, an answer `work_us`, the `slow_ratio` of them `slow_us`. `trip_us`: a round trip.
-    Of the answers `loss` is lost on the way, and of SYN-ACKs `synack_loss`.
+    `loss` of the answers are lost on the way, and `synack_loss` of the SYN-ACKs.
     """
 
     seconds: float = 60.0
@@ -52,7 +52,7 @@ class Server:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the collector would record: (time, value) of each, µs."""
+    """The collector's records: (time, value) of each, µs."""
 
     requests: list[float] = field(default_factory=list)
     answers: list[tuple[float, float]] = field(default_factory=list)
@@ -97,16 +97,16 @@ def simulate(load: Server) -> Snapshot:
 
 
 def _serve(load: Server, random: np.random.Generator) -> _Seen:
-    """Attempts in the order of time; a queue that one thread empties."""
+    """Attempts in order of time; a queue that one thread drains."""
     seen, order = _Seen(), count()
     number = int(load.seconds * load.rate)
     at = (np.arange(number) + random.random(number)) * (1e6 / load.rate)
     for start, many in load.bursts:
         at = np.concatenate([at, start * 1e6 + 2_000 * random.random(many)])
-    # (time, number, tries so far, how long the handshake took: 0 where the SYN is still to come)
+    # (time, number, tries so far, duration of the handshake: 0 if the SYN is still to come)
     events = [(float(one), next(order), 0, 0.0) for one in np.sort(at)]
     heapq.heapify(events)
-    accepted: list[float] = []  # when those that wait will have been accepted
+    accepted: list[float] = []  # when the waiting ones will have been accepted
     free = 0.0
     last: dict[int, float] = {}
     while events:
@@ -203,8 +203,10 @@ def _distribution(rows: list[tuple[float, float]], ticks: int) -> Distribution:
 
 
 def overflowing(made: Snapshot, busy: FloatArray, backlog: int = 16) -> Snapshot:
-    """A run of another simulator whose server drops attempts where it is `busy` (0..1 of each tick): the queue is
-    full then."""
+    """A run of another simulator whose server drops attempts where it is `busy` (0..1 of each tick).
+
+    The queue is full in those ticks.
+    """
     drops, queue = np.zeros(made.ticks), np.full(made.ticks, 2.0)
     for tick in np.flatnonzero(busy > 0.5).tolist():
         drops[min(made.ticks - 1, (tick // 10 + 1) * 10 - 1)] += 5

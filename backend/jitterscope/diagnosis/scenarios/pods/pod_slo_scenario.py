@@ -1,4 +1,4 @@
-"""Nodes whose pods start late for want of the scheduler, volumes, the network or the runtime."""
+"""Nodes whose pods start late because of the scheduler, volumes, the network, or the runtime."""
 
 from __future__ import annotations
 

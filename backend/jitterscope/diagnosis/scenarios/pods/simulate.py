@@ -1,4 +1,4 @@
-"""Makes a node on which pods start: what the kubelet, Cilium and the kernel would have told the collector."""
+"""Simulates a node on which pods start: what the kubelet, Cilium, and the kernel would have reported."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ READ_EVERY_TICKS = 100
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """Who loads programs, by name and mean time (s); `for_pods`: for each pod in its sandbox, else `sets` times."""
+    """A program loader, by name and mean time (s); `for_pods`: for each pod in its sandbox, else `sets` times."""
 
     command: str
     programs: dict[str, float]
     for_pods: bool = True
     sets: int = 0
-    unlike: float = 0.1  # standard deviation of the time over its mean
+    unlike: float = 0.1  # coefficient of variation of the time
 
 
 CILIUM_112 = {
@@ -38,10 +38,10 @@ class PodLoad:
     seconds: int = 120
     seed: int = 1
     before_s: float = 1.2  # scheduler, volumes, kubelet
-    sandbox_s: float = 0.5  # without what a loader takes
+    sandbox_s: float = 0.5  # without the loader's time
     container_s: float = 0.35
-    spread: float = 0.15  # standard deviation of each, over its mean
-    pull_s: float = 0.0  # image pulls of each pod, not a part of the objective
+    spread: float = 0.15  # coefficient of variation of each
+    pull_s: float = 0.0  # image pulls of each pod, not part of the objective
     loader: Loader | None = None
     beside: Loader | None = None  # loads programs that no pod waits for
     host_network_ratio: float = 0.0  # pods that load nothing
@@ -49,7 +49,7 @@ class PodLoad:
     cilium: str | None = None
     cilium_metrics: bool = False
     sandbox_told: bool = True
-    told_at_cgroup: bool = False  # loads are events of the agent's cgroup, where the collector knows it
+    told_at_cgroup: bool = False  # loads are events of the agent's cgroup, if the collector knows it
     logged: bool = False  # the kubelet's log is read
     paged: bool = True  # its metrics page is
     facts: dict[str, str] = field(default_factory=dict)
@@ -98,7 +98,7 @@ def run(load: PodLoad) -> Snapshot:
 
 
 def _logged(load: PodLoad, created_s: FloatArray, sli_s: FloatArray) -> tuple[Event, ...]:
-    """One event a pod, as the collector makes them of the kubelet's log."""
+    """One event per pod, as the collector derives them from the kubelet's log."""
     pods = []
     for number, (at, took) in enumerate(zip(created_s, sli_s, strict=True)):
         total_us = int((took + load.pull_s) * 1e6)
@@ -158,7 +158,7 @@ def _series(events: list[Event], ticks: int) -> dict[str, FloatArray]:
 
 
 def _told(at_s: FloatArray, took_s: FloatArray, ticks: int) -> Distribution:
-    """What readings of the page, one in 10 s, tell of values that were observed at these times."""
+    """What scrapes of the page, one in 10 s, show of values observed at these times."""
     read = (np.floor(at_s * 10 / READ_EVERY_TICKS).astype(np.int64) + 1) * READ_EVERY_TICKS - 1
     kept = read < ticks
     tick, bucket = read[kept], bucket_of(took_s[kept] * 1e6)

@@ -1,4 +1,4 @@
-"""Collections of a JVM, Node.js and Python that stop a service without any throttling; and pauses that others make."""
+"""Collections of a JVM, Node.js, and Python that stop a service without throttling; and pauses with other reasons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JVM = replace(other_runtime("jvm"), quota_us=None, live_mb=600.0, gogc=15)
 
 
 def _run(load: Workload) -> Snapshot:
-    """Of a container that waits neither for memory nor for a CPU."""
+    """In a container that waits neither for memory nor for a CPU."""
     made = simulate(load).snapshot
     return contended(_roomy(made), np.full(made.ticks, 400.0), 0.1, takers=LITTLE)
 
@@ -42,14 +42,14 @@ def _on_a_full_node(load: Workload) -> Snapshot:
 
 
 def _starved(load: Workload) -> Snapshot:
-    """Collections of 5 ms of work that others keep from the CPUs for most of a second."""
+    """Collections of 5 ms of work that others keep off the CPUs for most of a second."""
     made = simulate(replace(load, hiccups=STARVED)).snapshot
     taken = 0.1 + 0.9 * hiccup_ticks(STARVED, made.ticks)
     return contended(_roomy(made), delays(STARVED, made.ticks), taken)
 
 
 def _computes() -> Snapshot:
-    """A Node.js that is busy with long functions, and collects for 8 ms now and then."""
+    """A Node.js program that is busy with long functions, and collects for 8 ms now and then."""
     made = event_loop.SCENARIOS[0].build()
     process = made.processes[0]
     ticks = np.arange(12, made.ticks, 30)
@@ -70,7 +70,7 @@ def _fine(name: str, load: Workload, note: str = "") -> Scenario:
 
 
 def _reclaims(seed: int) -> Snapshot:
-    """A JVM that waits for page cache to be dropped, in its collections too: each takes four ticks."""
+    """A JVM that waits for page cache to be reclaimed, also during its collections: each takes four ticks."""
     made = run(replace(AT_LIMIT, go=False, software="java", seed=seed))
     (process,) = made.processes
     ticks = np.arange(170, 290, 8)

@@ -1,7 +1,7 @@
 """Telemetry of a simulated server that stalls now and then, of DNS or of any TCP protocol; seeded.
 
-One thread answers in the order of arrival. While it is held, what comes waits: unread in the socket, or read already
-where others read for it. Counts are on the 100 ms grid as the collector counts them.
+One thread answers in order of arrival. While it is held, requests wait: unread in the socket, or already read if other
+threads do the reading. Counts are on the 100 ms grid as the collector counts them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
 
-# stopped: SIGSTOP; disk: the thread that reads waits for a disk; loop: it runs something long; crowded: others have the
-# CPUs; lock: requests are read, and all need what one holds; peer: all need an answer of another server.
+# stopped: SIGSTOP; disk: the reading thread waits for a disk; loop: it runs something long; crowded: others use the
+# CPUs; lock: requests are read, and all need a lock that one holds; peer: all need an answer from another server.
 Kind = Literal["stopped", "disk", "loop", "crowded", "lock", "peer"]
 _READ = frozenset({"lock", "peer"})
 SERVER = 3
@@ -37,8 +37,8 @@ class Service:
     """Parameters of a run. `rate` requests/s take `work_us` of CPU each and `away_us` elsewhere.
 
     `heavy_ratio` of them take `heavy_us` instead of `away_us`: some requests are slow by nature. `starts_s`: when the
-    process starts, which then answers within `cold_us` for 10 s. `full`: other programs use all CPUs of the
-    node all the time.
+    process starts, which then answers within `cold_us` for 10 s. `full`: other programs use all CPUs of the node all
+    the time.
     """
 
     protocol: Literal["dns", "tcp"] = "tcp"
@@ -129,7 +129,7 @@ def _serve(load: Service, random: np.random.Generator) -> _Requests:
 def _resources(
     load: Service, requests: _Requests, ticks: int, random: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """CPU time, run delay and waits for I/O of each tick, µs."""
+    """CPU time, run delay, and I/O waits of each tick, µs."""
     cpu = np.histogram(requests.answered, np.arange(ticks + 1) * TICK_US)[0] * load.work_us
     cpu = cpu * (0.95 + 0.1 * random.random(ticks)) + 200
     delay, io = 50 + 100 * random.random(ticks), 100 * random.random(ticks)

@@ -1,4 +1,4 @@
-"""Scenarios of unexplained/slow_answers: stalls that no cause explains, and look-alikes that have one or are none."""
+"""Scenarios of unexplained/slow_answers: stalls without a known cause, and look-alikes with one or without stalls."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ ID = "unexplained/slow_answers"
 
 
 def _held(kind: Kind, *seconds: float, **load: object) -> Service:
-    """Held for so long each, 8 s apart."""
+    """Held for each of these durations, 8 s apart."""
     holds = tuple(Hold(12.03 + 8 * i, length, kind) for i, length in enumerate(seconds))
     return replace(Service(holds=holds), **load)  # type: ignore[arg-type]
 
 
 def _hiccups() -> Snapshot:
-    """Beside answers that are late by themselves, here and there."""
+    """Beside answers that are late on their own, now and then."""
     hiccups = ((10.0, 0.15), (31.0, 0.3), (47.0, 0.08))
     return run(Workload(live_mb=3, hiccups=hiccups, stray_slow_ratio=0.003, seed=4)).snapshot
 
 
 def _blind(load: Service, *metrics: str) -> Snapshot:
-    """Without what some metrics tell, and without the waits of single requests."""
+    """Without the data of some metrics, and without the waits of single requests."""
     snapshot = simulate(load)
     for metric in metrics:
         snapshot = without(snapshot, metric)
@@ -47,7 +47,7 @@ def _blind(load: Service, *metrics: str) -> Snapshot:
 
 
 def _near_miss(name: str, other: tuple[Scenario, ...]) -> Scenario:
-    """The first scenario of another cause: late answers that have one."""
+    """The first scenario of another cause: late answers with a known cause."""
     first = next(one for one in other if one.expected and one.hurts)
     return replace(first, name=f"slow_answers/near miss: {name}")
 
