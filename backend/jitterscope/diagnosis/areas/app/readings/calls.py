@@ -1,7 +1,7 @@
-"""What a subject's servers asked other servers while their own answers were late.
+"""Calls of a subject's servers to other servers while their own answers were late.
 
-Which call belongs to which request nobody tells: both have a begin and an end. A request that waited for a call spans
-it; where calls are long at the same time, all of them may also wait for a connection or a lock that one of those holds.
+No data link a call to a request, but both have a start and an end, and a request that waited for a call spans it. If
+calls are long at the same time, all of them may also wait for a connection or a lock that one of them holds.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from jitterscope.diagnosis.core.sketch import quantile_us, value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
-# A late answer waited for calls that take this share of its time. A call is long that takes this share of what is late.
+# A late answer waited for calls that take this share of its time. A call is long if it takes this share of the late
+# time.
 WAITED, LONG = 0.6, 0.5
-# Clocks of both ends of a connection are one; between them lies the caller's own work.
+# Both ends of a connection share one clock; the caller's own work lies between them.
 SLACK_US = 2_000
-# All long calls at one time explain a late answer only where they are rare.
+# Concurrent long calls only explain a late answer if they are rare.
 LIFT = 2.0
-# Of a call the server has its own part: the way there and back is no time of it.
+# The server's own share of a call: the round trip is not its time.
 OWN = 0.8
 MOST = 5_000
-# Who waited for one lock goes on at one time.
+# Requests that waited for one lock continue at the same time.
 AT_ONCE_US = 20_000
 
 
@@ -36,8 +37,8 @@ AT_ONCE_US = 20_000
 class Late:
     """Late answers of the subject's TCP servers, parallel arrays in µs; `gone[i]`: the client did not wait for it.
 
-    `late_us`: from when an answer is late, of the server with the lowest such time. It is 20 ms at least, whatever the
-    objectives: of quicker requests and calls only a part is kept.
+    `late_us`: when an answer is late, of the server with the lowest limit. It is at least 20 ms, whatever the
+    objectives: only some of the quicker requests and calls are kept.
     """
 
     start_us: IntArray
@@ -53,10 +54,10 @@ class Late:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the server behind an upstream recorded itself while calls to it were long: answers that took `OWN` of what
-    is long.
+    """What the server behind an upstream recorded itself during long calls to it.
 
-    `unread`: the part of their time in which they lay in its socket, 0..1; None where single ones are not known.
+    Counted are answers that took `OWN` of a long call. `unread`: the share of their time (0..1) in which they waited
+    unread in its socket; None if single ones are not known.
     """
 
     server: ResourceView
@@ -66,11 +67,11 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Calls to one upstream. `hit[i]`: the late answer i waited for them; `within` of those span calls of their own.
+    """Calls to one upstream. `hit[i]`: the late answer i waited for them; `within` of those span their own calls.
 
-    `long` of `calls` took over `long_us`, the slowest `max_us`, a usual one `usual_us` (NaN: too few); `open_ratio`:
-    the share of the window in which a long one was under way; `together`: the share of
-    long ones that ended at one time with another; `ticks`: those that long ones touch.
+    `long` of `calls` took over `long_us`, the slowest `max_us`, a typical one `usual_us` (NaN: too few); `open_ratio`:
+    the share of the window in which a long one was in flight; `together`: the share of long ones that ended at the same
+    time as another; `ticks`: those that long ones touch.
     """
 
     upstream: ResourceView
@@ -120,7 +121,7 @@ def read_late(snapshot: Snapshot) -> Late:
 
 @reading
 def read_waits(snapshot: Snapshot) -> tuple[Waits, ...]:
-    """Of every upstream that was asked and is not a server of the subject itself, the one with most hits first."""
+    """The waits for every upstream that is not a server of the subject itself, the one with the most hits first."""
     late = read_late(snapshot)
     own = {server.key for server in snapshot.tcp_servers}
     found = [
@@ -169,7 +170,7 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class _UnderWay:
-    """Spans in which at least one call was under way: time up to each edge, µs."""
+    """Spans in which at least one call was in flight: time up to each edge, µs."""
 
     edges: FloatArray
     so_far: FloatArray
@@ -199,7 +200,7 @@ def _under_way(begin: IntArray, end: IntArray) -> _UnderWay:
 
 
 def _spanned(late: Late, begin: IntArray, end: IntArray) -> FloatArray:
-    """Time of the calls that each late answer spans; a call counts for the one that fits it most closely."""
+    """Time of the calls that each late answer spans; a call counts for the answer that fits it most closely."""
     spanned = np.zeros(len(late))
     if not len(late):
         return spanned
@@ -212,7 +213,7 @@ def _spanned(late: Late, begin: IntArray, end: IntArray) -> FloatArray:
 
 
 def _together(end: IntArray) -> float:
-    """The share of long calls that end at one time with another."""
+    """The share of long calls that end at the same time as another."""
     if len(end) < 2:
         return 0.0
     near = np.diff(np.sort(end)) <= AT_ONCE_US

@@ -1,4 +1,4 @@
-"""How much CPU the requests alone need: a cost model measured where nothing disturbs it."""
+"""How much CPU the requests alone need: a cost model measured in undisturbed ticks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from jitterscope.diagnosis.core.signals import Cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
-# Fewer undisturbed ticks than this say nothing (0.5 s at 100 ms).
+# Fewer undisturbed ticks are not enough (0.5 s at 100 ms).
 ENOUGH_TICKS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """CPU of a tick = fixed + per_query × requests; `load_us` is that per tick, from arrivals: no throttling caps it.
+    """CPU of a tick = fixed + per_query × requests.
 
-    `measured`: "quiet" from undisturbed ticks; "stall" from CPU per answer inside the stalls, where there are no
-    quiet ticks (an upper bound: GC is in it); "usage" where requests are not counted: the median of the undisturbed
-    ticks. DNS queries are requests here.
+    `load_us` is that per tick, from arrivals: throttling does not cap it. `measured`: "quiet" from undisturbed ticks;
+    "stall" from CPU per answer inside the stalls, if there are no quiet ticks (an upper bound that includes GC);
+    "usage" if requests are not counted: the median of the undisturbed ticks. DNS queries are requests here.
     """
 
     measured: Literal["quiet", "stall", "usage", "none"]
@@ -42,7 +42,7 @@ def measure(
     episodes: list[Episode],
     ignore: BoolArray,
 ) -> Demand:
-    """From requests and answers of each tick, NaN where they were not counted."""
+    """The demand from requests and answers of each tick, NaN where they were not counted."""
     n = len(cpu.usage_us)
     disturbed = ignore.copy()
     for episode in episodes:
@@ -60,7 +60,7 @@ def measure(
     fixed, per_query = _line(usage[asked], queries[asked])
     base_queries = float(np.median(queries[asked]))
     if not np.isfinite(per_query):
-        # No requests come outside the stalls (an idle server hit by bursts): the cost of one shows only inside them.
+        # No requests arrive outside the stalls (an idle server hit by bursts): their cost only shows inside them.
         stalls = _from_stalls(cpu, requests, answers, episodes, quiet, fixed)
         return Demand(stalls.measured, fixed, stalls.per_query_us, base_us, base_queries, quiet, stalls.load_us)
     load = fixed + per_query * queries
@@ -68,7 +68,7 @@ def measure(
 
 
 def _line(usage: FloatArray, queries: FloatArray) -> tuple[float, float]:
-    """(fixed, per query) in µs; per query is NaN where there were no queries to learn from."""
+    """(fixed, per query) in µs; per query is NaN if there were no queries to learn from."""
     idle, busy = usage[queries == 0], queries >= 2
     if busy.sum() < ENOUGH_TICKS:
         return float(np.median(usage[~busy])) if (~busy).any() else 0.0, float("nan")

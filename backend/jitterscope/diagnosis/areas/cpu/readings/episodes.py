@@ -1,4 +1,4 @@
-"""Groups throttled ticks into episodes: stretches in which the quota ran out period after period."""
+"""Groups throttled ticks into episodes: stretches in which the quota was used up period after period."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
 class Episode:
     """Ticks [start, end): from where CPU use rose (at least one period before the counter moved) to its end.
 
-    `first` and `last` are the first and last tick in which nr_throttled moved. `closed`: the quota has been enough
-    for longer than a gap since; `cut`: it began before the window.
+    `first` and `last` are the first and last tick in which nr_throttled rose. `closed`: the quota has since been
+    sufficient for longer than a gap; `cut`: it began before the window.
     """
 
     start: int
@@ -56,7 +56,7 @@ def find(cpu: Cpu, ignore: BoolArray) -> list[Episode]:
         floor = found[-1].end if found else 0
         first, last = int(group[0]), int(group[-1])
         start = max(floor, first - cpu.lag)
-        # Saved burst or an idle start of the period can carry the first tick of a stall: follow it back, 1 s at most.
+        # Saved burst or an idle start of the period can hide the first tick of a stall: follow it back, at most 1 s.
         while start > max(floor, first - cpu.lag - 10) and cpu.usage_us[start - 1] > raised:
             start -= 1
         end = last + 1

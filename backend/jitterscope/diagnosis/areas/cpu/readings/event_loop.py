@@ -1,4 +1,4 @@
-"""A process that does its work in one thread: when that thread was busy for long, and who waited for it."""
+"""A process that does its work in one thread: when that thread was busy for long, and which answers waited for it."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 from jitterscope.diagnosis.core.stats import BoolArray, Coincidence, coincidence, dilate
 from jitterscope.diagnosis.programs.event_loops import EventLoop, event_loop
 
-# One thread at work all the time uses this share of a CPU; several threads at once use more than MOST.
+# A single busy thread uses at least FULL of a CPU; several threads at once use more than MOST.
 FULL, MOST = 0.85, 1.4
-# A block shorter than a tick shows as a tick with this share, and twice what is usual.
+# A block shorter than a tick shows as a tick with this share, and twice the baseline.
 PARTLY, TIMES_USUAL = 0.4, 2.0
-# An answer waited for the thread where it ran for this share of the answer's time.
+# An answer waited for the thread if it ran for this share of the answer's time.
 RAN = 0.8
 # A request that is read at once waits for microseconds.
 WAIT_US = 5_000
-# From this share of busy ticks on the thread is saturated, and not blocked now and then.
+# From this share of busy ticks on, the thread is saturated rather than blocked now and then.
 SATURATED = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`busy`: ticks in which its thread was at work throughout, or for far longer than usual; `used_us` per tick.
+    """`busy`: ticks in which its thread worked throughout, or for far longer than usual; `used_us` per tick.
 
-    `throttled`: busy ticks near a throttled period; `idle`: CPUs of the node that were idle in busy ticks;
-    `collecting`: share of the busy CPU time in which its runtime stopped for GC; `delayed`: how long its threads waited
-    for a CPU then, over what they used (both NaN where not recorded).
+    `throttled`: busy ticks near a throttled period; `idle`: idle CPUs of the node in busy ticks; `collecting`: share of
+    the busy CPU time in which its runtime stopped for GC; `delayed`: how long its threads waited for a CPU then,
+    relative to what they used (both NaN if not recorded).
     """
 
     process: ResourceView
@@ -60,15 +60,17 @@ class Loop:
         return float(np.nanmean(self.used_us[self.busy])) / step_us
 
     def longest_us(self, step_us: int) -> float:
-        """Longest run of busy ticks, as CPU time of the thread."""
+        """The longest run of busy ticks, as CPU time of the thread."""
         edges = np.flatnonzero(np.diff(np.concatenate([[0], self.busy.astype(np.int8), [0]])))
         return max((float(np.nansum(self.used_us[a:b])) for a, b in edges.reshape(-1, 2)), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Late answers (`of`) during which the thread ran for 0.8 of their time or more; ticks with slow answers among the
-    busy ones; requests that waited over 5 ms before they were read in busy ticks (None: not recorded)."""
+    """Late answers (`of`) during which the thread ran for at least 0.8 of their time; slow answers in busy ticks.
+
+    Also requests in busy ticks that waited unread for over 5 ms (None: not recorded).
+    """
 
     hits: int
     of: int
@@ -79,7 +81,7 @@ class Blocked:
 
 @reading
 def read_loops(snapshot: Snapshot) -> tuple[Loop, ...]:
-    """Processes with one working thread whose CPU time was recorded, the busiest first."""
+    """Processes with one worker thread whose CPU time was recorded, the busiest first."""
     found = []
     for process in snapshot.processes:
         kind = event_loop(process)
@@ -123,7 +125,7 @@ def blocked(snapshot: Snapshot, loop: Loop, late_us: float) -> Blocked:
 
 
 def _waits(snapshot: Snapshot, ticks: BoolArray) -> tuple[float | None, float]:
-    """(requests that waited over 5 ms to be read in these ticks, the longest of these waits in µs)."""
+    """(requests in these ticks that waited unread for over 5 ms, the longest of these waits in µs)."""
     parts = [
         part
         for server in read_served(snapshot).servers
@@ -141,7 +143,7 @@ def _waits(snapshot: Snapshot, ticks: BoolArray) -> tuple[float | None, float]:
 
 
 def cost_ratio(snapshot: Snapshot, loop: Loop) -> float:
-    """CPU time of a request in busy ticks over that at other times; NaN where one of them has too few requests."""
+    """CPU time per request in busy ticks relative to other times; NaN if either has too few requests."""
     asked = read_served(snapshot).answers
     rates = []
     for ticks in (loop.busy, ~loop.busy):

@@ -1,4 +1,4 @@
-"""How much CPU the garbage collector can have used in a stall: an upper bound from its cycles' spans."""
+"""An upper bound on the CPU time that garbage collection used in a stall, from the spans of its cycles."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 from jitterscope.diagnosis.programs.golang import heap_live_bytes
 
-# A cycle may take this many times what cheap cycles of the same process take before the rest counts as standing still.
+# A cycle can take this many times as long as cheap cycles of the same process; beyond that it was stalled.
 STRETCH = 3.0
 # Marking took 1.1 ms of CPU per live MB in the recordings of case 1; small objects and cold caches cost more.
 MOST_US_PER_BYTE = 0.003
-# A tick in which a collection stops the program for this share of it is the collector's.
+# A tick in which a collection stops the program for this share of it counts as GC.
 STOPPED = 0.9
-# A collector that runs for more than this share of the time does not rest.
+# A collector that runs for more than this share of the time is never idle.
 CONTINUOUS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class GcCost:
-    """`near`: ticks within one CFS period of a cycle; `known`: ticks in which somebody watched.
+    """`near`: ticks within one CFS period of a cycle; `known`: ticks that were observed.
 
-    `stopped`: ticks that the process stood still for, a collection through.
+    `stopped`: ticks for which a collection stopped the process throughout.
     """
 
     cycles: Cycles
@@ -46,7 +46,7 @@ class GcCost:
     stopped: BoolArray
 
     def least_us(self, episode: Episode) -> float:
-        """CPU time (µs) that GC used for certain: while it stops the program, all CPU of the process is its own."""
+        """CPU time (µs) that GC certainly used: while it stops the program, all CPU of the process is its own."""
         if self.own_cpu_us is None:
             return 0.0
         return float(np.nansum(self.own_cpu_us[episode.ticks][self.stopped[episode.ticks]]))
@@ -57,12 +57,12 @@ class GcCost:
         if self.own_cpu_us is not None:
             own = self.own_cpu_us[episode.ticks]
             if np.isfinite(own).mean() > 0.8:
-                # Only what the process used beyond its usual rate can be its GC.
+                # Only what the process used beyond its usual rate can be GC.
                 by_cycles = min(by_cycles, max(0.0, float(np.nansum(own)) - self.own_base_us * episode.length))
         return by_cycles
 
     def _counted_us(self, episode: Episode) -> float:
-        """Cycles that ended in or just after the episode, by what a cycle of this heap can cost."""
+        """Cycles that ended in or just after the episode, times the maximum cost of a cycle of this heap."""
         assert self.counted is not None
         later = ASSUMED_CYCLE_US // self.step_us
         return float(np.nansum(self.counted[episode.start : episode.end + later])) * self.cycle_us
@@ -82,7 +82,7 @@ class GcCost:
         return float(np.nansum(self.active_us[episode.ticks])) / max(1, episode.length * self.step_us)
 
     def rests(self, episode: Episode) -> bool:
-        """Is the collector idle for most of the time around the episode (1.5 s to either side)?"""
+        """Whether the collector is idle for most of the time around the episode (1.5 s to either side)."""
         margin = 1_500_000 // self.step_us
         around = self.active_us[max(0, episode.start - margin) : episode.end + margin]
         known = around[np.isfinite(around)]
@@ -102,7 +102,7 @@ def gc_cost(
     starting: BoolArray,
 ) -> GcCost:
     """Bounds from spans: a cycle cannot use more than `procs` CPUs, nor much more than its cheap siblings."""
-    # Cycles of the start-up, on a heap that is still growing, say nothing about later ones.
+    # Cycles during startup, on a heap that is still growing, do not predict later ones.
     at = (gc.cycles.start_us - snapshot.start_us) // snapshot.step_us
     inside = (at >= 0) & (at < snapshot.ticks)
     kept = (gc.cycles.end_us > snapshot.start_us) & ~(inside & starting[np.clip(at, 0, snapshot.ticks - 1)])
@@ -111,8 +111,8 @@ def gc_cost(
     live = heap_live_bytes(gc.view)
     cpus = float(procs) if procs else 2.0 * max(1.0, cpu.limit)
     for collector in np.unique(usable.collector):
-        # Throttled cycles last long by standing still; their cheap siblings show what the work takes. A young
-        # collection is no sibling of a full one.
+        # Throttled cycles last long because they are stalled; their cheap siblings show how long the work takes. A
+        # young collection is no sibling of a full one.
         alike = usable.collector == collector
         if alike.sum() >= 5:
             lengths[alike] = np.minimum(lengths[alike], STRETCH * float(np.percentile(lengths[alike], 20)))

@@ -1,4 +1,4 @@
-"""Who was harmed: latency of the window, and slow answers inside given stalls."""
+"""The harm: latency of the window, and slow answers inside given stalls."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Slow answers of the window and those inside the stalls; `chance_ratio`: share of time that the stalls take.
+    """Slow answers of the window and those inside the stalls; `chance_ratio`: share of the time that the stalls take.
 
-    `by_stalls`: those inside beyond what is slow at other times. `answers` says what is slow. `known`: whether that is
-    harm, or it was not measured.
+    `by_stalls`: those inside beyond the rate at other times. `answers` says what is slow. `known`: whether harm was
+    measured at all.
     """
 
     slow: int
@@ -43,12 +43,12 @@ class Harm:
 
 
 def slow_answers(snapshot: Snapshot, throttling: Throttling) -> Slow:
-    """By what is usual while nothing is throttled."""
+    """Slow answers by the baseline of unthrottled ticks."""
     return slow_of(snapshot, throttling.served, ~span_mask(throttling, list(throttling.judged)))
 
 
 def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
-    """Slow answers that overlap the ticks `spans`. Single requests where they were kept, per-tick counts otherwise."""
+    """Slow answers that overlap the ticks `spans`. Single requests if they were kept, per-tick counts otherwise."""
     served = throttling.served
     hit = np.flatnonzero(spans)
     since = min(int(hit[0]) if len(hit) else 0, max(0, snapshot.ticks - 100))
@@ -90,7 +90,7 @@ def _overlaps(
     sent_us: np.ndarray[tuple[int], np.dtype[np.int64]],
     took_us: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> BoolArray:
-    """Was the request waiting in one of the ticks?"""
+    """Whether the request was waiting in one of the ticks."""
     count = np.concatenate([[0], np.cumsum(spans)])
     first = np.clip((sent_us - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     last = np.clip((sent_us + took_us - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
@@ -98,7 +98,7 @@ def _overlaps(
 
 
 def impact(snapshot: Snapshot, throttling: Throttling, found: Harm) -> Impact:
-    """Figures of the whole window; what was not measured is left out."""
+    """Figures of the whole window, without those that were not measured."""
     cpu = throttling.cpu
     periods, throttled = float(np.nansum(cpu.periods)), float(np.nansum(cpu.throttled))
     cycles = None

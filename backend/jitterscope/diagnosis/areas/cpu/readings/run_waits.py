@@ -1,4 +1,4 @@
-"""Time that threads of the subject were runnable and did not run, and who had the node's CPUs meanwhile."""
+"""Time that threads of the subject were runnable but did not run, and what used the node's CPUs meanwhile."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 RUN_DELAY, PRESSURE = "process_run_delay_us", "psi_cpu_some_us"
-# Threads of a healthy server wait for microseconds; this much in a tick can hold an answer up.
+# Threads of a healthy server wait for microseconds; this much in a tick can delay an answer.
 WAIT_US = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class RunWaits:
-    """Per tick. `waited_us` is counted when a thread runs at last, or (pressure) while it waits; NaN: not recorded.
+    """Per tick. `waited_us` is counted when a thread finally runs, or (pressure) while it waits; NaN: not recorded.
 
     `hot`: ticks with over 10 ms of it; `throttled`: ticks around a throttled period of the subject or an ancestor, in
     which a thread that waits for quota counts as runnable; `spans`: the time of the hot ticks that are not throttled,
-    back to where their waits began at the latest.
+    back to the latest possible start of their waits.
     """
 
     source: Literal["run_delay", "pressure"]
@@ -52,8 +52,8 @@ class RunWaits:
 class CpuUse:
     """Shares (0..1) of the time of the node's `cpus` in the ticks of waits; they add up to 1.
 
-    A wait may be shorter than its ticks, and the CPUs free in the rest of them. `idle_waiting` is the idle share of the
-    waiting itself at least, `others_waiting` the share that others had of it at most.
+    A wait can be shorter than its ticks, with idle CPUs in the rest of them. `idle_waiting` is a lower bound for the
+    idle share of the waiting itself, `others_waiting` an upper bound for the share that others used.
     """
 
     cpus: float
@@ -68,7 +68,7 @@ class CpuUse:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Another cgroup of the node: `used` is its share of the node's CPU time, `cpus` that in CPUs."""
+    """Another cgroup of the node: `used` is its share of the node's CPU time, `cpus` the same in CPUs."""
 
     view: ResourceView
     used: float
@@ -77,7 +77,7 @@ class Neighbour:
 
 @reading
 def read_waits(snapshot: Snapshot) -> RunWaits | None:
-    """From the run delay of the subject's processes, else from its CPU pressure; None where neither was recorded."""
+    """From the run delay of the subject's processes, else from its CPU pressure; None if neither was recorded."""
     n = snapshot.ticks
     processes = tuple(view for view in snapshot.processes if has(view, RUN_DELAY))
     if processes:
@@ -110,20 +110,20 @@ def _waits(
     throttled = dilate(throttled, read_cpu(snapshot).lag, 1)
     spans = np.zeros(snapshot.ticks, dtype=np.bool_)
     for tick in np.flatnonzero(hot & ~throttled):
-        # However many threads shared the waiting, it began this long ago at least.
+        # However many threads shared the waiting, it began at least this long ago.
         spans[max(0, int(tick - waited[tick] / at_once // snapshot.step_us)) : tick + 1] = True
     return RunWaits(source, views, waited, hot, throttled, spans & ~throttled)
 
 
 def starvation(snapshot: Snapshot, waits: RunWaits) -> float:
-    """Share of the time that threads wanted a CPU for and waited (0..1), in the spans; NaN without their CPU use."""
+    """Waiting as a share (0..1) of the time that threads wanted a CPU, in the spans; NaN without their CPU use."""
     used = float(np.nansum(series(snapshot.subject, "cpu_usage_us", snapshot.ticks)[waits.spans]))
     waited = waits.total_us(waits.spans)
     return waited / (waited + used) if waited + used > 0 else float("nan")
 
 
 def cpu_use(snapshot: Snapshot, waits: RunWaits) -> CpuUse | None:
-    """Who had the node's CPUs in the spans; None where the number of CPUs, their idle time or the use is unknown."""
+    """Use of the node's CPUs in the spans; None if the number of CPUs, their idle time, or the use is unknown."""
     cpus = number(snapshot.node.fact("node.cpus"))
     own, idle = series(snapshot.subject, "cpu_usage_us", snapshot.ticks), _of_node(snapshot, "host_idle_us")
     known = waits.spans & np.isfinite(own) & np.isfinite(idle)
@@ -134,7 +134,7 @@ def cpu_use(snapshot: Snapshot, waits: RunWaits) -> CpuUse | None:
     def share(values: FloatArray) -> float:
         return min(1.0, float(np.nansum(values[known])) / (cpus * ticks_us))
 
-    # Whoever has SCHED_IDLE's weight runs on what nobody else wants.
+    # Cgroups with SCHED_IDLE's weight only run on otherwise idle CPUs.
     polite = (series(view, "cpu_usage_us", snapshot.ticks) for view in snapshot.cgroups if _gives_way(view))
     giving_way = sum(map(np.nan_to_num, polite), start=np.zeros(snapshot.ticks))
     unused = share(idle + np.nan_to_num(_of_node(snapshot, "host_iowait_us")) + giving_way)
@@ -150,9 +150,9 @@ def cpu_use(snapshot: Snapshot, waits: RunWaits) -> CpuUse | None:
 
 
 def own_share(snapshot: Snapshot, time_us: FloatArray) -> float:
-    """Of the node's CPU time in these µs of each tick, what the subject used at most: all that it used in such a tick.
+    """The largest possible share of the subject in the node's CPU time in these µs of each tick.
 
-    NaN without any such time, or where the number of CPUs or the use is unknown.
+    All its use in such a tick counts. NaN without any such time, or if the number of CPUs or the use is unknown.
     """
     cpus = number(snapshot.node.fact("node.cpus"))
     own = series(snapshot.subject, "cpu_usage_us", snapshot.ticks)
@@ -167,12 +167,12 @@ def _of_node(snapshot: Snapshot, name: str) -> FloatArray:
 
 
 def _gives_way(view: ResourceView) -> bool:
-    """A cgroup with `cpu.idle` takes no CPU time from anybody who wants it."""
+    """A cgroup with `cpu.idle` takes no CPU time from others that want it."""
     return view.fact("cpu.weight") == "idle"
 
 
 def neighbours(snapshot: Snapshot, ticks: BoolArray) -> list[Neighbour]:
-    """The node's other cgroups that were read, by the CPU that they used in these ticks; those that used any."""
+    """The node's other known cgroups that used CPU in these ticks, by their use."""
     cpus = number(snapshot.node.fact("node.cpus")) or math.nan
     seconds = float(ticks.sum()) * snapshot.step_us
     found = []
@@ -184,13 +184,13 @@ def neighbours(snapshot: Snapshot, ticks: BoolArray) -> list[Neighbour]:
 
 
 def held_up(snapshot: Snapshot, waits: RunWaits, late_us: float) -> HeldUp:
-    """Late answers by the waiting that no limit made."""
+    """Late answers explained by waiting that no limit caused."""
     free = np.where(waits.throttled & np.isfinite(waits.waited_us), 0.0, waits.waited_us)
     return held_up_by(snapshot, free, late_us)
 
 
 def pinned(snapshot: Snapshot) -> float | None:
-    """CPUs that the subject's processes may run on, where that is fewer than the node has."""
+    """The number of CPUs that the subject's processes can run on, if fewer than the node has."""
     cpus = number(snapshot.node.fact("node.cpus"))
     allowed = [value for view in snapshot.processes if (value := number(view.fact("process.affinity_cpus")))]
     return max(allowed) if allowed and cpus and max(allowed) < cpus else None

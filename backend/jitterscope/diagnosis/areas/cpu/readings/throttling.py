@@ -1,8 +1,8 @@
-"""Judges every stretch of throttling by mechanism: which CPU demand was it that the quota lacked?
+"""Judges every stretch of throttling by mechanism: which CPU demand exceeded the quota.
 
-Shared by the causes in causes/cpu, so that each throttled period belongs to one of them and they rule each other out
-by the same numbers. Work is conserved: what a stall used beyond the cost of its requests (of a DNS server its queries)
-is what caused it.
+Shared by the causes in cpu/causes, so that each throttled period belongs to one of them and they rule each other out by
+the same numbers. Work is conserved: what a stall used beyond the cost of its requests (of a DNS server its queries) is
+what caused it.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from jitterscope.diagnosis.programs.golang import at_memory_limit
 
 Mechanism = Literal["gc", "spiral", "requests", "load", "other", "unclear"]
 
-LONG_S = 3.0  # a stall this long is judged while it lasts
+LONG_S = 3.0  # a stall this long is judged before it ends
 LEVEL_S = 10.0  # uncounted work at the limit for this long is a load level
 BURST_S = 3.0  # arrivals raised for longer are a load level, not a burst
 RISE = 1.5  # arrivals this much above the recent level are raised
-EXPLAINS = 0.5  # a demand that gives at least half of the throttled periods explains them
+EXPLAINS = 0.5  # a demand that alone causes at least half of the throttled periods explains them
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One episode and what caused it.
+    """One episode and its cause.
 
-    CPU in µs: `used_us` in all, `queries_us` what its queries cost, `gc_us` GC beyond that, `other_us` the rest.
-    `by_queries` is the share of its throttled periods that the queries alone give when replayed through the quota.
+    CPU in µs: `used_us` in total, `queries_us` the cost of its queries, `gc_us` GC beyond that, `other_us` the rest.
+    `by_queries` is the share of its throttled periods that the queries alone cause when replayed through the quota.
     """
 
     episode: Episode
@@ -62,7 +62,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """Everything the CPU causes share about one snapshot."""
+    """Everything that the CPU causes share about one snapshot."""
 
     cpu: Cpu
     served: Served
@@ -73,7 +73,7 @@ class Throttling:
     judged: tuple[Judged, ...]
     starting: BoolArray
     process_cpu_us: dict[int, FloatArray]
-    # Processes that serve, or may, whose runtime collects garbage when nobody sees it.
+    # Processes that serve, or can, whose runtime collects garbage unobserved.
     unobserved: tuple[ResourceView, ...]
 
     def of(self, *mechanisms: Mechanism) -> list[Judged]:
@@ -85,7 +85,7 @@ class Throttling:
 
     @property
     def base_load_ratio(self) -> float:
-        """CPU that the queries need on average over what the limit gives; NaN where it cannot be told."""
+        """CPU that the queries need on average relative to the limit; NaN if unknown."""
         known = np.isfinite(self.demand.load_us) & np.isfinite(self.cpu.quota_us)
         if not known.any():
             return float("nan")
@@ -139,7 +139,7 @@ def _judge(
     used = float(np.nansum(cpu.usage_us[episode.ticks]))
     load = np.nan_to_num(demand.load_us[episode.ticks], nan=0.0)
     seconds = episode.length * cpu.step_us / 1e6
-    # Work that could not run before (the node gave no CPU) is done now; it is the queries' all the same.
+    # Work that could not run before (the node gave no CPU) is done now; it still belongs to the queries.
     late_us = _held_back(episode, cpu, demand)
     load[:1] += late_us
     queries_us = min(used, float(load.sum()))
@@ -147,12 +147,12 @@ def _judge(
     gc_limit = cost.most_us(episode) if cost else 0.0
     certain = min(used, cost.least_us(episode)) if cost else 0.0
     if demand.measured == "stall":
-        # The cost of a query was measured inside the stall: take out what GC can have had of it, at most half unless
-        # it had more for certain.
+        # The cost of a query was measured inside the stall: subtract the possible GC share, at most half unless more is
+        # certain.
         gc_us = max(min(gc_limit, 0.5 * used), certain)
         queries_us, beyond = used - gc_us, gc_us
         load *= 1 - certain / max(1.0, used)
-    # What other processes used more of than usual was not the collector, however long its cycle took meanwhile.
+    # Increased use by other processes was not GC, however long its cycle took meanwhile.
     by_others = sum(_rise_us(used_us, episode, demand) for used_us in others)
     gc_us = min(beyond, max(gc_limit, certain), max(0.0, beyond - by_others))
     other_us = beyond - gc_us
@@ -222,7 +222,7 @@ def _mechanism(
             return "load" if used_us >= 0.7 * quota_us * length else "unclear"
         return "unclear"
     if measured in ("none", "usage") and seconds >= LEVEL_S and gc_time < 0.6 and used_us >= 0.85 * quota_us * length:
-        # Nobody counts the work; but what uses its whole limit for so long is no burst.
+        # The work is not counted, but what uses its whole limit for this long is no burst.
         return "load"
     if measured in ("none", "stall"):
         return "gc" if mostly_gc else "unclear"
@@ -231,7 +231,7 @@ def _mechanism(
         return "load" if busy_load else "unclear"
     if gc_us >= other_us:
         return "gc"
-    # "Something else" is a claim about absence: only with the whole stall seen, and GC watched during it.
+    # "Something else" is a claim about absence: only if the whole stall was seen, and GC was observed during it.
     return "other" if closed and not cut and gc_known else "unclear"
 
 
@@ -254,7 +254,7 @@ def _held_back(episode: Episode, cpu: Cpu, demand: Demand) -> float:
 
 
 def _arrivals(episode: Episode, cpu: Cpu, served: Served, demand: Demand) -> tuple[float, float, bool]:
-    """(arrivals at the onset over the recent level, seconds they stayed raised, still raised at the end)."""
+    """(arrivals at the onset relative to the recent level, seconds they stayed raised, still raised at the end)."""
     queries = served.requests
     earlier = np.flatnonzero(demand.quiet[: episode.start] & np.isfinite(queries[: episode.start]))[-20:]
     level = float(np.median(queries[earlier])) if len(earlier) >= demands.ENOUGH_TICKS else demand.base_queries
@@ -262,7 +262,7 @@ def _arrivals(episode: Episode, cpu: Cpu, served: Served, demand: Demand) -> tup
     around = queries[episode.start : until]
     if not np.isfinite(level) or not np.isfinite(around).any():
         return float("nan"), 0.0, False
-    # Random arrivals vary by the root of their number.
+    # Random arrivals vary by the square root of their number.
     bar = max(RISE * level, level + 4 * np.sqrt(max(level, 1.0)))
     raised = np.nan_to_num(around) > bar
     onset = queries[max(0, episode.start - cpu.lag) : episode.first + 1]
@@ -276,12 +276,12 @@ def _arrivals(episode: Episode, cpu: Cpu, served: Served, demand: Demand) -> tup
 
 
 def hot_mask(throttling: Throttling) -> BoolArray:
-    """Ticks in which throttled periods ended, outside start-up."""
+    """Ticks in which throttled periods ended, outside startup."""
     return (np.nan_to_num(throttling.cpu.throttled) > 0) & ~throttling.starting
 
 
 def span_mask(throttling: Throttling, judged: list[Judged]) -> BoolArray:
-    """Ticks in which the cgroup stood still in these episodes, one period around them included."""
+    """Ticks in which the cgroup was stalled in these episodes, including one period around them."""
     mask = np.zeros(len(throttling.cpu.usage_us), dtype=np.bool_)
     for item in judged:
         mask[item.episode.start : item.episode.end] = True

@@ -1,4 +1,4 @@
-"""When a service is still starting: it loads data, collects garbage, is throttled, and nobody waits for it yet."""
+"""When a service is still starting: it loads data, collects garbage, is throttled, and no request waits for it yet."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from jitterscope.diagnosis.core.stats import BoolArray
 
 LONGEST_S = 30
 WITHOUT_ANSWERS_S = 10
-# Throttling that goes on from the start-up into the first answers belongs to it for so long.
+# Throttling that continues from startup into the first answers belongs to startup for this long.
 AFTERWARDS_S = 1
 
 
 @reading
 def starting(snapshot: Snapshot) -> BoolArray:
-    """True from the start of the serving process until its first answer (at most 30 s; 10 s where none is known).
+    """True from the start of the serving process until its first answer (at most 30 s; 10 s if none is known).
 
-    A process that starts beside a running service (a cron job) does not make the service start.
+    A process that starts beside a running service (a cron job) does not count as a start of the service.
     """
     cpu, served = read_cpu(snapshot), read_served(snapshot)
     mask = np.zeros(snapshot.ticks, dtype=np.bool_)
@@ -50,7 +50,7 @@ def starting(snapshot: Snapshot) -> BoolArray:
 
 
 def _worked_off(cpu: Cpu, answered: int, most: int) -> int:
-    """The end of the throttling that the first answer fell into; the answer's own tick where it fell into none."""
+    """The end of the throttling that the first answer fell into; the answer's own tick if there was none."""
     end = answered
     while end < min(len(cpu.throttled), answered + most) and cpu.throttled[end] > 0:
         end += 1
@@ -58,7 +58,7 @@ def _worked_off(cpu: Cpu, answered: int, most: int) -> int:
 
 
 def _already_busy(cpu: Cpu, first: int, ticks: int) -> bool:
-    """Did the cgroup use CPU (over 0.5 %) just before the tick?"""
+    """Whether the cgroup used CPU (over 0.5 %) just before the tick."""
     before = cpu.usage_us[max(0, first - ticks) : max(0, first)]
     known = before[np.isfinite(before)]
     return len(known) > 0 and float(np.median(known)) > 0.005 * cpu.step_us

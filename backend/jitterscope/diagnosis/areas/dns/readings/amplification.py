@@ -1,13 +1,13 @@
-"""How many queries a looked-up name costs because of search domains: per client and name, from `dns.names`.
+"""How many queries a lookup costs because of search domains: per client and name, from `dns.names`.
 
-A denied query is wasted where the same client asked for the same name and type with another ending of its search list,
-or with none, and got an answer. Names that no ending answers do not exist: they are counted apart. A and AAAA are
-lookups of their own, so a client that asks for both, or a C library that asks in parallel, amplifies nothing.
+A query answered NXDOMAIN is wasted if the same client queried the same name and type with another suffix of its search
+list, or with none, and got an answer. Names that no suffix resolves do not exist: they are counted separately. A and
+AAAA are separate lookups, so a client that queries both, or a C library that sends them in parallel, amplifies nothing.
 
-An event lists the most asked names only, and counts of names that had to share a place in the collector's table are
-too low. How often a step is asked for each lookup is therefore read where one span lists both: what they lack they lack
-together. Steps that are not listed count like those that are, and names that are not listed are taken to be like the
-others; sums are made from the totals of the spans, which are exact.
+An event lists only the most queried names, and counts of names that had to share a slot in the collector's table are
+too low. The number of queries of a step per lookup is therefore taken from spans that list both: both then miss the
+same queries. Steps that are not listed count like those that are, and names that are not listed are assumed to be like
+the others; sums are made from the totals of the spans, which are exact.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from jitterscope.diagnosis.programs.resolv_conf import ResolvConf, candidates, d
 class Chain:
     """Lookups of one name and type by one client.
 
-    `name` is what the program asked for, `answer` the name that was answered in the end, `lookups` how often. `wasted`
-    queries were denied before, `failed` ended without an answer (SERVFAIL); `wasted_us` is the time of both. All are
-    estimates where names are not listed.
+    `name` is what the program looked up, `answer` the name that was finally answered, `lookups` how often. Before that,
+    `wasted` queries got NXDOMAIN, and `failed` ended without an answer (SERVFAIL); `wasted_us` is the time of both. All
+    are estimates if names are not listed.
     """
 
     client: str
@@ -55,9 +55,9 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class ClientUse:
-    """One client: `queries` of its listed rows, `lookups` that were answered, with the chains among them.
+    """One client: `queries` of its listed rows, the answered `lookups`, and the chains among them.
 
-    `searched_dots`: most dots in a name that it found through its search list, -1 where it found none so.
+    `searched_dots`: most dots in a name that it found through its search list, -1 if it found none that way.
     """
 
     client: str
@@ -73,7 +73,7 @@ class ClientUse:
 
     @property
     def queries_per_lookup(self) -> float:
-        """Of the names that took more than one query; 1.0 where there are none."""
+        """Queries per lookup for the names that took more than one query; 1.0 if there are none."""
         return per_lookup(self.chains)
 
 
@@ -81,8 +81,8 @@ class ClientUse:
 class Amplification:
     """All clients of a server, those that waste most first.
 
-    `queries` and `nxdomain` are everything asked in `seconds`, `listed` of these were in the table. `nonexistent`
-    queries were denied for names that nothing answered; of `unknown` ones the rest of the lookup is not listed.
+    `queries` and `nxdomain` are totals over `seconds`, `listed` of these were in the table. `nonexistent` queries got
+    NXDOMAIN for names that nothing answered; for `unknown` ones the rest of the lookup is not listed.
     """
 
     clients: tuple[ClientUse, ...]
@@ -99,12 +99,12 @@ class Amplification:
 
     @property
     def seen(self) -> int:
-        """Wasted queries of the lookups that are listed."""
+        """Wasted queries of the listed lookups."""
         return sum(use.wasted for use in self.clients)
 
     @property
     def wasted(self) -> int:
-        """Wasted queries of all; of the denials that are not listed the same share is."""
+        """Wasted queries in total; the NXDOMAIN answers that are not listed are assumed to have the same share."""
         decided = self.seen + self.nonexistent
         return round(min(1.0, self.seen / decided) * self.nxdomain) if decided else 0
 
@@ -114,7 +114,7 @@ class Amplification:
 
     @property
     def queries_per_name(self) -> float:
-        """Of all queries: those for each name and type that somebody wanted to know; 1.0: search domains waste none."""
+        """Queries per name and type that was looked up, over all queries; 1.0: search domains waste none."""
         return self.queries / (self.queries - self.wasted) if self.queries > self.wasted else 1.0
 
 
@@ -125,12 +125,12 @@ def per_lookup(chains: Sequence[Chain]) -> float:
 
 @reading
 def amplification(snapshot: Snapshot) -> Amplification:
-    """What the clients of the subject's servers asked."""
+    """The amplification by the clients of the subject's servers."""
     return measure(of(snapshot), snapshot.workloads)
 
 
 def measure(spans: Sequence[NameSpan], workloads: Sequence[ResourceView] = ()) -> Amplification:
-    """What the clients of these spans' servers asked; `workloads` give resolv.conf and addresses of containers."""
+    """Amplification by clients of these spans' servers; `workloads` hold resolv.conf and addresses of containers."""
     by_client: dict[str, list[NameRow]] = defaultdict(list)
     for row in typical(spans):
         by_client[row.client].append(row)
@@ -172,7 +172,7 @@ def by_tick(snapshot: Snapshot) -> Counted | None:
 
 
 class _Pairs:
-    """Rows by span, to compare two rows only where one span lists both."""
+    """Rows by span, to compare two rows only if one span lists both."""
 
     def __init__(self, spans: Sequence[NameSpan]) -> None:
         self._places: dict[tuple[str, str, str], dict[int, NameRow]] = defaultdict(dict)
@@ -181,7 +181,7 @@ class _Pairs:
                 self._places[row.client, row.name, row.type][place] = row
 
     def ratio(self, denied: NameRow, answer: str) -> float | None:
-        """Denied queries for each answered one; None where no span lists both."""
+        """NXDOMAIN queries per answered one; None if no span lists both."""
         steps = self._places.get((denied.client, denied.name, denied.type), {})
         answers = self._places.get((denied.client, answer, denied.type), {})
         both = steps.keys() & answers.keys()
@@ -192,7 +192,7 @@ class _Pairs:
 def _client(
     client: str, rows: list[NameRow], workloads: Sequence[ResourceView], pairs: _Pairs | None
 ) -> tuple[ClientUse, int, int]:
-    """(use of one client, denied queries for names that do not exist, denied ones that cannot be told)."""
+    """(use of one client, NXDOMAIN queries for names that do not exist, NXDOMAIN queries of unknown kind)."""
     search = search_list(client, rows, workloads)
     table = by_name(rows)
     parts: dict[tuple[str, str, str], list[NameRow]] = defaultdict(list)
@@ -233,7 +233,7 @@ def _chain(
         (row.nxdomain + row.servfail) / lookups if pairs is None else pairs.ratio(row, answer) for row in denied
     ]
     known = [ratio for ratio in ratios if ratio is not None]
-    # A resolver asks each step once for a lookup.
+    # A resolver queries each step once per lookup.
     usual = sum(known) / len(known) if known else 1.0
     more = 1.0
     if pairs is not None:
@@ -252,16 +252,16 @@ def _chain(
 
 
 def _is_denied(row: NameRow, search: SearchList, table: ByName) -> bool:
-    """Is it known that nothing answers this name: asked alone and denied, or no step of a known search list?"""
+    """Whether nothing is known to answer this name: queried alone and NXDOMAIN, or no step of a known search list."""
     stems = [row.name[: -len(domain) - 1] for domain in search.domains if row.name.endswith("." + domain)]
     if not stems:
-        # What was inferred from a table with rows left out may lack domains.
+        # A search list inferred from a table with omitted rows may lack domains.
         return search.source in ("resolv_conf", "matching_resolv_conf")
     return any((stem, row.type) in table and not table[(stem, row.type)].answered for stem in stems)
 
 
 def _resolved(row: NameRow, search: SearchList, table: ByName) -> tuple[str, str] | None:
-    """(name, answered name) of the lookup that a denied row was a step of; None: of none that was answered."""
+    """(name, answered name) of the lookup that an NXDOMAIN row was a step of; None: of no answered lookup."""
     endings = sorted(search.domains, key=lambda domain: -len(domain))
     # Also tried before its search domains: a name with `ndots` dots or more.
     stems = [row.name[: -len(domain) - 1] for domain in endings if row.name.endswith("." + domain)]
@@ -285,10 +285,10 @@ def queries_with(use: ClientUse, ndots: int) -> float:
 
 
 def best_ndots(use: ClientUse, default: int = 5) -> tuple[int, float] | None:
-    """(ndots, queries per lookup) for one client: the largest value that saves what a safe value can save.
+    """(ndots, queries per lookup) for one client: the largest value that saves as much as any safe value.
 
-    Safe: every name that is found through the search list keeps fewer dots than that, so that musl, which does not
-    search others, still finds it. None where no safe value saves a tenth.
+    Safe: every name that is found through the search list has fewer dots than that, so that musl, which does not search
+    others, still finds it. None if no safe value saves a tenth.
     """
     below = use.search.ndots if use.search.ndots is not None else default
     safe = range(max(1, use.searched_dots + 1), below)

@@ -10,17 +10,17 @@ import numpy as np
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Queries
 
-# The two captures see packets at slightly different places.
+# The two captures see packets at slightly different points.
 TOLERANCE_US = 300
 MOST_COMPARED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Pairs of queries: index at the asking server (`outer`) and at the asked one (`inner`); times in µs.
+    """Pairs of queries: index at the forwarding server (`outer`) and at its upstream (`inner`); times in µs.
 
-    `before_us` is how long the query sat at the asking server until it was sent on, `inner_us` the asked server's time,
-    `after_us` from its answer to the asking server's own.
+    `before_us` is how long the query stayed at the forwarding server before it was sent on, `inner_us` the upstream's
+    time, `after_us` from its answer to the forwarding server's own.
     """
 
     outer: IntArray
@@ -31,10 +31,10 @@ class Matches:
 
 
 def match(outer: Queries, inner: Queries) -> Matches:
-    """Each forwarded query with the one that waited for it: of those that began before, the first to be answered after.
+    """Match each forwarded query with the one that waited for it.
 
-    A forwarder answers at once when its upstream does, so the ends tell which belong together even where many wait.
-    Queries without an answer match nothing.
+    Of those that began before it, that is the first to be answered after it: a forwarder answers as soon as its
+    upstream does, so the ends identify pairs even if many wait. Queries without an answer match nothing.
     """
     ends = outer.sent_us + outer.latency_us
     answered = np.flatnonzero(outer.result != TIMEOUT)
@@ -54,7 +54,7 @@ def match(outer: Queries, inner: Queries) -> Matches:
     for number in came[np.argsort(inner_ends[came], kind="stable")]:
         index = free(bisect_left(free_ends, int(inner_ends[number]) - TOLERANCE_US))
         latest = int(inner.sent_us[number]) + TOLERANCE_US
-        # Of those that answer next a few may have begun later: they are not it.
+        # A few of those answered next can have begun later: they do not match.
         for _ in range(8):
             if index >= len(order) or int(outer.sent_us[order[index]]) <= latest:
                 break
@@ -75,22 +75,22 @@ def match(outer: Queries, inner: Queries) -> Matches:
 
 
 def contained_ratio(outer: Queries | None, inner: Queries | None) -> tuple[float, int]:
-    """(share of the inner queries that lie inside a query of their own of the outer server, how many were compared).
+    """(share of the inner queries that lie inside a separate query of the outer server, number compared).
 
-    Only where both kept every query is the absence of one telling.
+    The absence of such a query is only meaningful if both kept every query.
     """
     if outer is None or inner is None or not outer.complete or not inner.complete:
         return 0.0, 0
     low = max(outer.complete[0][0], inner.complete[0][0])
     high = min(outer.complete[-1][1], inner.complete[-1][1])
-    # What began before, or ends after, has its partner outside.
+    # The partner of a query that began before, or ends after, is outside.
     chosen = (inner.sent_us >= low + 5_000_000) & (inner.sent_us + inner.latency_us < high) & (inner.result != TIMEOUT)
     if not chosen.any():
         chosen = (inner.sent_us >= low) & (inner.sent_us + inner.latency_us < high) & (inner.result != TIMEOUT)
     count = int(chosen.sum())
     if not count:
         return 0.0, 0
-    # The newest will do, and bound the work.
+    # The newest are enough, and bound the work.
     newest = np.flatnonzero(chosen)[-MOST_COMPARED:]
     part = Queries(inner.sent_us[newest], inner.latency_us[newest], inner.result[newest])
     around = outer.sent_us + outer.latency_us >= int(part.sent_us[0]) - TOLERANCE_US

@@ -1,4 +1,4 @@
-"""Denied queries (NXDOMAIN) that a cache would have answered: repeats of a name and type, by any client."""
+"""NXDOMAIN queries that a negative cache would have answered: repeats of a name and type, by any client."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from jitterscope.diagnosis.programs import corefile
 from jitterscope.diagnosis.programs.dns_upstreams import upstreams
 from jitterscope.diagnosis.programs.resolv_conf import normal
 
-# What a cache keeps a denial at least: CoreDNS 5 s (cache MINTTL); the usual setting in clusters is 30 s.
+# Minimum time that a cache keeps a negative answer: CoreDNS 5 s (cache MINTTL); the usual setting in clusters is 30 s.
 SHORT_TTL_S, USUAL_TTL_S = 5.0, 30.0
 _HOLDERS = frozenset({"kubernetes", "file", "auto", "template", "hosts"})
 
 
 @dataclass(frozen=True, slots=True)
 class Denials:
-    """A cache of 5 s would have answered `repeated_short` of `total` denied queries, one of 30 s `repeated`.
+    """A cache of 5 s would have answered `repeated_short` of `total` NXDOMAIN queries, one of 30 s `repeated`.
 
-    Names that are not listed are counted in as far as there are more denials of them than names. `names` are those
-    denied most, with how often. `slow` of the listed ones waited over 20 ms (the median over spans).
+    Names that are not listed are included as far as they have more NXDOMAIN answers than names. `names` are the most
+    frequent ones, with their counts. `slow` of the listed ones waited over 20 ms (the median over spans).
     """
 
     total: int
@@ -40,12 +40,12 @@ class Denials:
 
 @reading
 def denials(snapshot: Snapshot) -> Denials:
-    """Of the subject's servers."""
+    """The NXDOMAIN queries of the subject's servers."""
     return measure(snapshot.dns_servers, of(snapshot))
 
 
 def measure(servers: Iterable[ResourceView], spans: Sequence[NameSpan]) -> Denials:
-    """Of names that these servers have to ask others for."""
+    """The NXDOMAIN queries for names that these servers must forward."""
     zones = [_zones(server) for server in servers]
     total = short = usual = 0.0
     times: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -85,7 +85,7 @@ def measure(servers: Iterable[ResourceView], spans: Sequence[NameSpan]) -> Denia
 
 
 def _not_listed(span: NameSpan, kept: Sequence[NameRow]) -> tuple[float, float]:
-    """(denied queries without a row, how many of them are the first of their name and type)."""
+    """(NXDOMAIN queries without a row, how many of them are the first of their name and type)."""
     denied = sum(row.nxdomain for row in span.rows)
     if span.whole or not kept or not denied:
         return 0.0, 0.0
@@ -96,7 +96,7 @@ def _not_listed(span: NameSpan, kept: Sequence[NameRow]) -> tuple[float, float]:
 
 
 def _zones(server: ResourceView) -> tuple[list[str], list[str]]:
-    """(zones that a server forwards, zones that it answers by itself, as CoreDNS does for the cluster's)."""
+    """(zones that a server forwards, zones that it answers itself, as CoreDNS does for the cluster's)."""
     held = [
         normal(zone)
         for block in corefile.of(server)

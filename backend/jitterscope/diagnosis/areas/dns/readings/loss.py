@@ -1,4 +1,4 @@
-"""Lost datagrams: in the server's own receive buffer, or on the way to its upstream and back."""
+"""Lost datagrams: in the server's own receive queue, or on the way to its upstream and back."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 MANY = 5
 LEAST_RATIO = 0.0005
-# More than this is no loss by chance but a server that does not answer.
+# A higher ratio is not random loss but a server that does not answer.
 MOST_RATIO = 0.2
 SPREAD = 0.4
-# A socket that stays full for so long is not hit by a burst: its reader is too slow.
+# A socket that stays full for this long is not hit by a burst: its reader is too slow.
 STAYS_FULL_TICKS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """`where` datagrams are lost: in the server's own receive buffer, or on the way to or from its upstream."""
+    """`where` datagrams are lost: in the server's own receive queue, or on the way to or from its upstream."""
 
     where: Literal["socket", "upstream"]
     server: ResourceView
@@ -64,7 +64,7 @@ SIGNS = (*LATE_SIGNS, "dns_socket_drops", "dns_timeouts")
 
 
 def may_be_lost(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false only where no datagram of the subject's servers is known to be lost."""
+    """For a narrow snapshot: false only if no datagram of the subject's servers is known to be lost."""
     graph = path(snapshot)
     forwarding = [server for server in snapshot.dns_servers if graph.upstreams_of(server.id)]
     dropped = any(total((server,), "dns_socket_drops") >= MANY for server in snapshot.dns_servers)
@@ -121,7 +121,7 @@ def _socket(snapshot: Snapshot, server: ResourceView) -> Loss | WhyNot:
 
 
 def _upstream(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Loss | WhyNot | None:
-    """Loss between a forwarder and its upstream, where it uses UDP."""
+    """Loss between a forwarder and its upstream, if it uses UDP."""
     queries, n = server.queries, snapshot.ticks
     edges = [edge for edge in graph.upstreams_of(server.id) if edge.upstream is None or not edge.upstream.force_tcp]
     asked = float(np.nansum(series(server, "dns_queries", n)))
@@ -150,7 +150,7 @@ def _upstream(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Los
         return WhyNot(reason=f"{counts}: lost datagrams would leave a gap.", numbers=numbers)
     drops = float(np.nansum(series(server, "dns_socket_drops", n)))
     if drops > 0.3 * suspects:
-        return None  # they never were sent on
+        return None  # they were never sent on
     unanswered = _left_alone(snapshot, server, target)
     if unanswered > 0.3 * suspects:
         return WhyNot(
@@ -179,14 +179,17 @@ def _upstream(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Los
 
 
 def _left_alone(snapshot: Snapshot, server: ResourceView, target: ResourceView | None) -> float:
-    """Queries without an answer in seconds in which the upstream hardly answered others. A datagram that is dropped
-    behind the capture looks as if it had reached the upstream, but others of that second are answered."""
+    """Queries without an answer in seconds in which the upstream hardly answered others.
+
+    A datagram dropped after the capture point looks as if it had reached the upstream, but other queries of that second
+    are answered.
+    """
     times = [time for time in upstream_times(snapshot, server.id) if target is not None and time.target is target]
     return float(sum(time.unanswered[time.answers < np.maximum(MANY, time.unanswered)].sum() for time in times))
 
 
 def _unconfirmed(snapshot: Snapshot, graph: PathGraph, server: ResourceView, found: Retries) -> str | None:
-    """Why queries without an answer may be packets that the collector missed; None where nothing speaks for that."""
+    """Why queries without an answer may be packets that the collector missed; None if nothing suggests that."""
     if len(found.again) >= len(found.lost):
         return None
     connections = np.nan_to_num(series(server, "dns_tcp_connections", snapshot.ticks))

@@ -1,7 +1,8 @@
-"""Reads `dns.names` events: which client asked a server for which names, how often and with what result.
+"""Reads `dns.names` events: which client queried a server for which names, how often, and with what result.
 
-The collector keeps a bounded table of the names asked most in a span of up to 10 s, and an event has room for about 50
-rows of it (contracts/metrics.toml); `queries`, `nxdomain` and `names` of an event are totals with what is not listed.
+The collector keeps a bounded table of the most queried names in a span of up to 10 s, and an event has room for about
+50 rows of it (contracts/metrics.toml); `queries`, `nxdomain`, and `names` of an event are totals that include what is
+not listed.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from jitterscope.diagnosis.core.snapshot import Event, ResourceView, Snapshot
 from jitterscope.diagnosis.programs.resolv_conf import normal
 
 KIND = "dns.names"
-# The collector gives a query up after 5 s and counts it in then; a mean of the time may be a little less.
+# The collector gives a query up after 5 s and counts it then; a mean time can be slightly lower.
 _NEARLY_GIVEN_UP_US = 4_500_000
-# From this share of the queries on the rows are all there is.
+# From this share of the queries on, the rows count as complete.
 WHOLE = 0.98
 
 
 @dataclass(frozen=True, slots=True)
 class NameRow:
-    """One (client, name, type), summed over spans. `name` is lower case without the last dot.
+    """One (client, name, type), summed over spans. `name` is lower case without the trailing dot.
 
-    `nxdomain` and `servfail` are parts of `queries`; `latency_sum_us` is the time that all of them took together.
+    `nxdomain` and `servfail` are included in `queries`; `latency_sum_us` is the total time of all of them.
     """
 
     client: str
@@ -42,7 +43,7 @@ class NameRow:
     def answered(self) -> int:
         """Queries that the server answered with data, or with "no such type" (NOERROR)."""
         rest = max(0, self.queries - self.nxdomain - self.servfail)
-        # Where so much time went by, the rest was given up, be it one query beside many that were denied.
+        # With this much total time, the rest was given up, even if it is one query beside many NXDOMAIN answers.
         return 0 if self.latency_sum_us >= _NEARLY_GIVEN_UP_US * max(1, rest) else rest
 
     @property
@@ -68,19 +69,19 @@ class NameSpan:
 
     @property
     def whole(self) -> bool:
-        """Are all names listed?"""
+        """Whether all names are listed."""
         return sum(row.queries for row in self.rows) >= WHOLE * self.queries
 
 
 def spans(views: Iterable[ResourceView]) -> list[NameSpan]:
-    """Every readable event of these servers, in time order. Rows that cannot be read are left out."""
+    """Every readable event of these servers, in time order. Unreadable rows are skipped."""
     found = [span for view in views for event in view.events if (span := _span(view.id, event)) is not None]
     return sorted(found, key=lambda span: (span.start_us, span.server_id))
 
 
 @reading
 def of(snapshot: Snapshot) -> list[NameSpan]:
-    """The spans of the subject's own servers that reach into the window."""
+    """The spans of the subject's own servers that overlap the window."""
     return [
         span
         for span in spans(snapshot.dns_servers)
@@ -103,12 +104,12 @@ def merged(parts: Iterable[NameSpan]) -> list[NameRow]:
 
 
 def typical(parts: Sequence[NameSpan]) -> list[NameRow]:
-    """Like `merged`, but as the rows would be had none been left out, and without the bad moments.
+    """Like `merged`, but estimates the rows as if none had been omitted, and without outliers.
 
-    A row's share of what was asked in the spans that list it (or that list everything, so that its absence is known)
-    is taken for its share of all: rows of one lookup are then in proportion whichever spans list them, as the load of
-    spans differs but not what a lookup takes. Latency and share of SERVFAIL are medians over spans, so that one stall
-    is not it.
+    A row's share of the queries in the spans that list it (or that list everything, so that its absence is known) is
+    taken as its share of all: rows of one lookup are then in proportion whichever spans list them, as the load of spans
+    differs but not the queries per lookup. Latency and share of SERVFAIL are medians over spans, so that a single stall
+    does not determine them.
     """
     asked: dict[int, int] = {}
     complete: dict[int, int] = {}

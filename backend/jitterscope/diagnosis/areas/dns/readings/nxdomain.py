@@ -1,4 +1,4 @@
-"""How many queries were answered NXDOMAIN: what the causes about needless names ask first, and show themselves by."""
+"""How many queries were answered NXDOMAIN: the first check, and the sign, of the causes about needless names."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class NxdomainCount:
 
 
 def counted(snapshot: Snapshot) -> NxdomainCount:
-    """Of all DNS servers of the subject; a narrow snapshot is enough."""
+    """The counts of all DNS servers of the subject; a narrow snapshot is enough."""
     return NxdomainCount(*(total(snapshot.dns_servers, name) for name in NEEDS))

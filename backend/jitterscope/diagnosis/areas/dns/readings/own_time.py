@@ -1,4 +1,4 @@
-"""Where the time of a forwarding server's queries goes: at the server itself, or at the one that it asks."""
+"""Where the time of a forwarding server's queries goes: at the server itself, or at its upstream."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import FloatArray, Queries
 
-# The collector keeps every query over this; of quicker ones only those around a trigger.
-# Of more queries the newest are matched: 30 s at 1,000 queries/s.
+# The collector keeps every query over SLOW_US, and of quicker ones only those around a trigger. If there are more
+# queries than this, the newest are matched: 30 s at 1,000 queries/s.
 MOST_MATCHED = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class OwnTime:
-    """Of the late queries of a server: one entry each, µs.
+    """The late queries of a server: one entry each, µs.
 
-    `upstream_us` is the time at the upstream; 0 where it saw no query for it that took over 20 ms. `before_us` is how
-    long it sat at the server before it was sent on (all of its time where it was not).
+    `upstream_us` is the time at the upstream; 0 if it saw no query for it that took over 20 ms. `before_us` is how long
+    it stayed at the server before it was sent on (all of its time if it was not).
     """
 
     sent_us: FloatArray
@@ -31,13 +31,13 @@ class OwnTime:
 
     @property
     def upstream_ratio(self) -> float:
-        """Share of all their time that was spent at the upstream, 0..1; NaN without late queries."""
+        """Share of their total time that was spent at the upstream, 0..1; NaN without late queries."""
         total = float(self.total_us.sum())
         return min(1.0, float(self.upstream_us.sum()) / total) if total > 0 else float("nan")
 
     @property
     def longest_before(self) -> int | None:
-        """Index of the query that sat longest at the server before it was sent on."""
+        """Index of the query that stayed longest at the server before it was sent on."""
         return int(np.argmax(self.before_us)) if len(self.before_us) else None
 
 

@@ -1,7 +1,7 @@
-"""The way of a query over the servers of a node: who asks whom, how long it takes at each, and where it waits.
+"""The path of a query over the servers of a node: who queries whom, how long it takes at each, and where it waits.
 
-Edges come from settings (`dns.upstreams`), from addresses (a client of one server is another server) and, where a
-Service address hides the server behind it, from time: the queries of one server lie inside those of another.
+Edges come from settings (`dns.upstreams`), from addresses (a client of one server is another server) and, if a Service
+address hides the server behind it, from time: the queries of one server lie inside those of another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jitterscope.diagnosis.programs.dns_upstreams import Upstream, endpoint, ups
 
 Known = Literal["settings", "address", "time"]
 WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound
-# What any client of the same machine may come from; other loopback addresses are given out on purpose.
+# Addresses that any client of the same machine can come from; other loopback addresses are assigned deliberately.
 EVERYBODY_S = frozenset({"127.0.0.1", "::1"})
 MANY_QUERIES = 20
 INSIDE = 0.9
@@ -29,9 +29,9 @@ INSIDE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`asker` (id of a server) asks `target` (id of a server, None: not on this node) at `address:port`.
+    """`asker` (id of a server) queries `target` (id of a server, None: not on this node) at `address:port`.
 
-    `known` says how that was found. `upstream` are the settings of it, where they are known.
+    `known` says how that was found. `upstream` are its settings, if known.
     """
 
     asker: int
@@ -45,7 +45,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Someone who asks `server`; `asker` is the id of a server where it is one, `queries` over the window."""
+    """A client of `server`; `asker` is the id of a server if the client is one, `queries` over the window."""
 
     address: str
     server: int
@@ -57,7 +57,7 @@ class Client:
 class HopFigures:
     """One server over the window; None: not measured.
 
-    Times are from a query's arrival to its answer; `concurrency` is the mean number of queries without one yet.
+    Times are from a query's arrival to its answer; `concurrency` is the mean number of queries in flight.
     """
 
     queries: int
@@ -72,7 +72,7 @@ class HopFigures:
 
 @dataclass(frozen=True, slots=True)
 class PathGraph:
-    """Servers by id (the subject's first), who asks whom, and the clients of the subject's servers."""
+    """Servers by id (the subject's first), who queries whom, and the clients of the subject's servers."""
 
     servers: dict[int, ResourceView]
     edges: tuple[Edge, ...]
@@ -90,7 +90,7 @@ class PathGraph:
 
 @reading
 def path(snapshot: Snapshot) -> PathGraph:
-    """The graph around the subject. Servers that nobody is known to ask or be asked by are in it without edges."""
+    """The graph around the subject. Servers without known upstreams or clients are included without edges."""
     servers = {view.id: view for view in (*snapshot.dns_servers, *snapshot.neighbours) if view.kind == "dns_server"}
     edges: list[Edge] = []
     for asker in servers.values():
@@ -109,7 +109,7 @@ def _by_settings(asker: ResourceView, servers: dict[int, ResourceView]) -> Itera
 
 
 def _at(address: str, port: int, asker: ResourceView, servers: dict[int, ResourceView]) -> int | None:
-    """The server at an address. Loopback is one namespace's own: its servers have the same suffix in their key."""
+    """The server at an address. Loopback belongs to one namespace: its servers have the same suffix in their key."""
     matches = []
     for view in servers.values():
         at = endpoint(view)
@@ -124,7 +124,7 @@ def _at(address: str, port: int, asker: ResourceView, servers: dict[int, Resourc
 
 
 def is_loopback(address: str) -> bool:
-    """Of the same network namespace."""
+    """Whether the address is a loopback address, of the same network namespace."""
     return address.startswith("127.") or address == "::1"
 
 
@@ -149,7 +149,7 @@ def _by_address(paths: Sequence[ResourceView], servers: dict[int, ResourceView])
 
 
 def _by_time(edges: list[Edge], servers: dict[int, ResourceView]) -> Iterable[Edge]:
-    """Edges to a Service's address get the server behind it, where one server's queries lie inside the asker's."""
+    """Edges to a Service's address get the server behind it if that server's queries lie inside the asker's."""
     asked = {(edge.asker, edge.target) for edge in edges if edge.target is not None}
     reached = {edge.target for edge in edges if edge.target is not None}
     for edge in edges:
@@ -186,7 +186,7 @@ def _clients(paths: Sequence[ResourceView], servers: dict[int, ResourceView]) ->
 
 
 def figures(snapshot: Snapshot, server: ResourceView) -> HopFigures:
-    """What one server did over the window."""
+    """Figures of one server over the window."""
     n = snapshot.ticks
     queries, inflight = series(server, "dns_queries", n), series(server, "dns_inflight", n)
     known = int(np.isfinite(queries).sum())
@@ -207,7 +207,7 @@ def figures(snapshot: Snapshot, server: ResourceView) -> HopFigures:
 
 
 def quantiles(server: ResourceView, ticks: FloatArray | None = None) -> tuple[float | None, float | None]:
-    """(p50, p99) of the time to the answer, µs, in all ticks or those where `ticks` is not 0; None without answers."""
+    """(p50, p99) of the answer time, µs, in all ticks or those where `ticks` is not 0; None without answers."""
     part = server.distributions.get("dns_latency_us")
     if part is None:
         return None, None

@@ -1,4 +1,4 @@
-"""TCP connections that a pool holds without need: at a dnsmasq that lacks them, and at a forwarder that opens them."""
+"""TCP connections that a pool holds needlessly: at a dnsmasq that is short of them, or a forwarder that opens them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jitterscope.diagnosis.core.signs import total
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
-# A forwarder that opens a connection for so many of its queries, and so many a second, has no use of its pool.
+# A forwarder that opens connections for this share of its queries, and this often, does not benefit from its pool.
 MISS_RATIO = 0.3
 OPENED_PER_S = 5.0
 # Forwarded queries that take longer than this lose their connections to timeouts.
@@ -30,7 +30,7 @@ QUICK_US = 200_000.0
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """At a dnsmasq: connections were short though its children had little to do."""
+    """At a dnsmasq: connections were short although its child processes had little to do."""
 
     tcp: TcpLimit
     graph: PathGraph
@@ -61,7 +61,7 @@ OPENED = "coredns_conn_cache_misses"
 
 
 def may_be_idle(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false where no connection waited, and few were opened."""
+    """For a narrow snapshot: false if no connection waited, and few were opened."""
     seconds = max(1.0, snapshot.ticks * snapshot.step_us / 1e6)
     opened = max((total((server,), OPENED) for server in snapshot.dns_servers), default=0.0)
     return opened / seconds >= OPENED_PER_S or dns_tcp_limit.may_be_short(snapshot)

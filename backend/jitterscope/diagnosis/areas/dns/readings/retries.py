@@ -1,8 +1,7 @@
-"""Answers that came only after a query was sent again: latencies in clusters behind the timeouts, nothing between.
+"""Answers that only came after a retry: latencies clustered just above the timeouts, with none in between.
 
-CoreDNS's forward gives an attempt 2 s (plugin/pkg/proxy), glibc and Go's resolver ask again after 5 s
-(resolv.conf(5) `timeout`, Go net/dnsconfig_unix.go). A slow upstream gives latencies in between; a lost datagram does
-not.
+CoreDNS's forward gives an attempt 2 s (plugin/pkg/proxy), glibc and Go's resolver retry after 5 s (resolv.conf(5)
+`timeout`, Go net/dnsconfig_unix.go). A slow upstream gives latencies in between; a lost datagram does not.
 """
 
 from __future__ import annotations
@@ -19,14 +18,17 @@ from jitterscope.diagnosis.core.stats import BoolArray
 ATTEMPT_US = 2_000_000
 CLIENT_US = 5_000_000
 QUICK_US = 100_000
-# So many losses would be expected by chance in the seconds with fewer queries; with (nearly) none, the rate is why.
+# Chance would put this many losses into the seconds with fewer queries; if there are (nearly) none, the rate is the
+# reason.
 EXPECTED_LOSSES = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """Queries of one server. Indices: `again` were answered right behind a timeout, `lost` never. Counts: `quick`, and
-    `between` for late ones without such a pattern. `after_us` is the timeout that fits, 2 s or 5 s.
+    """Queries of one server. Indices: `again` were answered right after a timeout, `lost` never.
+
+    Counts: `quick`, and `between` for late ones without such a pattern. `after_us` is the timeout that fits, 2 s or 5
+    s.
     """
 
     queries: int
@@ -42,7 +44,10 @@ class Retries:
 
 
 def retries(queries: Queries, asked: float, quick_us: float, attempt_us: int = ATTEMPT_US) -> Retries:
-    """`asked`: queries in all (of quick ones not each is kept); `quick_us`: what the path usually takes at most."""
+    """Find retries.
+
+    `asked`: queries in total (not all quick ones are kept); `quick_us`: usual maximum of the path's time.
+    """
     took, answered = queries.latency_us, queries.result != TIMEOUT
     slack = max(150_000.0, quick_us)
     again = np.zeros(len(took), dtype=np.bool_)
@@ -60,13 +65,13 @@ def retries(queries: Queries, asked: float, quick_us: float, attempt_us: int = A
 
 
 def spread_ratio(snapshot: Snapshot, sent_us: FloatArray) -> float:
-    """Distinct ticks with a loss, over those that as many losses at random would have; 1 is chance."""
+    """Distinct ticks with a loss, relative to the expected number for as many random losses; 1 is chance."""
     ticks = float(ticks_of(snapshot, sent_us).sum())
     return ticks / (snapshot.ticks * (1 - float(np.exp(-len(sent_us) / snapshot.ticks))))
 
 
 def by_rate(snapshot: Snapshot, server: ResourceView, sent_us: FloatArray) -> bool:
-    """Do the losses keep to the seconds with more queries? Chance takes its share of the others too."""
+    """Whether the losses are confined to the seconds with more queries; chance would hit the others too."""
     starts = np.arange(0, snapshot.ticks, 10)
     asked = np.add.reduceat(np.nan_to_num(series(server, "dns_queries", snapshot.ticks)), starts)
     second = np.clip((sent_us - snapshot.start_us) // (10 * snapshot.step_us), 0, len(asked) - 1).astype(np.int64)
@@ -87,5 +92,5 @@ def ticks_of(snapshot: Snapshot, sent_us: FloatArray) -> BoolArray:
 
 
 def asks_again(server: ResourceView) -> bool:
-    """CoreDNS tries for 5 s; dnsmasq leaves it to its client."""
+    """Whether the server retries: CoreDNS tries for 5 s; dnsmasq leaves it to its client."""
     return server.fact("dns.software") in ("coredns", "node-cache")

@@ -1,8 +1,8 @@
-"""Which search domains a client of a DNS server uses: from the resolv.conf of its container, else from what it asks.
+"""Which search domains a client of a DNS server uses: from the resolv.conf of its container, else from its queries.
 
-A client that asks for "api.example.com.a.svc.cluster.local", is told that there is no such name and then asks for
-"api.example.com" with success has a search domain "a.svc.cluster.local". One name so extended can be chance; a second
-name with the same ending, a second ending of the same name, or as many queries of both is none.
+A client that queries "api.example.com.a.svc.cluster.local", gets NXDOMAIN, and then queries "api.example.com"
+successfully has a search domain "a.svc.cluster.local". One name extended this way can be chance; a second name with the
+same suffix, a second suffix of the same name, or as many queries of both is not.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ByName = Mapping[tuple[str, str], NameRow]
 
 @dataclass(frozen=True, slots=True)
 class SearchList:
-    """Search domains of a client, in order where a resolv.conf told them.
+    """Search domains of a client, in order if they come from a resolv.conf.
 
-    `ndots` is None where they were inferred. `workloads` are the cgroups that it can be: one where its address is
-    known, several where only the search list fits.
+    `ndots` is None if they were inferred. `workloads` are the cgroups that it can be: one if its address is known,
+    several if only the search list fits.
     """
 
     domains: tuple[str, ...]
@@ -36,7 +36,7 @@ class SearchList:
 
 
 def addresses_of(workload: ResourceView) -> frozenset[str]:
-    """The fact `net.addresses`; empty where it is absent or unreadable."""
+    """The fact `net.addresses`; empty if it is absent or unreadable."""
     try:
         value = json.loads(workload.fact("net.addresses") or "[]")
     except ValueError:
@@ -50,7 +50,7 @@ def by_name(rows: Iterable[NameRow]) -> dict[tuple[str, str], NameRow]:
 
 
 def search_list(client: str, rows: Sequence[NameRow], workloads: Sequence[ResourceView]) -> SearchList:
-    """The search list of one client, of which these are all rows."""
+    """The search list of one client, whose rows these are."""
     known = [
         (workload, conf) for workload in workloads if (conf := parse(workload.fact("dns.resolv_conf"))) is not None
     ]
@@ -69,9 +69,9 @@ def search_list(client: str, rows: Sequence[NameRow], workloads: Sequence[Resour
 
 
 def _best(confs: Iterable[ResolvConf], rows: Sequence[NameRow]) -> ResolvConf | None:
-    """The one whose first search domain explains the most denied queries; None where none explains any.
+    """The resolv.conf whose first search domain explains the most NXDOMAIN queries; None if none explains any.
 
-    The first domain tells containers apart: on Kubernetes it holds the namespace, the others are everybody's.
+    The first domain distinguishes containers: on Kubernetes it contains the namespace, the others are common to all.
     """
     scored = [(sum(row.nxdomain for row in rows if row.name.endswith("." + conf.search[0])), conf)
               for conf in dict.fromkeys(confs) if conf.search]  # fmt: skip
@@ -80,8 +80,11 @@ def _best(confs: Iterable[ResolvConf], rows: Sequence[NameRow]) -> ResolvConf | 
 
 
 def inferred(rows: Sequence[NameRow]) -> tuple[str, ...]:
-    """Search domains seen in what one client asks; empty: none. The order is a guess: narrow domains before wide ones,
-    and those of a zone in which names were found before the others."""
+    """Search domains seen in the queries of one client; empty: none.
+
+    The order is a guess: narrow domains before wide ones, and those of a zone in which names were found before the
+    others.
+    """
     table = by_name(rows)
     stems: dict[str, set[str]] = defaultdict(set)
     endings: dict[str, set[str]] = defaultdict(set)
@@ -111,7 +114,7 @@ def _zone(name: str) -> str:
 
 
 def splits(name: str) -> Iterable[tuple[str, str]]:
-    """(stem, ending) at every dot, the longest ending first."""
+    """(stem, suffix) at every dot, the longest suffix first."""
     at = name.find(".")
     while at >= 0:
         yield name[:at], name[at + 1 :]

@@ -1,4 +1,4 @@
-"""A shortage of TCP connections at a dnsmasq that the load itself makes, and who is hurt by it."""
+"""A shortage of TCP connections at a dnsmasq caused by the load itself, and the resulting harm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jitterscope.diagnosis.core.late import late_after
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
-# A forwarder that gets no answer gives up after 5 s: no query fails before.
+# A forwarder without an answer gives up after 5 s: no query fails before.
 FAILS_AFTER_US = 5_000_000
 HARDLY_BUSY = 0.3
 FEW = 3
@@ -27,7 +27,7 @@ FEW = 3
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """The limit, what asks whom, what the upstreams took, what the load wants, and who was hurt."""
+    """The limit, the path, the upstreams' times, the connections that the load needs, and the harm."""
 
     tcp: TcpLimit
     graph: PathGraph
@@ -40,7 +40,7 @@ class Shortage:
 
 @reading
 def shortage(snapshot: Snapshot) -> Shortage | WhyNot:
-    """The shortage of connections that the load itself makes, or why there is none."""
+    """The shortage of connections caused by the load itself, or why there is none."""
     tcp = dns_tcp_limit.read(snapshot)
     assert tcp is not None
     numbers = {
@@ -100,9 +100,9 @@ def shortage(snapshot: Snapshot) -> Shortage | WhyNot:
 
 
 def in_front(snapshot: Snapshot, graph: PathGraph, tcp: TcpLimit) -> Snapshot:
-    """The same window with the servers that clients ask: those in front of the dnsmasq, where this node has them.
+    """The same window with the servers that clients query: those in front of the dnsmasq, if this node has them.
 
-    A query that nobody accepts never shows at the dnsmasq itself; the server that sent it waits.
+    A query that is not accepted never shows at the dnsmasq itself; the server that sent it waits.
     """
     askers = {edge.asker for server in tcp.servers for edge in graph.askers_of(server.id)}
     servers = tuple(graph.servers[number] for number in sorted(askers))
@@ -110,10 +110,10 @@ def in_front(snapshot: Snapshot, graph: PathGraph, tcp: TcpLimit) -> Snapshot:
 
 
 def harm_of(front: Snapshot, tcp: TcpLimit, usual_us: float | None) -> AnswersHarm:
-    """Who was hurt, at the servers that clients ask."""
+    """The harm at the servers that clients query."""
     waiting, ticks = tcp.standing()
     if not tcp.short[-3:].any():
-        waiting = 0  # it is over: who waited is among the late ones
+        waiting = 0  # it is over: waiting queries are among the late ones
     at_front = next((u for server in front.dns_servers if (u := served.usual_us(server, ~tcp.short)) is not None), None)
     usual = max(usual_us or 0.0, at_front or 0.0)
     return dns_harm.harm(

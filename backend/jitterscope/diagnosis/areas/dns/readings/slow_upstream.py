@@ -1,4 +1,4 @@
-"""An upstream that is slow by itself: which, when, and who is hurt by it."""
+"""An upstream that is slow on its own: which one, when, and the harm."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
-# Of the queries that were dropped at first: fewer that a later attempt gets answered are no limit's doing. CoreDNS asks
-# again after 2 s sharp, so at the same moment of a second that is counted anew, and is dropped again mostly.
+# Share of initially dropped queries that a later attempt must get answered for a rate limit to be the reason. CoreDNS
+# retries after exactly 2 s, at the same point of a second whose count starts anew, so most are dropped again.
 AGAIN_RATIO = 0.02
 
 
@@ -50,7 +50,7 @@ class SlowUpstream:
 
     @property
     def awaited(self) -> int:
-        """Queries that it did not answer so far, where no slow answer says how long it takes."""
+        """Queries that it has not answered so far, if no slow answer shows how long it takes."""
         time = self.time
         return 0 if time.slow[time.blocks].sum() >= time.overdue.max(initial=0.0) else round(time.overdue.max())
 
@@ -71,7 +71,7 @@ class SlowUpstream:
 
 @reading
 def slow_upstream(snapshot: Snapshot) -> SlowUpstream | WhyNot:
-    """The slowest upstream that is slow by itself, or why none is."""
+    """The slowest upstream that is slow on its own, or why none is."""
     graph = path(snapshot)
     times = [(server, time) for server in snapshot.dns_servers for time in upstream_times(snapshot, server.id)]
     if not times:
@@ -112,8 +112,10 @@ def slow_upstream(snapshot: Snapshot) -> SlowUpstream | WhyNot:
 
 
 def _limited(snapshot: Snapshot, server: ResourceView, time: UpstreamTime) -> WhyNot | None:
-    """An upstream that answers so many a second, as quickly as ever, and drops the rest. Where the server asks again, a
-    part of that is answered; what a resolver cannot find out never is."""
+    """An upstream that answers a limited number per second, as quickly as ever, and drops the rest.
+
+    If the server retries, some of those are answered; a name that a resolver cannot resolve never is.
+    """
     limit = rate_limited(snapshot)
     if time.slow[time.blocks].sum() >= MANY or not isinstance(limit, RateLimited) or not limit.hurts:
         return None

@@ -1,4 +1,4 @@
-"""How many answers can have taken long, from two series alone: signs of what single queries and histograms tell."""
+"""An upper bound on slow answers from two series alone: signs of what single queries and histograms show."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 SIGNS = ("dns_queries", "dns_slow", "dns_latency_max_us")
-# A histogram's bucket may stand for a time that is so much longer than the slowest answer in it.
+# The slowest answer can be lower than the value of its histogram bucket, down to this ratio.
 _ROUNDING = 0.95
 
 
 def answers_over(snapshot: Snapshot, server: ResourceView, least_us: float) -> float:
-    """At most so many answers took `least_us` (over 20 ms) or more: those over 20 ms of each tick whose slowest did.
+    """Upper bound on the number of answers that took `least_us` (over 20 ms) or more.
 
-    Any number may have where queries were captured and nobody counted those over 20 ms.
+    It counts those over 20 ms of each tick whose slowest did; inf if queries were captured but those over 20 ms were
+    not counted.
     """
     if has(server, "dns_queries") and not has(server, "dns_slow"):
         return math.inf

@@ -15,11 +15,11 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 from jitterscope.diagnosis.programs import golang
 
-# A wait that is worth a word: reading takes microseconds.
+# A significant wait: reading takes microseconds.
 WAIT_US = 5_000
-# A reader that queries wait for uses about one CPU; others work beside it.
+# A reader that queries wait for uses about one CPU; other threads work beside it.
 READING = 0.3
-# This share of the ticks without waits tells which rates the reader keeps up with; fewer ticks tell nothing.
+# This share of the ticks without waits shows which rates the reader keeps up with; fewer ticks are not enough.
 KEPT_UP, LEAST_QUIET_TICKS = 0.95, 20
 
 
@@ -27,10 +27,10 @@ KEPT_UP, LEAST_QUIET_TICKS = 0.95, 20
 class Waits:
     """Per tick: `waits` queries that waited over 5 ms in the queue, `slow` over 20 ms, `longest_us` the longest wait.
 
-    `wait_us` and `work_us` are the time spent waiting and being worked on, of all queries of a tick. `explained` ticks
-    are those in which the CPU was taken away (throttled) or a garbage collection ran; `held_up` those whose queries
-    waited for a server that hardly ran meanwhile (stopped, blocked, not scheduled), as a reader that is too slow is
-    busy, or that reads as many elsewhere without any waiting.
+    `wait_us` and `work_us` are the waiting and processing times of all queries of a tick. `explained` are the ticks in
+    which the CPU was throttled or a garbage collection ran. `held_up` are those whose queries waited for a server that
+    hardly ran meanwhile (stopped, blocked, not scheduled), unlike a reader that is too slow, which is busy, or that
+    reads as many elsewhere without any waiting.
     """
 
     waits: FloatArray
@@ -66,7 +66,7 @@ def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
 
 
 def _idle(snapshot: Snapshot, cpu: Cpu, longest_us: FloatArray) -> BoolArray:
-    """Ticks whose longest wait is long beside the CPU time that was used since it began."""
+    """Ticks whose longest wait is long compared with the CPU time used since it began."""
     usage = np.nan_to_num(cpu.usage_us, nan=np.inf)
     idle = np.zeros(snapshot.ticks, dtype=np.bool_)
     for tick in np.flatnonzero(longest_us > WAIT_US):
@@ -76,7 +76,7 @@ def _idle(snapshot: Snapshot, cpu: Cpu, longest_us: FloatArray) -> BoolArray:
 
 
 def _kept_up(snapshot: Snapshot, server: ResourceView, waits: FloatArray, longest_us: FloatArray) -> BoolArray:
-    """Ticks with waits since whose beginning no tick had more queries than the reader took elsewhere without any."""
+    """Ticks with waits during which no tick had more queries than the reader handled elsewhere without any wait."""
     asked = series(server, "dns_queries", snapshot.ticks)
     found = np.zeros(snapshot.ticks, dtype=np.bool_)
     quiet = asked[(waits == 0) & (asked > 0)]
@@ -90,17 +90,17 @@ def _kept_up(snapshot: Snapshot, server: ResourceView, waits: FloatArray, longes
 
 
 def _explained(snapshot: Snapshot, cpu: Cpu) -> BoolArray:
-    # The counter moves when the period ends, and what waited is read just after.
+    # The counter moves when the period ends, and waiting queries are read just after.
     taken = dilate(np.nan_to_num(cpu.throttled) > 0, cpu.lag, 2)
     for process in snapshot.processes:
         active = np.nan_to_num(series(process, "gc_active_us", snapshot.ticks)) > 0.05 * snapshot.step_us
-        if active.mean() < 0.5:  # a server that collects all the time explains nothing by it
+        if active.mean() < 0.5:  # a server that collects all the time is not explained by GC
             taken |= dilate(active, 0, 1)
     return taken
 
 
 def cpus(snapshot: Snapshot) -> float:
-    """CPUs that the server may use at once: limit, GOMAXPROCS and the node's; NaN where none of them is known."""
+    """CPUs that the server can use at once: limit, GOMAXPROCS, and the node's; NaN if none of them is known."""
     limit = read_cpu(snapshot).limit
     node = number(snapshot.node.fact("node.cpus"))
     found = [limit] if math.isfinite(limit) else []
@@ -114,11 +114,11 @@ def cpus(snapshot: Snapshot) -> float:
 
 
 def busy(snapshot: Snapshot, waits: Waits, capacity: float) -> float:
-    """Share of the CPUs in use while queries waited, 0..1 (median over ticks); NaN where CPU use is not known.
+    """Share of the CPUs in use while queries waited, 0..1 (median over ticks); NaN if CPU use is unknown.
 
-    A queue that is empty again after 40 ms is compared with the CPU time of 40 ms, not of the whole tick. Where queries
-    come one after the other it takes longer than the longest of them waits: a server that has fewer threads than CPUs
-    was at it for its CPU time divided by its threads, at least.
+    A queue that is empty again after 40 ms is compared with the CPU time of 40 ms, not of the whole tick. If queries
+    arrive one after the other, it takes longer than the longest of them waits: a server with fewer threads than CPUs
+    worked for at least its CPU time divided by its threads.
     """
     usage = read_cpu(snapshot).usage_us
     ticks = waits.free & np.isfinite(usage)
@@ -130,7 +130,7 @@ def busy(snapshot: Snapshot, waits: Waits, capacity: float) -> float:
 
 
 def _worked(snapshot: Snapshot, capacity: float) -> FloatArray:
-    """For how long of a tick (µs) a process of the subject ran at least; 0: its CPU time or threads are unknown."""
+    """Minimum time (µs) of a tick for which a process of the subject ran; 0: its CPU time or threads are unknown."""
     worked = np.zeros(snapshot.ticks)
     for process in snapshot.processes:
         threads = series(process, "process_threads", snapshot.ticks)
@@ -141,7 +141,7 @@ def _worked(snapshot: Snapshot, capacity: float) -> FloatArray:
 
 
 def node_idle(snapshot: Snapshot, ticks: BoolArray) -> float:
-    """Share of the node's CPU time that was idle in these ticks, 0..1; NaN where that was not recorded."""
+    """Share of the node's CPU time that was idle in these ticks, 0..1; NaN if that was not recorded."""
     idle = series(snapshot.node, "host_idle_us", snapshot.ticks)[ticks]
     count = number(snapshot.node.fact("node.cpus"))
     if not count or not np.isfinite(idle).any():
@@ -150,9 +150,9 @@ def node_idle(snapshot: Snapshot, ticks: BoolArray) -> float:
 
 
 def waited_for_cpu(snapshot: Snapshot, waits: Waits) -> float:
-    """Share of the queue's time in which a task of the subject waited for a CPU, 0..1; NaN where that is unknown.
+    """Share of the queue's time in which a task of the subject waited for a CPU, 0..1; NaN if that is unknown.
 
-    Of each tick's longest wait, by pressure (PSI); ticks count by their waits.
+    Of each tick's longest wait, by pressure (PSI); ticks are weighted by their waits.
     """
     pressure = series(snapshot.subject, "psi_cpu_some_us", snapshot.ticks)
     ticks = waits.free & np.isfinite(pressure)

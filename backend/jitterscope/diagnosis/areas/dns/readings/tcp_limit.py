@@ -1,7 +1,7 @@
-"""dnsmasq's limit of TCP connections: when it was reached, what waited, and how many connections the load wants.
+"""dnsmasq's limit of TCP connections: when it was reached, what waited, and how many connections the load needs.
 
-dnsmasq serves each TCP connection in a child process, 20 at most unless --max-tcp-connections says otherwise. A further
-connection is complete for its client, but stays in the accept queue: nobody reads the query that was sent on it.
+dnsmasq serves each TCP connection in a child process, at most 20 unless --max-tcp-connections says otherwise. A further
+connection is established for its client, but stays in the accept queue: the query sent on it is not read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 from jitterscope.diagnosis.core.stats import BoolArray
 
 DEFAULT_LIMIT = 20.0
-# A child that ended is not yet replaced in the tick in which it is counted.
+# A child that ended may not be replaced yet in the tick in which children are counted.
 NEARLY = 0.9
 MIN_TICKS = 2
 GAP_TICKS = 3
@@ -28,10 +28,10 @@ ENOUGH_RATIO = 0.999
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Connections that the load wants at once (Little's law: rate × the time a query keeps its connection).
+    """Connections that the load needs at once (Little's law: rate × the time a query keeps its connection).
 
     `low` counts the queries that arrived, `high` also the attempts that were turned away; `expected` what the servers
-    in front wanted to forward, where that is known.
+    in front wanted to forward, if that is known.
     """
 
     rate_low: float
@@ -46,10 +46,10 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class TcpLimit:
-    """The subject's dnsmasq. Arrays have one value a tick; NaN: not measured.
+    """The subject's dnsmasq. Arrays have one value per tick; NaN: not measured.
 
-    `full`: (nearly) as many children as allowed; `short`: full, and connections waited or were turned away, for two
-    ticks in a row at least. `idle_served`: connections that have a child but sent nothing for over 1 s.
+    `full`: (nearly) as many children as allowed; `short`: full, and connections waited or were turned away, for at
+    least two consecutive ticks. `idle_served`: connections that have a child but sent nothing for over 1 s.
     """
 
     servers: tuple[ResourceView, ...]
@@ -72,20 +72,20 @@ class TcpLimit:
 
     @property
     def short_ticks(self) -> int:
-        """For how many ticks connections were short in all."""
+        """For how many ticks connections were short in total."""
         return int(self.short.sum())
 
     @property
     def latest_ticks(self) -> int:
-        """For how many ticks the last time."""
+        """For how many ticks connections were short the last time."""
         ended = int(np.flatnonzero(self.short)[-1]) + 1
         before = np.flatnonzero(~self.short[:ended])
         return ended - (int(before[-1]) + 1 if len(before) else 0)
 
     def standing(self) -> tuple[int, float]:
-        """(queries that at least waited at the same time, for how many ticks at least); 0 where none did.
+        """(minimum number of queries that waited at the same time, for at least how many ticks); 0 if none did.
 
-        A query beyond what the children can serve waits; three ticks in a row with at least so many of them are a
+        A query beyond what the children can serve waits; three consecutive ticks with at least this many of them are a
         queue that does not move fast enough, not a single unlucky moment.
         """
         beyond = np.fmax(self.backlog, np.nan_to_num(self.inflight - self.limit))
@@ -108,13 +108,13 @@ WAITING = ("dns_accept_backlog", "dns_listen_drops")
 
 
 def may_be_short(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false where no connection waited or was turned away."""
+    """For a narrow snapshot: false if no connection waited or was turned away."""
     return shows(snapshot.dns_servers, *WAITING)
 
 
 @reading
 def read(snapshot: Snapshot) -> TcpLimit | None:
-    """None where no dnsmasq is among the subject's servers."""
+    """The limit of the subject's dnsmasq; None if none of its servers is one."""
     servers = tuple(server for server in snapshot.dns_servers if is_dnsmasq(server))
     if not servers:
         return None
@@ -144,7 +144,7 @@ def read(snapshot: Snapshot) -> TcpLimit | None:
 
 
 def _process(snapshot: Snapshot) -> ResourceView | None:
-    """The dnsmasq whose children are counted: of several the one with most."""
+    """The dnsmasq whose children are counted; of several, the one with the most."""
     known = [view for view in snapshot.processes if np.isfinite(series(view, "process_children", snapshot.ticks)).any()]
     named = [view for view in known if runs(view, "dnsmasq")] or known
     return max(named, key=lambda view: float(np.nanmax(view.series["process_children"])), default=None)
@@ -169,7 +169,7 @@ def _lasting(waits: BoolArray, at_limit: BoolArray) -> BoolArray:
 
 @reading
 def demand(snapshot: Snapshot) -> Demand | None:
-    """What the load wanted while connections were short; None without a dnsmasq, or queries to count."""
+    """What the load needed while connections were short; None without a dnsmasq, or queries to count."""
     tcp = read(snapshot)
     if tcp is None:
         return None
@@ -184,7 +184,7 @@ def demand(snapshot: Snapshot) -> Demand | None:
     busy = float(np.nanmean(np.maximum(1.0, (tcp.children - np.nan_to_num(tcp.idle_served))[known])))
     hold_us = busy / served * 1e6
     low = float(arrived[known].sum()) / (known.sum() * step_s)
-    # The first seconds: later ones are full of attempts that are made again.
+    # Only the first seconds: later ones are full of retries.
     early = _first_seconds(short, n) & known
     turned_away = float(np.nansum(tcp.drops[early])) / max(step_s, early.sum() * step_s)
     first = float(np.nansum(arrived[early])) / max(step_s, early.sum() * step_s)
@@ -204,13 +204,13 @@ def _first_seconds(short: BoolArray, n: int) -> BoolArray:
 
 
 def _askers(tcp: TcpLimit, graph: PathGraph) -> list[ResourceView]:
-    """The servers of this node that ask it."""
+    """The servers of this node that query it."""
     numbers = {edge.asker for server in tcp.servers for edge in graph.askers_of(server.id)}
     return [graph.servers[number] for number in sorted(numbers)]
 
 
 def _under_load(snapshot: Snapshot, tcp: TcpLimit, askers: list[ResourceView]) -> BoolArray:
-    """Where connections were short under load: those that were given up wait on after it has ended."""
+    """Where connections were short under load: those that were given up still wait after the load has ended."""
     front = _sum(tuple(askers) or tcp.servers, "dns_queries", snapshot.ticks)
     known = tcp.short & np.isfinite(front)
     if not known.any():
@@ -235,18 +235,18 @@ def _asked_by_servers(snapshot: Snapshot, askers: list[ResourceView], short: Boo
 
 
 def answered_while_short(snapshot: Snapshot, tcp: TcpLimit, upstreams: list[ResourceView]) -> float | None:
-    """Queries answered while connections were short: by the upstreams where they are seen, else by the dnsmasq itself.
+    """Queries answered while connections were short: by the upstreams if they are seen, else by the dnsmasq itself.
 
-    None where nobody counted.
+    None if not counted.
     """
     answers = _sum(tuple(upstreams) or tcp.servers, "dns_answers", snapshot.ticks)
     return float(np.nansum(answers[tcp.short])) if np.isfinite(answers[tcp.short]).any() else None
 
 
 def busy_ratio(snapshot: Snapshot, tcp: TcpLimit) -> float:
-    """Share of the children that worked on a query while connections were short, 0..1; 1 where that is not known.
+    """Share of the children that worked on a query while connections were short, 0..1; 1 if that is unknown.
 
-    Queries in work are those without an answer, less those that wait in the accept queue; or, where that queue is full
+    Queries in progress are those without an answer, less those that wait in the accept queue; or, if that queue is full
     of connections that their clients have given up, answers/s × the time of an answer (Little's law).
     """
     n, short = snapshot.ticks, tcp.short
@@ -262,7 +262,7 @@ def busy_ratio(snapshot: Snapshot, tcp: TcpLimit) -> float:
 
 
 def headroom(wanted: float) -> float:
-    """Connections that suffice 99.9 % of the time where `wanted` are wanted on average (Poisson)."""
+    """Connections that are enough 99.9 % of the time if `wanted` are needed on average (Poisson)."""
     least = int(wanted)
     while pdtr(least, wanted) < ENOUGH_RATIO:
         least += 1
@@ -270,12 +270,12 @@ def headroom(wanted: float) -> float:
 
 
 def load_per_server(limit: float) -> float:
-    """The average demand at which a limit still suffices 99.9 % of the time: the inverse of `headroom`."""
+    """The average demand at which a limit is still enough 99.9 % of the time: the inverse of `headroom`."""
     return float(pdtri(int(limit), ENOUGH_RATIO)) if limit >= 1 else 0.0
 
 
 def waiting_ratio(wanted: float, limit: float) -> float:
-    """Probability that a query has to wait for a connection (Erlang C), 0..1; 1 where the limit is below the demand."""
+    """Probability that a query has to wait for a connection (Erlang C), 0..1; 1 if the limit is below the demand."""
     servers = int(limit)
     if servers < 1 or wanted >= servers:
         return 1.0

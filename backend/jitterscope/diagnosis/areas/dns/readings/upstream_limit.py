@@ -1,4 +1,4 @@
-"""A server at the limit of its upstream: which rate goes there, when it is over, what fails when."""
+"""A server at the rate limit of its upstream: the rate sent there, when it exceeds the limit, and what fails when."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 from jitterscope.diagnosis.programs.dns_upstreams import Upstream, upstreams
 from jitterscope.diagnosis.programs.resolver_limits import Limit, limit_of
 
-# Of the limit: from here on it is a risk; from there on failures are its doing (what is counted is less than is sent).
+# Share of the limit: from NEAR on there is a risk; from OVER on it causes failures (the count is below what is sent).
 NEAR, OVER = 0.8, 0.9
-# A query that is dropped is tried again for up to 5 s, so the pressure outlasts the burst.
+# A dropped query is retried for up to 5 s, so the pressure outlasts the burst.
 RETRIED_S = 6
 LEAST_FAILED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class RateCase:
-    """Rates towards the limited upstream, one value a second; `limit_per_s` is the published or the observed one."""
+    """Rates towards the limited upstream, one value per second; `limit_per_s` is the published or observed limit."""
 
     rates: Rates
     sent: FloatArray
@@ -61,7 +61,7 @@ class RateCase:
 
 @dataclass(frozen=True, slots=True)
 class RateLimited:
-    """`hurts`: queries fail because of it; else the rate only comes near the limit."""
+    """`hurts`: queries fail because of it; otherwise the rate only comes near the limit."""
 
     case: RateCase
     hurts: bool
@@ -72,7 +72,7 @@ SIGNS = (*LATE_SIGNS, *_FAILURES)
 
 
 def may_be_limited(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false where hardly anything fails, at a rate that is far from any published limit."""
+    """For a narrow snapshot: false if hardly anything fails, at a rate that is far from any published limit."""
     limits = [limit_of(snapshot, one) for view in snapshot.dns_servers for one in upstreams(view)]
     failed = sum(total(snapshot.dns_servers, name) for name in _FAILURES)
     late = sum(answers_over(snapshot, server, LATE_US) for server in snapshot.dns_servers)
@@ -117,7 +117,7 @@ def rate_limited(snapshot: Snapshot) -> RateLimited | WhyNot:
 
 
 def _out_of_connections(snapshot: Snapshot) -> WhyNot | None:
-    """An upstream on this node that accepts no further connection stops answering at one rate too."""
+    """An upstream on this node that accepts no further connections also stops answering at a certain rate."""
     graph = path(snapshot)
     for server in snapshot.dns_servers:
         for edge in graph.upstreams_of(server.id):
@@ -172,14 +172,14 @@ def _judge(case: RateCase) -> RateLimited | WhyNot:
 
 
 def _others(case: RateCase) -> str:
-    """What this node cannot see: others behind the same address."""
+    """What this node cannot see: other clients behind the same address."""
     if case.limit is None or case.limit.counted_by != "public IP address":
         return "."
     return "; other nodes behind the same public address share the limit, and this node does not see them."
 
 
 def share_of(snapshot: Snapshot, asked: list[Upstream], limited: tuple[Upstream, ...]) -> float | None:
-    """Share of what is sent on that goes to the limited upstreams, 0..1; None: there are several zones and no names.
+    """Share of the forwarded queries that goes to the limited upstreams, 0..1; None: several zones and no names.
 
     CoreDNS and dnsmasq spread a zone over its upstreams; the addresses of one operator count together.
     """
@@ -202,10 +202,12 @@ def share_of(snapshot: Snapshot, asked: list[Upstream], limited: tuple[Upstream,
 
 
 def observed_limit(found: Rates) -> float | None:
-    """A limit that nobody published: failures only in seconds in which the answers stay at one rate, as quick as
-    ever. Queries that come nearly all within one tick tell no rate: the shortest queue drops them just so."""
+    """An unpublished limit: failures only in seconds in which the answers stay at one rate, as quick as ever.
+
+    Queries that nearly all arrive within one tick show no rate: even the shortest queue drops them like that.
+    """
     ratio = found.failed / np.maximum(found.sent, 1.0)
-    # What was sent in the last seconds may still be waiting or tried again: how much of it fails is not known yet.
+    # Queries of the last seconds may still be waiting or retried: how many of them fail is not known yet.
     settled = np.arange(len(ratio)) < len(ratio) - RETRIED_S
     over, under = (ratio >= 0.05) & (found.sent >= 20) & settled, (ratio < 0.01) & settled
     if over.sum() < 3 or under.sum() < 3 or found.failed.sum() < 50:

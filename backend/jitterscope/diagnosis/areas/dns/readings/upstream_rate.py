@@ -1,4 +1,4 @@
-"""How many queries a server sends on each second, and how many of these fail, by when they were sent."""
+"""How many queries a server forwards each second, and how many of these fail, by when they were sent."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from jitterscope.diagnosis.core.sketch import quantile_us
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
-# Failures later than this waited for an upstream in vain; quicker ones are somebody's answer.
+# Failures later than this timed out at an upstream; quicker ones are actual answers.
 LATE_US = 1_000_000
 US_PER_S = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Parallel arrays, one value a second (a whole number of ticks; a rest at the end is left out).
+    """Parallel arrays, one value per second (a whole number of ticks; a remainder at the end is left out).
 
     `sent` is what went to upstreams, each query once; `failed` of these got SERVFAIL, REFUSED, nothing, or an answer
-    only after a second or more, when they had been asked again. `quick` is the lower quartile of the time to an answer
-    (µs) by the second in which it came; NaN with under ten. `densest_ratio` is the share of the busiest tick in the
-    queries of its second.
-    `measured`: by a counter of what is sent on, else `sent` is everything asked, which is the most that it can be.
+    only after a second or more, following a retry. `quick` is the lower quartile of the answer time (µs) by the second
+    in which the answer came; NaN with fewer than ten. `densest_ratio` is the share of the busiest tick in the queries
+    of its second. `measured`: by a counter of forwarded queries, otherwise `sent` is all received queries, an upper
+    bound.
     """
 
     sent: FloatArray
@@ -43,7 +43,7 @@ class Rates:
 
 @reading
 def rates(snapshot: Snapshot) -> Rates | None:
-    """Of all servers of the subject together; None where no query was captured."""
+    """The rates of all servers of the subject together; None if no query was captured."""
     servers = [s for s in snapshot.dns_servers if np.isfinite(series(s, "dns_queries", snapshot.ticks)).any()]
     ticks_a_second = max(1, US_PER_S // snapshot.step_us)
     seconds = snapshot.ticks // ticks_a_second
@@ -77,7 +77,7 @@ def rates(snapshot: Snapshot) -> Rates | None:
 
 
 def sent_on(snapshot: Snapshot) -> FloatArray | None:
-    """Queries of the subject's servers that went on to upstreams, per tick; None where one of them does not count."""
+    """Queries of the subject's servers that were forwarded upstream, per tick; None if one of them does not count."""
     total = np.zeros(snapshot.ticks)
     servers = [s for s in snapshot.dns_servers if np.isfinite(series(s, "dns_queries", snapshot.ticks)).any()]
     for server in servers:
@@ -91,8 +91,10 @@ def sent_on(snapshot: Snapshot) -> FloatArray | None:
 
 @dataclass(frozen=True, slots=True)
 class _Failures:
-    """Queries per tick. `lost` were never answered and `again` late, both by when they were sent; `came` are the late
-    answers by when they came. `at_once` failed at once, of these `refused` by REFUSED."""
+    """Queries per tick. `lost` were never answered and `again` late, both by when they were sent.
+
+    `came` are the late answers by when they came. `at_once` failed immediately, of these `refused` with REFUSED.
+    """
 
     lost: FloatArray
     again: FloatArray
@@ -106,7 +108,7 @@ def _failures(snapshot: Snapshot, server: ResourceView) -> _Failures:
     servfail, refused, timeouts = (
         np.nan_to_num(series(server, name, n)) for name in ("dns_servfail", "dns_refused", "dns_timeouts")
     )
-    # The server's own limit on concurrent queries refuses, too: that is no upstream's doing.
+    # The server's own limit on concurrent queries refuses too: that is not the upstream's doing.
     own = np.nan_to_num(series(server, "coredns_max_concurrent_rejects", n))
     refused = np.maximum(0.0, refused - own)
     queries = server.queries
@@ -131,13 +133,13 @@ def _failures(snapshot: Snapshot, server: ResourceView) -> _Failures:
 
 
 def _sent_ratio(snapshot: Snapshot, server: ResourceView, asked: FloatArray, failures: _Failures) -> FloatArray | None:
-    """Share of what was asked that went on to an upstream, per tick, 0..1; None: nobody counted that.
+    """Share of the received queries that was forwarded, per tick, 0..1; None: not counted.
 
-    Counters are read every few seconds: between two readings the share is the same, the rate follows the packets.
+    Counters are read every few seconds: between two samples the share is constant, the rate follows the packets.
     """
     n = snapshot.ticks
     went = series(server, "coredns_forward_requests", n)
-    # CoreDNS counts what an upstream answers, when it does: not what is lost, and what is asked again only later.
+    # CoreDNS counts an upstream's answers when they arrive: not those that are lost or only retried later.
     extra = failures.lost + failures.again - failures.came
     if not np.isfinite(went).any():
         went, extra = series(server, "dnsmasq_cache_misses", n), np.zeros(n)
@@ -155,7 +157,7 @@ def _sent_ratio(snapshot: Snapshot, server: ResourceView, asked: FloatArray, fai
         parts.append((part, min(1.0, gone / total) if total else 0.0))
         begin = end
     if len(known) < n // 2 and len(parts) > 1:
-        parts[0] = (parts[0][0], parts[1][1])  # the first reading counts from before the window
+        parts[0] = (parts[0][0], parts[1][1])  # the first sample counts from before the window
     out = np.zeros(n)
     for part, ratio in parts:
         out[part] = ratio
@@ -163,18 +165,18 @@ def _sent_ratio(snapshot: Snapshot, server: ResourceView, asked: FloatArray, fai
 
 
 def _readings(known: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> list[int]:
-    """Ends of stretches of at least a second between readings."""
+    """Ends of stretches of at least a second between samples."""
     ends, begin = [], 0
     for tick in known.tolist():
         if tick + 1 - begin >= 10:
             ends.append(tick + 1)
             begin = tick + 1
-    # What comes after the last reading has the share of the stretch before it.
+    # Ticks after the last sample have the share of the stretch before it.
     return ends[:-1] if ends and ends[-1] != n else ends
 
 
 def _quick(snapshot: Snapshot, servers: list[ResourceView], seconds: int) -> FloatArray:
-    """Of all answers, be the single queries of the second kept or not."""
+    """The quartile of all answers, whether or not the single queries of the second were kept."""
     parts = [part for server in servers if (part := server.distributions.get("dns_latency_us")) is not None]
     out = np.full(seconds, np.nan)
     if not parts:

@@ -1,9 +1,9 @@
-"""How long the upstreams of a forwarding server take, and whether one of them is slow by itself.
+"""How long the upstreams of a forwarding server take, and whether one of them is slow on its own.
 
-Measured at the upstream where it is on the same node, else by the forwarder's own counters (CoreDNS). Slow are
-answers that take about a second and more (CoreDNS gives an attempt 2 s), and whole seconds in which most answers take
-five times what that upstream takes otherwise: single answers of 50 to 300 ms are what a resolver needs for names that
-it does not know.
+Measured at the upstream if it is on the same node, else by the forwarder's own counters (CoreDNS). Slow are answers
+that take about a second or more (CoreDNS gives an attempt 2 s), and whole seconds in which most answers take five times
+what that upstream takes otherwise: single answers of 50 to 300 ms are normal for a resolver that has to look up a new
+name.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ BLOCK_TICKS = 10
 MANY = 5
 COUNTERS = ("coredns_forward_time_us", "coredns_forward_requests")
 SHARE = 0.05
-# An upstream whose accept queue is not emptied for so many ticks has run out of connections, not of speed.
+# An upstream whose accept queue is not drained for this many ticks has run out of connections; it is not slow.
 STANDING_TICKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamTime:
-    """One upstream of `asker`, in blocks of a second: mean and median time of its answers (µs), their number, how many
-    were slow, how many queries it left unanswered. NaN: no answer in the block. `slow_us`: from which median on a whole
-    second is slow. `overdue`: queries that wait for an answer longer than that, at most, and `waits_us` for how long.
-    `silent`: more queries waited so than were answered within a second; how slow it is shows later, or never.
+    """One upstream of `asker`, in blocks of a second.
+
+    Mean and median answer time (µs), number of answers, how many were slow, and how many queries it left unanswered.
+    NaN: no answer in the block. `slow_us`: the median from which a whole second is slow. `overdue`: upper bound on
+    queries that have waited longer than that for an answer, and `waits_us` for how long. `silent`: more such queries
+    waited than were answered within a second; how slow the upstream is shows later, or never.
     """
 
     edge: Edge
@@ -59,7 +61,7 @@ class UpstreamTime:
 
     @property
     def blocks(self) -> BoolArray:
-        """Seconds with slow answers: one at least, and 5 % of all; and those in which it was silent."""
+        """Seconds with at least one slow answer and at least 5 % slow answers; and those in which it was silent."""
         return np.asarray(((self.slow >= 1) & (self.slow >= SHARE * self.answers)) | self.silent)
 
     @property
@@ -78,8 +80,10 @@ class UpstreamTime:
         return float(self.slow[self.blocks].sum()) >= MANY or bool(self.silent.any())
 
     def mean_of(self, blocks: BoolArray) -> float:
-        """Mean time of the answers of those seconds, the slow ones of them if there are; of a server that gave none,
-        how long it has been silent (µs)."""
+        """Mean answer time of those seconds, of the slow ones if there are any (µs).
+
+        For a server that gave no answers, how long it has been silent.
+        """
         known = blocks & (self.answers > 0)
         with np.errstate(invalid="ignore"):
             slow = known & (self.median_us >= self.slow_us)
@@ -96,7 +100,7 @@ class UpstreamTime:
 
 @reading
 def upstream_times(snapshot: Snapshot, asker_id: int) -> list[UpstreamTime]:
-    """One for each upstream of a server that can be measured; by counters all upstreams of it together are one."""
+    """One for each measurable upstream of a server; by counters, all its upstreams together are one."""
     graph = path(snapshot)
     asker = graph.servers[asker_id]
     found: list[UpstreamTime] = []
@@ -149,15 +153,16 @@ def _at_upstream(
 def _overdue(
     snapshot: Snapshot, asker: ResourceView, target: ResourceView, limit_us: float, lost: FloatArray, held: FloatArray
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """The most queries of each block without an answer for over `limit_us`, the longest wait (µs), and whether it was
-    silent: these queries were more than the answers of the second before, and as the asker's own clients waited they
-    were no ghosts. A stall that is shorter does not count. Nor do queries that waited already while it answered most
-    others quickly: those were dropped, and are no more than before when the load ends and with it the answers. `held`:
-    how many were in flight, on average, of those that were answered quickly in each tick.
+    """Per block: the most queries without an answer for over `limit_us`, the longest wait (µs), and silence.
 
-    Only numbers are known: those in flight that did not come within `limit_us` wait longer; in their order, which makes
-    the wait too short where they are not. A query that the capture lost sight of is in flight until it is given up, but
-    nobody in front waits for it.
+    It was silent if these queries were more than the answers of the second before, and the asker's own clients waited
+    too, so the queries were real. A shorter stall does not count. Nor do queries that were already waiting while it
+    answered most others quickly: those were dropped, and do not become more when the load and its answers end. `held`:
+    how many of those answered quickly in each tick were in flight, on average.
+
+    Only counts are known: those in flight that were not answered within `limit_us` wait longer; they are assumed to be
+    answered in order, which underestimates the wait if they are not. A query that the capture lost track of is in
+    flight until it is given up, but no downstream client waits for it.
     """
     n, step = snapshot.ticks, snapshot.step_us
     came, answered = (np.nan_to_num(series(target, metric, n)) for metric in ("dns_queries", "dns_answers"))
@@ -180,7 +185,7 @@ def _overdue(
 
 
 def trailing(values: FloatArray, ticks: int) -> FloatArray:
-    """Sum of each value and those before it, `ticks` in all."""
+    """Sums of each value and those before it, `ticks` in total."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     return np.asarray(total[1:] - total[np.maximum(0, np.arange(len(values)) + 1 - ticks)])
 
@@ -192,7 +197,7 @@ def _latest(values: FloatArray, chosen: BoolArray) -> FloatArray:
 
 
 def _by_counters(snapshot: Snapshot, edge: Edge, asker: ResourceView) -> UpstreamTime:
-    """Requests and their time, added up between readings: only means are known."""
+    """Requests and their time, summed between samples: only means are known."""
     took, answers = (by_second(snapshot, asker, name) for name in COUNTERS)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(answers > 0, took / answers, np.nan)
@@ -208,7 +213,7 @@ SIGNS = (*LATE_SIGNS, "dns_inflight", *COUNTERS)
 
 
 def may_be_slow(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false only where no upstream of the subject can be slow."""
+    """For a narrow snapshot: false only if no upstream of the subject can be slow."""
     graph = path(snapshot)
     for server in snapshot.dns_servers:
         edges = graph.upstreams_of(server.id)
@@ -221,7 +226,7 @@ def may_be_slow(snapshot: Snapshot) -> bool:
 
 
 def _may_be(edge: Edge, graph: PathGraph) -> list[ResourceView]:
-    """The servers of the node that an edge can lead to: which one is behind a Service only single queries tell."""
+    """The servers of the node that an edge can lead to: only single queries show which one is behind a Service."""
     target = graph.view(edge.target)
     if target is not None:
         return [target]
@@ -229,7 +234,7 @@ def _may_be(edge: Edge, graph: PathGraph) -> list[ResourceView]:
 
 
 def _leaves_many(snapshot: Snapshot, server: ResourceView) -> bool:
-    """More queries are in flight than came within a tick: none waits for longer otherwise."""
+    """Whether more queries are in flight than arrived within a tick: otherwise none waits for longer."""
     inflight, came = (np.nan_to_num(series(server, name, snapshot.ticks)) for name in ("dns_inflight", "dns_queries"))
     return bool((inflight - came >= MANY).any())
 
@@ -240,10 +245,10 @@ def _slow_by_counters(snapshot: Snapshot, server: ResourceView) -> bool:
 
 
 def usual_of(median_us: FloatArray, answers: FloatArray) -> float | None:
-    """What the upstream takes in its calmer seconds: their lowest tenth; None with under 3 s or 20 answers.
+    """The upstream's time in its calmer seconds: their lowest tenth; None with fewer than 3 s or 20 answers.
 
-    Seconds with next to no answers are left out: those are health checks, and version.bind that somebody asks for,
-    which a server answers itself.
+    Seconds with next to no answers are left out: those are health checks and version.bind queries, which a server
+    answers itself.
     """
     busy = float(np.percentile(answers[answers > 0], 90)) if (answers > 0).any() else 0.0
     known = (answers >= max(MANY, 0.05 * busy)) & np.isfinite(median_us)
@@ -253,12 +258,12 @@ def usual_of(median_us: FloatArray, answers: FloatArray) -> float | None:
 
 
 def slow_from(usual: float | None) -> float:
-    """From which median on a second of an upstream is slow, µs."""
+    """The median from which a second of an upstream is slow, µs."""
     return SLOW_US if usual is None else float(np.clip(TIMES_USUAL * usual, CHANGED_US, SLOW_US))
 
 
 def waits_for_another(snapshot: Snapshot, time: UpstreamTime) -> UpstreamTime | None:
-    """The upstream's own upstream, where that is the slow one: then `time.target` only waits for it."""
+    """The upstream's own upstream, if that is the slow one: then `time.target` only waits for it."""
     if time.target is None:
         return None
     for further in upstream_times(snapshot, time.target.id):
@@ -268,7 +273,7 @@ def waits_for_another(snapshot: Snapshot, time: UpstreamTime) -> UpstreamTime | 
 
 
 def out_of_connections(snapshot: Snapshot, server: ResourceView) -> int:
-    """Longest stretch of ticks in which connections waited to be accepted; under STANDING_TICKS it is 0."""
+    """Longest stretch of ticks in which connections waited to be accepted; 0 if under STANDING_TICKS."""
     waiting = np.nan_to_num(series(server, "dns_accept_backlog", snapshot.ticks)) > 0
     longest = run = 0
     for value in waiting:

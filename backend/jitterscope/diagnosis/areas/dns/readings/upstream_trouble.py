@@ -1,4 +1,4 @@
-"""Trouble that a server has from the one it asks: then whatever else slows its answers is not what hurts."""
+"""Trouble that comes from a server's upstream: then other reasons for slow answers are not what causes the harm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MANY_LINES = 5
 
 @reading
 def trouble_of_upstream(snapshot: Snapshot) -> str | None:
-    """What it is, as the end of a sentence; None: none is known."""
+    """A description of the trouble, as the end of a sentence; None: none is known."""
     graph = path(snapshot)
     for server in snapshot.dns_servers:
         for edge in graph.upstreams_of(server.id):

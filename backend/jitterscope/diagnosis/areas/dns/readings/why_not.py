@@ -1,4 +1,4 @@
-"""Why a reading found nothing: what a cause says in its place."""
+"""Why a reading found nothing: what a cause reports instead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """A sentence with the numbers that speak against it; or what is `missing` to say so (metrics, events, facts)."""
+    """A sentence with the numbers that rule it out; or what is `missing` to decide (metrics, events, facts)."""
 
     reason: str
     numbers: Mapping[str, float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The disk that a cgroup uses: how busy it was while threads were blocked, and who else used it."""
+"""The disk that a cgroup uses: how busy it was while threads were blocked, and what else used it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 NEEDS = ("disk_busy_us", "disk_requests", "disk_request_us")
-# From here on a disk is slow or full: local SSDs answer in less than a millisecond, networked volumes in a few.
+# From here on a disk is slow or full: local SSDs answer in less than a millisecond, network volumes in a few.
 SLOW_US, BUSY = 10_000.0, 0.8
-# So many times what a request takes otherwise.
+# Multiple of the usual time of a request.
 TIMES = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """`own`: the one that the subject uses; otherwise the busiest disk of the node, which may be another.
+    """`own`: the disk that the subject uses; otherwise the busiest disk of the node, which may be another.
 
-    `busy` (0..1) and `request_us`, the mean time of a request, are of the time in which threads were blocked, `calm_us`
-    of the rest; NaN: no requests. `own_share` of the bytes were the subject's; None: not recorded.
+    `busy` (0..1) and `request_us`, the mean time of a request, cover the time in which threads were blocked, `calm_us`
+    the rest; NaN: no requests. `own_share` of the bytes were the subject's; None: not recorded.
     """
 
     view: ResourceView
@@ -49,14 +49,14 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class DiskUser:
-    """Another cgroup on the same disk: `bytes_` it read and wrote while threads were blocked."""
+    """Another cgroup on the same disk: it read and wrote `bytes_` while threads were blocked."""
 
     view: ResourceView
     bytes_: float
 
 
 def read_disk(snapshot: Snapshot, spans: BoolArray) -> Disk | None:
-    """None where no disk was recorded."""
+    """The disk of the subject, else of the node; None if no disk was recorded."""
     own = all(has(snapshot.subject, name) for name in NEEDS)
     view = snapshot.subject if own else snapshot.node
     if not all(has(view, name) for name in NEEDS):

@@ -20,9 +20,9 @@ _METRICS: dict[Kind, str] = {
     "reads_per_s": "disk_reads",
     "writes_per_s": "disk_writes",
 }
-# A window with this share of what a limit allows is at the limit: the kernel hands it out in slices of 100 ms.
+# A window with this share of what a limit allows is at the limit: the kernel grants it in slices of 100 ms.
 AT_LIMIT = 0.85
-# How long it must be: under v1, where requests are counted as they come, a shorter one may have passed at once.
+# Minimum length of the window: under v1, which counts requests as they arrive, a shorter one may have passed at once.
 _WINDOW_US = {"1": 1_000_000, "2": 300_000}
 
 
@@ -30,8 +30,8 @@ _WINDOW_US = {"1": 1_000_000, "2": 300_000}
 class IoLimit:
     """A limit of `owner` on its disk `device` (MAJOR:MINOR in `number`), `per_s` bytes or requests.
 
-    `done` per tick is what the cgroup did or (v1) asked for; NaN: not recorded. `holds`: ticks in which the limit held
-    requests back: more had been asked for than it allows so far, or a second was full of it.
+    `done` per tick is what the cgroup did or (v1) requested; NaN: not recorded. `holds`: ticks in which the limit held
+    requests back: more had been requested than it allows so far, or a second was full of them.
     """
 
     owner: ResourceView
@@ -55,20 +55,20 @@ class IoLimit:
         return _METRICS[self.kind]
 
     def most_per_s(self, step_us: int) -> float:
-        """The fullest second."""
+        """The rate of the fullest second."""
         second = max(1, 1_000_000 // step_us)
         return float(_rolling(np.nan_to_num(self.done), second).max()) * 1e6 / (second * step_us)
 
     @property
     def fullest_tick(self) -> float:
-        """The most that came in one tick. What follows a tick that was missed is of both, and does not count."""
+        """The most that arrived in one tick. A tick after a missed one covers both, and does not count."""
         known = self.done[1:][np.isfinite(self.done[:-1]) & np.isfinite(self.done[1:])]
         return float(known.max()) if len(known) else 0.0
 
 
 @reading
 def read_limits(snapshot: Snapshot) -> tuple[IoLimit, ...]:
-    """Those on a disk whose use by the cgroup is recorded; empty where there are none or none is known."""
+    """Limits on disks whose use by the cgroup is recorded; empty if there are none or none is known."""
     found = []
     for view in (snapshot.subject, *snapshot.ancestors):
         device = view.fact("disk.device")
@@ -99,7 +99,10 @@ def _told(view: ResourceView) -> list[dict[str, object]]:
 
 
 def _holds(done: FloatArray, per_s: float, step_us: int, window_us: int) -> BoolArray:
-    """Under v1 requests are counted as they come: what is above the limit waits. Under v2 they are as they pass it."""
+    """Ticks in which the limit held requests back.
+
+    v1 counts requests as they arrive: those above the limit wait. v2 counts them as they pass the limit.
+    """
     allowed, came = per_s * step_us / 1e6, np.nan_to_num(done)
     backlog = np.zeros(len(came))
     left = 0.0
@@ -108,12 +111,12 @@ def _holds(done: FloatArray, per_s: float, step_us: int, window_us: int) -> Bool
         backlog[tick] = left
     window = max(1, window_us // step_us)
     full = _rolling(came, window) >= AT_LIMIT * allowed * window
-    # A slice of unused allowance may be spent at once.
+    # A slice of unused allowance can be spent at once.
     waits = backlog > allowed
     return np.asarray(waits | dilate(full, window - 1, 0))
 
 
 def _rolling(values: FloatArray, ticks: int) -> FloatArray:
-    """Sums of so many ticks up to each."""
+    """Sums of `ticks` values up to each."""
     total = np.concatenate([np.zeros(ticks), np.cumsum(values)])
     return np.asarray(total[ticks:] - total[:-ticks])

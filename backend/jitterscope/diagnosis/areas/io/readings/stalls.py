@@ -1,4 +1,4 @@
-"""Why threads were blocked: their own I/O limit, a slow or crowded disk, or nothing that is seen of a disk."""
+"""Why threads were blocked: their own I/O limit, a slow or crowded disk, or nothing visible of a disk."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
-# A limit is why threads wait where it held requests back for most of that time.
+# A limit explains why threads wait if it held requests back for most of that time.
 MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class DiskStall:
-    """`why` None: no disk is known to be it. `limit` held requests back for `held` (0..1) of the blocked time."""
+    """`why` None: no disk is known to be the reason.
+
+    `limit` held requests back for `held` (0..1) of the blocked time.
+    """
 
     blocked: Blocked
     why: Literal["limit", "disk"] | None
@@ -31,7 +34,7 @@ class DiskStall:
 
 @reading
 def read_stall(snapshot: Snapshot) -> DiskStall | None:
-    """None where neither blocked time nor I/O pressure was recorded."""
+    """The stall of the subject; None if neither blocked time nor I/O pressure was recorded."""
     blocked = read_blocked(snapshot)
     if blocked is None:
         return None

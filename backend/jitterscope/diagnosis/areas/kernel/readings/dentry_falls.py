@@ -1,7 +1,7 @@
-"""Finds the times in which the kernel threw dentries away, how long each took and what made it do so.
+"""Finds the times in which the kernel freed dentries, how long each took, and the trigger.
 
-Dropping, unmounting and reclaim free dentries ten times faster than programs remove files, and each leaves its mark:
-drop_slab, an unmount, pages scanned. A fall without a mark is files or directories that were removed.
+Dropping, unmounting, and reclaim free dentries ten times faster than programs remove files, and each leaves a mark:
+drop_slab, an unmount, pages scanned. A fall without a mark is due to removed files or directories.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from jitterscope.diagnosis.core.signals import number, series
 from jitterscope.diagnosis.core.snapshot import Event, FloatArray, Snapshot
 
 How = Literal["drop", "unmount", "direct_reclaim", "kswapd", "removal"]
-# What freeing one costs beside a negative dentry (docs/whatif.md): a drop of 1.1 M names of real files
-# with 0.97 M inodes took 3.6 s where one of 2 M negative dentries took 1.3 s.
+# Cost of freeing one relative to a negative dentry (docs/whatif.md): a drop of 1.1 M names of real files with 0.97 M
+# inodes took 3.6 s, one of 2 M negative dentries took 1.3 s.
 POSITIVE_WEIGHT, INODE_WEIGHT = 1.5, 5.0
-# Of names of real files, those whose inode goes with them: others are used elsewhere or hold pages. Two drops with
-# 64,000 and 257,000 such names took as long as with none and 0.4. Slabs do not tell: they shrink by whole free pages.
+# Share of the names of real files whose inode is freed with them: others are used elsewhere or hold pages. Two drops
+# with 64,000 and 257,000 such names took as long as with none and 0.4. Slabs do not show it: they shrink by whole free
+# pages.
 INODES_GONE = 0.3
 _LEAST_FREED = 30_000
 _GAP = 6
@@ -29,12 +30,11 @@ _GAP = 6
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """Ticks [start, end) in which `freed` dentries went, `negative` of them negative.
+    """Ticks [start, end) in which `freed` dentries were freed, `negative` of them negative.
 
-    `duration_us`: how long it took, its first and last tick in part. `system_us`: kernel time of all CPUs above the
-    usual; NaN where it was not counted. `negative` is 0
-    where they were not counted (`negative_known`). `scanned` are slab objects, `direct_pages` and `kswapd_pages` what
-    reclaim scanned.
+    `duration_us`: how long it took, with partial first and last ticks. `system_us`: kernel time of all CPUs above the
+    baseline; NaN if it was not counted. `negative` is 0 if they were not counted (`negative_known`). `scanned` are slab
+    objects; `direct_pages` and `kswapd_pages` are the pages that reclaim scanned.
     """
 
     start: int
@@ -56,19 +56,19 @@ class Fall:
 
     @property
     def weight(self) -> float:
-        """The work in it, in negative dentries."""
+        """The work of the fall, in negative dentries."""
         positive = max(0.0, self.freed - self.negative)
         return self.negative + (POSITIVE_WEIGHT + INODES_GONE * INODE_WEIGHT) * positive
 
     @property
     def each_us(self) -> float:
-        """Time that freeing a negative dentry takes here."""
+        """Time to free one negative dentry here."""
         return self.duration_us / max(1.0, self.weight)
 
 
 @reading
 def falls(snapshot: Snapshot) -> tuple[Fall, ...]:
-    """In time order; empty without dentry counts."""
+    """The falls in time order; empty without dentry counts."""
     dentries = kernel_memory.read(snapshot)
     known = np.flatnonzero(np.isfinite(dentries.total))
     if len(known) < 3:
@@ -99,7 +99,7 @@ def falls(snapshot: Snapshot) -> tuple[Fall, ...]:
 
 
 def _duration(steps: FloatArray, width: FloatArray) -> float:
-    """Ticks that it took: the first and the last step count as far as they are as full as those between them."""
+    """Ticks that it took: the first and last step count in proportion to those between them."""
     rates = steps / width
     if len(rates) < 3:
         return float(max(0.5, width.sum() - 0.5))
@@ -133,14 +133,15 @@ def _fall(
         tuple(event for event in near if event.kind == kind)
         for kind in ("fs.unmount", "fs.drop_caches", "process.mass_exit")
     )
-    # drop_slab is counted when it is over, so also in the tick after.
+    # drop_slab is counted when it is over, so possibly in the tick after.
     how: How = "removal"
     if total("vm_drop_slab") > 0:
         how = "drop"
     elif scanned >= 0.2 * freed and (direct > 0 or kswapd > 0):
         how = "direct_reclaim" if direct >= 0.1 * (direct + kswapd) else "kswapd"
     elif any(_threw(event, freed, took_us) for event in unmounts) or (not unmounts and total("unmounts") > 0):
-        # Mounts come and go with every container: one that threw names away says so, or nobody told of single ones.
+        # Every container adds and removes mounts: one that freed dentries reports it, or single mounts were not
+        # reported.
         how = "unmount"
     return Fall(
         start, end, freed, min(freed, negative), took_us,
@@ -151,13 +152,13 @@ def _fall(
 
 
 def _threw(event: Event, freed: float, took_us: float) -> bool:
-    """Is it this unmount that threw the names away?"""
+    """Whether this unmount freed the dentries."""
     dentries = number(event.attributes.get("dentries")) or 0.0
     return dentries >= 0.2 * freed or event.duration_us >= 0.3 * took_us
 
 
 def _fallen(values: FloatArray, start: int, end: int) -> float:
-    """By how much it was less at its least in [start, end) than right before."""
+    """The drop from right before [start, end) to its lowest value inside."""
     before, after = values[max(0, start - 3) : start], values[start:end]
     before, after = before[np.isfinite(before)], after[np.isfinite(after)]
     return max(0.0, float(before[-1] - after.min())) if len(before) and len(after) else 0.0

@@ -1,4 +1,4 @@
-"""How fast negative dentries pile up, who makes them, and when it will hurt."""
+"""How fast negative dentries accumulate, what creates them, and when they will cause harm."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Snapshot
 
 _BLOCK = 10  # ticks: a second
-# A second that gains this many counts; and so much must be left at the end, or keep coming.
+# A second that gains this many counts; and as many must remain at the end, or keep coming.
 _HOT = 100.0
 _SUDDEN, _STEADY, _STEADY_S = 100_000.0, 20_000.0, 30
-# Seconds that one drop, unmount or reclaim of what is there may stall before it is worth a warning.
+# A drop, unmount, or reclaim of the present dentries that would stall for this long (s) is worth a warning.
 PAUSE_S = 1.0
 SOON_S, VERY_SOON_S = 3_600.0, 300.0
-# Growth that went on for so long and makes a drop stall for a second so soon is worth an incident.
+# Growth that lasts this long and would make a drop stall for a second this soon is worth an incident.
 _LASTS_S, _PAUSE_SOON_S = 5.0, 600.0
 _PASSING = 5_000.0
 
@@ -33,9 +33,9 @@ _PASSING = 5_000.0
 class Growth:
     """Negative dentries that were gained and stayed, over ticks [start, end).
 
-    `rate` a second while it grew, `now`: it still does. `bytes_each` memory of one. `margin_s`: until free memory is at
-    the low watermark, and `pause_s`: until dropping them stalls for a second, both at this rate; None: not known, or
-    never. `by_removal`: they are names of files that were removed, not of failed lookups (None: not traced).
+    `rate` per second while it grew, `now`: it still does. `bytes_each`: memory of one. `margin_s`: time until free
+    memory is at the low watermark, and `pause_s`: until dropping them stalls for a second, both at this rate; None: not
+    known, or never. `by_removal`: they are names of removed files, not of failed lookups (None: not traced).
     """
 
     start: int
@@ -58,7 +58,7 @@ class Growth:
 
     @property
     def severity(self) -> Severity | None:
-        """By what will happen: nothing has yet. None: a risk."""
+        """By the predicted harm, as none has occurred yet. None: a risk."""
         if self.now and self.margin_s is not None and self.margin_s < VERY_SOON_S:
             return "critical"
         if self.now and self.margin_s is not None and self.margin_s < SOON_S:
@@ -71,12 +71,12 @@ class Growth:
 
 @reading
 def growth(snapshot: Snapshot) -> Growth | None:
-    """None where negative dentries did not grow for long or by much, or are gone again."""
+    """The growth; None if negative dentries did not grow for long or by much, or are gone again."""
     dentries = kernel_memory.read(snapshot)
     edges = np.arange(0, snapshot.ticks + 1, _BLOCK)
     negative, total = _at(dentries.negative, edges), _at(dentries.total, edges)
     gains = np.diff(negative)
-    # Removing a file turns its dentry negative: no new one is made. What is removed is not looked for.
+    # Removing a file turns its dentry negative without a new one. Removed files are not looked up.
     made = np.minimum(gains, np.diff(total) + 0.05 * np.abs(gains))
     if not np.isfinite(made).any():
         return None
@@ -114,7 +114,7 @@ def growth(snapshot: Snapshot) -> Growth | None:
 
 
 def _by_removal(snapshot: Snapshot, who: Lookups) -> bool | None:
-    """In the ticks in which lookups were counted: did far fewer fail than dentries came?"""
+    """Whether, in the ticks in which lookups were counted, far fewer failed than dentries were added."""
     failures = series(snapshot.node, "lookup_failures", snapshot.ticks)
     negative = kernel_memory.read(snapshot).negative
     gains = np.diff(negative, prepend=np.nan)
@@ -130,7 +130,7 @@ def _until_pause(pause: Pause, rate: float) -> float | None:
 
 
 def _at(values: FloatArray, edges: IntArray) -> FloatArray:
-    """The newest value known before each edge, a block back at most; at 0 the first one known."""
+    """The newest value known before each edge, at most a block back; at 0 the first one known."""
     known = np.flatnonzero(np.isfinite(values))
     out = np.full(len(edges), np.nan)
     if not len(known):
@@ -146,9 +146,9 @@ def _at(values: FloatArray, edges: IntArray) -> FloatArray:
 
 @reading
 def passing(snapshot: Snapshot) -> tuple[float, ...]:
-    """Times (s since the start of the window) at which thousands of negative dentries came and were gone at once.
+    """Times (s since the start of the window) at which thousands of negative dentries appeared and vanished at once.
 
-    A program made names in a directory that it removed. Falls of cached names (drops, reclaim) are left out.
+    A program created names in a directory that it removed. Falls by drops or reclaim are left out.
     """
     negative = kernel_memory.read(snapshot).negative
     known = np.flatnonzero(np.isfinite(negative))

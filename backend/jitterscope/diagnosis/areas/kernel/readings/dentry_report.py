@@ -1,4 +1,4 @@
-"""What the kernel causes say alike: who looks, what is cached, when it hurts, how long a drop takes."""
+"""Texts that the kernel causes share: who looks names up, what is cached, when it does harm, how long a drop takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def maker(looker: Looker) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """Its end is what tells names apart."""
+    """The end of a text, which is what distinguishes names."""
     return text if len(text) <= length else "…" + text[-(length - 1) :]
 
 
@@ -48,7 +48,7 @@ def duration(seconds: float) -> str:
 
 
 def hurts_when(grown: Growth) -> str:
-    """When it will hurt, or what it costs already: a clause for the title."""
+    """When it will cause harm, or what it already costs: a clause for the title."""
     pause = grown.pause
     if grown.now and grown.margin_s is not None and grown.margin_s < 3_600:
         return "memory is full" if grown.margin_s < 1 else f"memory is full in {duration(grown.margin_s)}"
@@ -73,7 +73,7 @@ def stock(snapshot: Snapshot, negative: float, size: float) -> Evidence:
 
 
 def horizon(snapshot: Snapshot, grown: Growth) -> Evidence | None:
-    """When free memory is down to the low watermark, and when dropping them takes a second."""
+    """When free memory reaches the low watermark, and when dropping the dentries takes a second."""
     if not grown.now:
         return None
     numbers: dict[str, float] = {}
@@ -97,7 +97,7 @@ def horizon(snapshot: Snapshot, grown: Growth) -> Evidence | None:
 
 
 def pause_evidence(snapshot: Snapshot, pause: Pause | None) -> Evidence | None:
-    """How long dropping all of it is going to take, and where the cost of one comes from."""
+    """How long dropping all dentries will take, and the source of the cost of one."""
     if pause is None:
         return None
     return Evidence(
@@ -119,7 +119,7 @@ def pause_evidence(snapshot: Snapshot, pause: Pause | None) -> Evidence | None:
 
 
 def who_evidence(snapshot: Snapshot, who: Lookups, lookers: Sequence[Looker]) -> Evidence | None:
-    """The programs and patterns with the most failed lookups; None where nobody traced."""
+    """The programs and patterns with the most failed lookups; None if they were not traced."""
     if not who.traced or not lookers:
         return None
     shown = [f"{maker(one)}: {one.pattern} ({say.percent(one.count / who.total)})" for one in lookers[:3]]

@@ -1,4 +1,4 @@
-"""Times in which throwing dentries away kept the kernel busy, and what made it do so: told apart by their marks."""
+"""Times in which freeing dentries kept the kernel busy, and their triggers, distinguished by the marks they leave."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
 from jitterscope.diagnosis.programs import dentry_limits
 
 Trigger = Literal["drop", "unmount", "directory", "direct_reclaim", "kswapd", "thread_exit"]
-# A stall is worth telling from this on: so many dentries, and so much of a CPU for so long.
+# A stall is worth reporting from this many dentries on, and this much of a CPU for this long.
 _LEAST_FREED, _LEAST_US, _LEAST_SHARE = 100_000.0, 100_000.0, 0.4
-# An unmount tells of itself when it is over. So many ticks: until then it looks like a removed directory.
+# An unmount is reported when it is over; for this many ticks it looks like a removed directory.
 _TOLD_AFTER = 10
-# Removing a file takes more than this (µs); throwing a cached name away less, unless a lock is fought for.
+# Removing a file takes more than this (µs); freeing a cached name takes less, unless there is lock contention.
 _UNLINK_US = 3.0
 _MANY_EXITS, _MANY_UNUSED, _LEAST_EXIT_US = 500.0, 1_000_000.0, 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Ticks [start, end) of a stall by `trigger`; `others` added to it. `fall` is None where no dentries went."""
+    """Ticks [start, end) of a stall by `trigger`; `others` contributed. `fall` is None if no dentries were freed."""
 
     start: int
     end: int
@@ -47,7 +47,7 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A fall of dentries that was no stall, and why not. `missing`: the metric without which it cannot be told."""
+    """A fall of dentries that was no stall, and why not. `missing`: the metric needed to decide."""
 
     fall: Fall
     why: str
@@ -58,14 +58,14 @@ SERIES = ("dentries", "dentries_unused", "dentries_negative")
 
 
 def may_stall(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false where no dentries went, and no old kernel fights for its lock of many."""
+    """For a narrow snapshot: false if no dentries were freed, and no old kernel has contention for its one LRU lock."""
     locked = dentry_limits.global_lru_lock(snapshot) is True
     return bool(falls(snapshot)) or (locked and shows((snapshot.node,), "dentries_unused", least=_MANY_UNUSED - 1))
 
 
 @reading
 def stalls(snapshot: Snapshot) -> tuple[tuple[Stall, ...], tuple[Passed, ...]]:
-    """In time order; the second are falls that were none."""
+    """(stalls, falls that were none), both in time order."""
     each_us = dentry_drop.cost_of(snapshot).each_us
     found: list[Stall] = []
     passed: list[Passed] = []
@@ -90,7 +90,7 @@ def _judge(snapshot: Snapshot, fall: Fall, each_us: float) -> Stall | Passed:
     if fall.how == "removal":
         if fall.end > snapshot.ticks - _TOLD_AFTER:
             return Passed(fall, "an unmount might not have been reported yet")
-        # Nobody dropped or reclaimed, and the node's own mounts stayed: files were removed one by one, or a directory
+        # There was no drop or reclaim, and the node's own mounts stayed: files were removed one by one, or a directory
         # full of names at once, or a container unmounted something of its own.
         per = fall.system_us / fall.weight
         if not fall.negative_known and per <= _UNLINK_US:
@@ -117,7 +117,7 @@ def _judge(snapshot: Snapshot, fall: Fall, each_us: float) -> Stall | Passed:
 
 
 def _exits(snapshot: Snapshot, known: list[Stall]) -> list[Stall]:
-    """Mass exits that fight for the one lock of an old kernel while millions of names are cached."""
+    """Mass exits that contend for the single lock of an old kernel while millions of names are cached."""
     if dentry_limits.global_lru_lock(snapshot) is not True:
         return []
     unused = kernel_memory.last(kernel_memory.read(snapshot).unused)

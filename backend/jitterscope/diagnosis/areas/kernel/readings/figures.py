@@ -1,4 +1,4 @@
-"""Figures of a node before and after a fix: names that are cached, lookups that fail, time that freeing takes."""
+"""Figures of a node before and after a fix: cached names, failed lookups, time spent freeing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def drop_time(snapshot: Snapshot) -> Amounts | None:
 
 
 def made_dentries(snapshot: Snapshot) -> Amounts | None:
-    """Negative dentries gained; what comes and goes within a tick is not seen."""
+    """Negative dentries gained; those that appear and vanish within a tick are not seen."""
     negative = kernel_memory.read(snapshot).negative
     known = np.flatnonzero(np.isfinite(negative))
     if len(known) < 2:
@@ -41,9 +41,9 @@ def made_dentries(snapshot: Snapshot) -> Amounts | None:
 
 
 def made_without(snapshot: Snapshot, gone_ratio: float) -> Interval | None:
-    """Negative dentries that would be made per second without this share of the lookups that fail.
+    """Negative dentries that would be created per second without this share of the failed lookups.
 
-    Up to twice as many: what makes the others comes and goes.
+    Up to twice as many: the other lookups come and go.
     """
     made = made_dentries(snapshot)
     if made is None or not (seconds := float(np.nansum(made.whole))):

@@ -1,7 +1,7 @@
-"""Reads dentries, memory and kernel time of a node out of a snapshot.
+"""Reads dentries, memory, and kernel time of a node from a snapshot.
 
-A dentry is a name that the kernel remembers; a negative one is a name that does not exist. Negative ones are counted
-since Linux 5.0 (and by RHEL 7.8 and 8) in the fifth field of /proc/sys/fs/dentry-state.
+A dentry is a cached name; a negative one caches that a name does not exist. Negative ones are counted since Linux 5.0
+(and by RHEL 7.8 and 8) in the fifth field of /proc/sys/fs/dentry-state.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core.signals import has, number, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.programs.versions import parse
 
-# struct dentry on 64-bit kernels without debugging; longer names than 40 bytes (32 before 5.x) take a second object.
+# struct dentry on 64-bit kernels without debugging; names longer than 40 bytes (32 before 5.x) take a second object.
 DENTRY_BYTES = 192
 # RHEL counts them from 7.8 and 8 on.
 _COUNTED_SINCE = (5, 0)
@@ -25,7 +25,7 @@ _COUNTED_SINCE = (5, 0)
 
 @dataclass(frozen=True, slots=True)
 class Dentries:
-    """Of a node, one value a tick, NaN where a tick is missing. Counts; `slab_bytes` memory of the dentry slab."""
+    """Counts of a node, one value per tick, NaN if missing. `slab_bytes`: memory of the dentry slab."""
 
     total: FloatArray
     unused: FloatArray
@@ -40,7 +40,7 @@ class Dentries:
 
     @property
     def positive_unused_now(self) -> float:
-        """Names of real files that nobody has open; NaN where it is not known."""
+        """Names of real files that no process has open; NaN if unknown."""
         return max(0.0, last(self.unused) - last(self.negative))
 
 
@@ -52,19 +52,19 @@ def read(snapshot: Snapshot) -> Dentries:
 
 
 def system_us(view: ResourceView, ticks: int) -> FloatArray:
-    """Kernel time of all CPUs in each tick, softirqs included where they were counted: freeing ends in them."""
+    """Kernel time of all CPUs in each tick, including softirqs if they were counted: freeing ends in them."""
     system, interrupts = series(view, "host_system_us", ticks), series(view, "host_irq_us", ticks)
     return np.asarray(system + np.nan_to_num(interrupts))
 
 
 def calm_us(system: FloatArray) -> float:
-    """Kernel time of a calm tick: a low quantile, as a storm may keep the kernel busy for most of a window."""
+    """Kernel time of a calm tick: a low quantile, as a storm can keep the kernel busy for most of a window."""
     known = system[np.isfinite(system)]
     return float(np.quantile(known, 0.2)) if len(known) else float("nan")
 
 
 def bytes_each(dentries: Dentries) -> float:
-    """Memory of one dentry on this node, its share of half-empty slab pages included."""
+    """Memory of one dentry on this node, including its share of half-empty slab pages."""
     slab, total = last(dentries.slab_bytes), last(dentries.total)
     if np.isfinite(slab) and np.isfinite(total) and total >= 1_000:
         return float(np.clip(slab / total, 128.0, 1024.0))
@@ -72,7 +72,7 @@ def bytes_each(dentries: Dentries) -> float:
 
 
 def last(values: FloatArray) -> float:
-    """The newest known value; NaN where there is none."""
+    """The newest known value; NaN if there is none."""
     known = np.flatnonzero(np.isfinite(values))
     return float(values[known[-1]]) if len(known) else float("nan")
 
@@ -87,7 +87,7 @@ def cpus(snapshot: Snapshot) -> float:
 
 
 def memory_bytes(snapshot: Snapshot) -> float:
-    """MemTotal; NaN where it is not known."""
+    """MemTotal; NaN if unknown."""
     return number(snapshot.node.fact("node.memory_bytes")) or float("nan")
 
 
@@ -102,7 +102,7 @@ def counts_negative(snapshot: Snapshot) -> bool:
 
 
 def missing(snapshot: Snapshot, metrics: tuple[str, ...]) -> list[str]:
-    """Those of the metrics that nobody recorded here."""
+    """Those of the metrics that were not recorded here."""
     gone = [name for name in metrics if not has(snapshot.node, name)]
     if "dentries_negative" in metrics and "dentries_negative" not in gone and not counts_negative(snapshot):
         gone.append("dentries_negative")
@@ -110,7 +110,7 @@ def missing(snapshot: Snapshot, metrics: tuple[str, ...]) -> list[str]:
 
 
 def not_enough(cause: str, gone: list[str], snapshot: Snapshot) -> NotEnoughData:
-    """Names the sources behind what is missing, and what they need."""
+    """Name the sources of the missing data, and what they need."""
     found = missing_data.not_enough(cause, gone, snapshot)
     if "dentries_negative" in gone and has(snapshot.node, "dentries_negative"):
         kernel = snapshot.node.fact("node.kernel")

@@ -1,4 +1,4 @@
-"""Who looked for names that do not exist: the rows of fs.lookup_failures events, added up."""
+"""Which programs looked up names that do not exist: the rows of fs.lookup_failures events, summed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core.snapshot import Event, ResourceView, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Looker:
-    """A program that fails to find names of one pattern (digits as #): how often, by how many processes."""
+    """A program whose lookups of one pattern (digits as #) fail: how often, and in how many processes."""
 
     command: str
     pattern: str
@@ -25,7 +25,7 @@ class Looker:
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """Failed lookups that were traced: the rows by count, all of them together, and for how long (s)."""
+    """Failed lookups that were traced: the rows by count, their total, and for how long (s)."""
 
     lookers: tuple[Looker, ...]
     total: int
@@ -37,13 +37,13 @@ class Lookups:
 
     @property
     def rate(self) -> float:
-        """Failed lookups a second while traced."""
+        """Failed lookups per second while traced."""
         return self.total / max(0.1, self.seconds)
 
 
 @reading
 def lookups(snapshot: Snapshot) -> Lookups:
-    """Of the node's events; where it has none, of its cgroups'."""
+    """The lookups from the node's events; if it has none, from its cgroups'."""
     own = _events(snapshot.node)
     views = [snapshot.node] if own else list(snapshot.cgroups)
     where = _cgroups(snapshot)
@@ -71,7 +71,7 @@ def _events(view: ResourceView) -> list[Event]:
 
 
 def _rows(event: Event) -> list[tuple[str, int, str, int]]:
-    """Rows that can be read; a broken list is no rows."""
+    """Readable rows; a broken list counts as no rows."""
     try:
         rows = json.loads(event.attributes.get("rows", "[]"))
     except ValueError:
@@ -91,7 +91,7 @@ def _whole(value: object) -> int:
 
 
 def _cgroups(snapshot: Snapshot) -> dict[tuple[str, str], ResourceView]:
-    """The cgroup whose own events tell most of a command's lookups for a pattern (pid 0 stands for many processes)."""
+    """The cgroup whose own events have most of a command's lookups for a pattern (pid 0 stands for many processes)."""
     counts: dict[tuple[str, str], dict[int, int]] = {}
     for number, view in enumerate(snapshot.cgroups):
         for event in _events(view):
@@ -104,7 +104,7 @@ def _cgroups(snapshot: Snapshot) -> dict[tuple[str, str], ResourceView]:
 
 
 def _traced_us(snapshot: Snapshot, spans: list[tuple[int, int]]) -> int:
-    """For how long: ticks that were counted, as a storm is not traced all the time; else what the events span."""
+    """For how long lookups were traced: the counted ticks, as storms are not always traced; else the events' spans."""
     counted = np.isfinite(series(snapshot.node, "lookup_failures", snapshot.ticks))
     return int(counted.sum()) * snapshot.step_us if counted.any() else _union_us(spans)
 

@@ -1,8 +1,8 @@
-"""Who was harmed by a stall of a node's kernel: answers that came late, tasks that waited, the collector's own ticks.
+"""Harm by a stall of a node's kernel: late answers, tasks that waited, the collector's own late ticks.
 
-The severity of answers is that of severity.py. Where no server is watched it goes by the time that tasks waited
-for a CPU or for memory (PSI "some", above the usual) inside the spans: 5 s critical, half a second warning; and by the
-time that the kernel was busy, half a second at least: info, as whoever was to run on that CPU waited.
+The severity of answers is that of severity.py. If no server is watched, it depends on the time that tasks waited for a
+CPU or for memory (PSI "some", above the baseline) inside the spans: 5 s critical, half a second warning; and on the
+time that the kernel was busy, at least half a second: info, as tasks of that CPU waited.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ _RANK: dict[Severity | None, int] = {None: 0, "info": 1, "warning": 2, "critical
 
 @dataclass(frozen=True, slots=True)
 class NodeHarm:
-    """`waited_us`: wall time in which some task waited more than usual; None without PSI. `late_ticks` of the
-    collector were over 50 ms late, by `latest_us` at most. `answers` is None where no server is watched."""
+    """`waited_us`: wall time in which some task waited more than usual; None without PSI.
+
+    `late_ticks` of the collector were over 50 ms late, by at most `latest_us`. `answers` is None if no server is
+    watched.
+    """
 
     answers: AnswersHarm | None
     waited_us: float | None
@@ -40,7 +43,7 @@ class NodeHarm:
 
 
 def harm(snapshot: Snapshot, spans: BoolArray, busy_us: float) -> NodeHarm:
-    """Of the ticks `spans`, in which the kernel was busy for `busy_us`."""
+    """Harm in the ticks `spans`, in which the kernel was busy for `busy_us`."""
     node, n = snapshot.node, snapshot.ticks
     wide = dilate(spans, 0, 2)
     waits = [

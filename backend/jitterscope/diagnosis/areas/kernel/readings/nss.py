@@ -29,14 +29,14 @@ BUG_LEFT = "https://bugzilla.mozilla.org/show_bug.cgi?id=1603801"
 RHEL_7 = "https://access.redhat.com/errata/RHSA-2020:4076"
 # Skips the probe on local file systems; removes the directory it looked in.
 SINCE_LOCAL, SINCE_REMOVED = (3, 38), (3, 52)
-# "dOeSnotExist" of sdb.c, letters perhaps masked as hexadecimal digits by the collector.
+# "dOeSnotExist" of sdb.c; the collector may have masked letters as hexadecimal digits.
 _NAME = re.compile(r"[d%][o][e%]snot[e%]xist", re.IGNORECASE)
 _REMOTE = frozenset({"nfs", "nfs4", "fuse", "fuseblk", "coda", "ncpfs", "smb", "smb2", "cifs", "afs"})
 
 
 @dataclass(frozen=True, slots=True)
 class Nss:
-    """What is known of the library in the process that looks: None where nobody saw it."""
+    """What is known of the library in the process that looks names up; None if not observed."""
 
     version: tuple[int, ...] | None = None
     version_text: str | None = None
@@ -46,7 +46,7 @@ class Nss:
 
     @property
     def stopped(self) -> bool:
-        """The variable says yes or no: nothing is looked for."""
+        """Whether the variable says yes or no: then nothing is probed."""
         return (self.env or "").lower() in ("yes", "no")
 
     @property
@@ -59,7 +59,7 @@ class Nss:
 
 
 def is_probe(looker: Looker) -> bool:
-    """Is the pattern that of NSS's made-up names?"""
+    """Whether the pattern is that of NSS's made-up names."""
     return _NAME.search(looker.pattern) is not None
 
 
@@ -68,13 +68,15 @@ def probes(who: Lookups) -> list[Looker]:
 
 
 def share(who: Lookups) -> float:
-    """Of all traced failed lookups, those for NSS's names: 0..1."""
+    """The share (0..1) of NSS's names in all traced failed lookups."""
     return min(1.0, sum(looker.count for looker in probes(who)) / max(1, who.total))
 
 
 def known(snapshot: Snapshot, lookers: list[Looker]) -> Nss:
-    """What the tracer read of a program that looks, while it lived; else the facts of a process that was traced, of one
-    with the same program, or of the only one with NSS."""
+    """What the tracer read of a program that looks names up, while it lived.
+
+    Else the facts of a process that was traced, of one with the same program, or of the only one with NSS.
+    """
     found: list[tuple[int, str]] = []
     pids = {pid for looker in lookers for pid in looker.pids}
     commands = {looker.command for looker in lookers}
@@ -95,7 +97,7 @@ def known(snapshot: Snapshot, lookers: list[Looker]) -> Nss:
         if rank and not commands & {process.fact("process.executable"), process.fact("process.command")}:
             rank = 2
         found.append((rank, text))
-    # Of another program it says nothing about this one, unless it is the only one.
+    # Another program says nothing about this one, unless it is the only one.
     chosen = sorted(found)
     if not chosen or (chosen[0][0] == 2 and len(chosen) > 1):
         return Nss()
@@ -103,7 +105,7 @@ def known(snapshot: Snapshot, lookers: list[Looker]) -> Nss:
 
 
 def parsed(text: str) -> Nss:
-    """The JSON of the fact process.nss; what cannot be read is not known."""
+    """The JSON of the fact process.nss; unreadable values are unknown."""
     try:
         told = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What earlier drops of dentries took on a node, from the findings that they made: how the next one is predicted."""
+"""How long earlier drops of dentries took on a node, from their findings: the basis for predicting the next one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from jitterscope.diagnosis.core.snapshot import Event, Snapshot
 
 PAST_DROP = "fs.past_drop"
 NEWEST = 5
-# Only these are one task that does nothing else; reclaim shares its time with pages.
+# Only these are a single task that does nothing else; reclaim also spends time on pages.
 _ALONE = ("drops", "unmounts")
 
 
 @dataclass(frozen=True, slots=True)
 class PastDrop:
-    """`weight` is the work in it, in negative dentries; `negative_ratio` of it were negative ones."""
+    """`weight` is its work, in negative dentries; `negative_ratio` of it were negative ones."""
 
     weight: float
     duration_us: float
@@ -24,7 +24,7 @@ class PastDrop:
 
 
 def event_of(onset_us: int, numbers: Mapping[str, Mapping[str, float]]) -> Event | None:
-    """A drop or an unmount, as long as it took, from the evidence of its finding; None for what is neither."""
+    """A drop or an unmount with its duration, from the evidence of its finding; None for anything else."""
     freed, trigger = numbers.get("freed", {}), numbers.get("trigger", {})
     if not freed.get("weight") or not freed.get("duration_us") or not any(trigger.get(name) for name in _ALONE):
         return None
@@ -33,7 +33,7 @@ def event_of(onset_us: int, numbers: Mapping[str, Mapping[str, float]]) -> Event
 
 
 def past_drops(snapshot: Snapshot) -> list[PastDrop]:
-    """Those before the window, oldest first."""
+    """The drops before the window, oldest first."""
     return [drop for event in snapshot.node.events if (drop := _drop(event)) is not None]
 
 

@@ -1,4 +1,4 @@
-"""Settings of a node that fixes change: as its facts tell them, and as only a window shows them."""
+"""Settings of a node that fixes change: from its facts, or visible only in a window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAST_DROP, NSS, LOOKER_LIMIT = "seen.drop_caches", "seen.nss", "seen.lookup_limi
 
 
 def last_drop(snapshot: Snapshot) -> FactValue | None:
-    """When dentries were dropped by hand last (µs): by the event, else by the kernel's own counter."""
+    """When dentries were last dropped by hand (µs): from the event, else from the kernel's own counter."""
     ended = [event.end_us for event in snapshot.node.events if event.kind == "fs.drop_caches"
              and event.attributes.get("what") != "1"]  # fmt: skip
     dropped = series(snapshot.node, "vm_drop_slab", snapshot.ticks)
@@ -40,7 +40,7 @@ def nss_library(snapshot: Snapshot) -> FactValue | None:
 
 
 def looker_limit(snapshot: Snapshot) -> FactValue | None:
-    """The memory limit of the container with most failed lookups, -1: none."""
+    """The memory limit of the container with the most failed lookups, -1: none."""
     where = next((one.cgroup for one in lookups(snapshot).lookers if one.cgroup is not None), None)
     limit = None if where is None else where.fact("memory.limit_bytes")
     if where is None or limit is None:
@@ -50,7 +50,7 @@ def looker_limit(snapshot: Snapshot) -> FactValue | None:
 
 
 def numbers(text: str | None) -> dict[str, float]:
-    """The numbers of a fact that is a JSON object, by name; what cannot be read is left out."""
+    """The numbers of a fact that is a JSON object, by name, without unreadable ones."""
     try:
         read = json.loads(text or "{}")
     except ValueError:
@@ -67,7 +67,7 @@ def show_limits(text: str | None) -> str | None:
 
 
 def show_watermarks(text: str | None) -> str | None:
-    """The two settings behind them."""
+    """The two settings that determine the watermarks."""
     shown = [f"vm.{name} {value:.0f}" for name, value in sorted(numbers(text).items())]
     return ", ".join(shown) or None
 

@@ -1,4 +1,4 @@
-"""Figures of memory before and after a fix: kills, how near the limit is, what allocations wait for."""
+"""Figures of memory before and after a fix: kills, closeness to the limit, and time that allocations wait."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core.refaults import read_refaults
 from jitterscope.diagnosis.core.signals import has, series, spans
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
-# Of the limit: from here on a kill is near.
+# Share of the limit from which on a kill is near.
 NEAR = 0.8
 # Ticks in which the counters of a killed container may still be read.
 SOON = 10
@@ -33,7 +33,7 @@ def oom_kills(snapshot: Snapshot) -> Amounts | None:
 
 
 def _waiting_too(kills: FloatArray, memory: Memory) -> FloatArray:
-    """With 0 while a killed container waited for its next start: then it has no cgroup, and nothing can be killed."""
+    """Adds 0 while a killed container waited for its next start: it has no cgroup then, so nothing can be killed."""
     kills = kills.copy()
     for start in memory.starts:
         before = np.flatnonzero(kills[:start] > 0)
@@ -44,7 +44,7 @@ def _waiting_too(kills: FloatArray, memory: Memory) -> FloatArray:
 
 
 def near_limit(snapshot: Snapshot) -> Amounts | None:
-    """Ticks in which memory that cannot be given back is above 80 % of the limit. Without a limit: none."""
+    """Ticks in which unreclaimable memory is above 80 % of the limit. Without a limit: none."""
     memory = signals.read(snapshot)
     if memory is None or memory.owner.fact("memory.limit_bytes") is None:
         return None
@@ -53,7 +53,7 @@ def near_limit(snapshot: Snapshot) -> Amounts | None:
 
 
 def memory_use(snapshot: Snapshot) -> Amounts | None:
-    """What cannot be given back, of the limit; None without one."""
+    """Unreclaimable memory relative to the limit; None without one."""
     memory = signals.read(snapshot)
     if memory is None or not np.isfinite(memory.limit_bytes):
         return None
@@ -70,7 +70,7 @@ def limit_hits(snapshot: Snapshot) -> Amounts | None:
 
 
 def refaults(snapshot: Snapshot) -> Amounts | None:
-    """Counted once a second: each count is of the second before it."""
+    """Counted once a second: each count covers the second before it."""
     found = read_refaults(snapshot)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""When memory will reach its limit, and whether that is sure enough to be said; checked against kills that came."""
+"""When memory will reach its limit, and whether that is certain enough to report; validated against actual kills."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from jitterscope.diagnosis.core.snapshot import IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.programs import golang
 
 LEAST_S, LOOK_S = 0.5, 1.0
-# Of the limit: a rise must be more than this to mean anything, and from here on a rising line is close.
+# Shares of the limit: a rise must exceed the first to count, and from the second on a rising line is close.
 LEAST_RISE, CLOSE = 0.03, 0.85
 CLOSE_S = 5.0
-# Where nothing bounds the queries, their rise is continued for this share of the time for which it was seen.
+# If nothing bounds the queries, their rise is extrapolated for this multiple of the time for which it was seen.
 UNBOUNDED_TIMES = 0.5
-# A straight line is continued for as long as it was seen; for three times that where it is a minute long.
+# A straight line is extrapolated for as long as it was seen; for three times that if it is a minute long.
 LONG_S, LONG_TIMES = 60.0, 3.0
 STEADY, VERY_STEADY = 0.9, 0.97
 LEAK_LEAST_S = 2.0
-# Share of a rise that comes after a collection.
+# Share of a rise that comes after a GC cycle.
 WENT_ON = 0.2
 STARTED = "process.start"
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """The limit is reached `seconds` after tick `tick` (made with what was known until then), between low and high."""
+    """The limit is reached `seconds` after tick `tick` (predicted from data up to then), between low and high."""
 
     tick: int
     seconds: float
@@ -38,27 +38,27 @@ class Alarm:
     high: float
 
     def at_us(self, snapshot: Snapshot) -> float:
-        """When that is, µs since the epoch."""
+        """When the limit is reached, µs since the epoch."""
         return snapshot.start_us + self.tick * snapshot.step_us + self.seconds * 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class NoAlarm:
-    """Why a rise does not reach the limit as far as can be told."""
+    """Why a rise is not predicted to reach the limit."""
 
     reason: str
     numbers: dict[str, float]
 
 
 def of_burst(found: Burst, limit: float) -> Alarm | NoAlarm:
-    """Waiting queries, and the garbage that they leave, fill memory up to `limit` bytes."""
+    """Prediction for waiting queries, which fill memory up to `limit` bytes together with their garbage."""
     rise = found.growth
     seconds = _time_of(found, limit)
     highest = found.highest_with_garbage
     numbers = {"limit_bytes": limit, "used_bytes": rise.now}
     if np.isfinite(highest):
         numbers["highest_bytes"] = highest
-    # How long they wait is not known yet: what is not close can be looked at for a second.
+    # Their waiting time is unknown yet: if the limit is not close, there is time to watch for a second.
     early = found.bound == "deadline" and rise.seconds < min(LOOK_S, rise.time_to(limit) / 3)
     if early or rise.seconds < LEAST_S or rise.risen < LEAST_RISE * limit:
         return NoAlarm(f"It has grown for only {rise.seconds:.1f} s.", numbers)
@@ -72,7 +72,7 @@ def of_burst(found: Burst, limit: float) -> Alarm | NoAlarm:
 
 
 def _time_of(found: Burst, limit: float) -> float:
-    """Seconds until the limit: straight on while more queries come to wait, then as fast as garbage does; else inf."""
+    """Seconds until the limit: linear while more queries accumulate, then at the rate of garbage; else inf."""
     rise = found.growth
     straight = rise.time_to(limit)
     if rise.now >= CLOSE * limit and straight <= CLOSE_S:
@@ -84,9 +84,10 @@ def _time_of(found: Burst, limit: float) -> float:
     if found.highest_with_garbage < limit or rise.rate <= 0:
         return float("inf")
     if found.lasts_s <= 0:
-        # As many wait as can: only garbage is still to come, and that slows down.
+        # The maximum number is waiting: only garbage is added now, and that slows down.
         return straight if straight <= CLOSE_S else float("inf")
-    # By what a query held so far, and by what each held lately: garbage from before hides the first ones.
+    # The mean of two predictions, by the memory per query so far and recently: earlier garbage hides that of the first
+    # ones.
     reached = (found.highest + rise.now + rise.rate * found.lasts_s) / 2
     left = max(0.0, limit - max(rise.now, reached))
     return found.lasts_s + left / (GARBAGE_RATE * rise.rate)
@@ -97,7 +98,7 @@ def _small(rise: Growth, limit: float) -> bool:
 
 
 def may_fill(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false where nothing was killed, and memory does not grow enough to tell when it is full."""
+    """For a narrow snapshot: false if nothing was killed, and memory does not grow enough to predict when it fills."""
     memory = read(snapshot)
     if memory is None or not np.isfinite(memory.limit_bytes):
         return False
@@ -110,7 +111,7 @@ def may_fill(snapshot: Snapshot) -> bool:
 
 
 def of_growth(snapshot: Snapshot, memory: Memory, rise: Growth, limit: float) -> Alarm | NoAlarm:
-    """A straight line that reaches `limit` bytes soon, compared with how long it was seen."""
+    """A straight line that reaches `limit` bytes soon, relative to how long it was seen."""
     seconds = rise.time_to(limit)
     numbers = {"used_bytes": rise.now, "limit_bytes": limit, "grown_s": rise.seconds, "rate_bytes_per_s": rise.rate}
     if _small(rise, limit):
@@ -131,7 +132,7 @@ def of_growth(snapshot: Snapshot, memory: Memory, rise: Growth, limit: float) ->
 
 
 def _alarm(rise: Growth, limit: float, seconds: float) -> Alarm:
-    """With the time that the slowest and the fastest part of the rise would give, a quarter at least."""
+    """With an interval from the slowest and the fastest part of the rise, at least a quarter wide."""
     slow, fast = rise.rates
     left = max(0.0, limit - rise.now)
     low = min(0.8 * seconds, left / fast if fast > 0 else seconds)
@@ -140,7 +141,7 @@ def _alarm(rise: Growth, limit: float, seconds: float) -> Alarm:
 
 
 def first_alarm(snapshot: Snapshot, memory: Memory, life: Life, limit: float, *, by_queries: bool) -> Alarm | None:
-    """What would have been said earliest in a life, from what was known then; None: nothing before its end."""
+    """The earliest prediction in a life, from what was known then; None: no prediction before its end."""
     length = life.end - life.start
     whole = growth(memory.net, life, snapshot.step_us)
     if whole is None:
@@ -160,7 +161,7 @@ def first_alarm(snapshot: Snapshot, memory: Memory, life: Life, limit: float, *,
 
 
 def _started(snapshot: Snapshot, rise: Growth) -> bool:
-    """Did a process of the cgroup start shortly before or in the first half of the rise?"""
+    """Whether a process of the cgroup started shortly before or in the first half of the rise."""
     begin = snapshot.start_us + rise.onset * snapshot.step_us
     middle = begin + rise.seconds * 5e5
     return any(
@@ -171,9 +172,9 @@ def _started(snapshot: Snapshot, rise: Growth) -> bool:
 
 
 def _garbage(snapshot: Snapshot, memory: Memory, rise: Growth) -> float | None:
-    """How often its size the Go heap may reach before it is collected, where no collection in the rise tells more.
+    """The multiple of its size that the Go heap can reach before GC, if no cycle in the rise shows more.
 
-    Between two cycles a heap at GOGC=100 doubles without anything being lost. What goes on rising after a cycle is no
+    Between two cycles, a heap at GOGC=100 doubles without any leak. Memory that keeps rising after a cycle is not
     garbage.
     """
     for process in snapshot.processes:
@@ -190,7 +191,7 @@ def _garbage(snapshot: Snapshot, memory: Memory, rise: Growth) -> float | None:
 
 
 def _cycles(snapshot: Snapshot, process: ResourceView) -> IntArray | None:
-    """Ticks in which a cycle ended; None where nobody counts them."""
+    """Ticks in which a cycle ended; None if not counted."""
     events = [e.end_us for e in process.events if e.kind == "go.gc_cycle"]
     if has(process, "gc_cycles"):
         return np.flatnonzero(np.nan_to_num(series(process, "gc_cycles", snapshot.ticks)) > 0)

@@ -1,4 +1,4 @@
-"""How long queries wait at most, how many may, and what garbage they leave: by what was seen, else by the settings."""
+"""How long queries wait at most, how many can wait, and their garbage: as observed, else from the settings."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from jitterscope.diagnosis.programs.dns_upstreams import upstreams
 COREDNS = ("coredns", "node-cache")
 LEAST_ANSWERS = 20
 REFUTED_S = 1.0
-# plugin/forward gives an attempt 2 s and begins none after 5 s; while its upstream counts as down it makes only one.
+# plugin/forward gives an attempt 2 s and starts none after 5 s; while its upstream counts as down, it makes only one.
 COREDNS_DEADLINE_S = 6.0
-# Of what waiting queries hold at GOGC=100: garbage that comes on top, and its rate as a share of the rise before.
+# Relative to the memory of waiting queries at GOGC=100: additional garbage, and its rate as a share of the rise before.
 GARBAGE, GARBAGE_RATE = 0.5, 0.25
 
 
 def wait_of(snapshot: Snapshot, rise: Growth, life: Life) -> tuple[float | None, str]:
-    """How long a query waits at most: as before the burst while that is not refuted, else until the server gives up."""
+    """How long a query waits at most: as before the burst unless that is refuted, else until the server gives up."""
     before = latency_s(snapshot, life.start, rise.onset)
     lately = max(rise.onset, rise.end - max(3, (rise.end - rise.onset) // 3))
     asked, answered = (rate_of(snapshot, name, lately, rise.end) for name in ("dns_queries", "dns_answers"))
     if before is not None and (rise.seconds < 1.5 * before or answered >= 0.5 * asked):
         return before, "latency"
     if before is not None and before < REFUTED_S and rise.seconds < REFUTED_S:
-        return None, "none"  # a server that stands still for a moment looks like an upstream that is gone
+        return None, "none"  # a server that stalls for a moment looks like an unreachable upstream
     for view in snapshot.dns_servers:
         if view.fact("dns.software") in COREDNS and forwards(view):
             return COREDNS_DEADLINE_S, "deadline"
@@ -37,10 +37,10 @@ def wait_of(snapshot: Snapshot, rise: Growth, life: Life) -> tuple[float | None,
 
 
 def latency_s(snapshot: Snapshot, first: int, last: int) -> float | None:
-    """How long the slow ones of the latest queries took that were answered in the ticks [first, last).
+    """The duration of the slow ones among the latest queries that were answered in the ticks [first, last).
 
-    None with fewer than 20 answers. Names in the cache do not tell how long others take, and what was sent lately tells
-    more than what was answered lately: an upstream that is marked as down shortens the wait.
+    None with fewer than 20 answers. Cached names do not show how long others take, and recently sent queries show more
+    than recently answered ones: an upstream that is marked as down shortens the wait.
     """
     parts = [view.distributions["dns_latency_us"] for view in snapshot.dns_servers
              if "dns_latency_us" in view.distributions]  # fmt: skip
@@ -62,14 +62,14 @@ def latency_s(snapshot: Snapshot, first: int, last: int) -> float | None:
 
 
 def forwards(server: ResourceView) -> bool:
-    """Is it known to forward to other servers?"""
+    """Whether it is known to forward to other servers."""
     return bool(upstreams(server)) or any(block.plugin("forward") for block in of(server))
 
 
 def concurrency_cap(snapshot: Snapshot) -> int | None:
-    """forward's max_concurrent, of all its zones together, where each has one; else None.
+    """forward's max_concurrent, summed over all its zones, if each has one; else None.
 
-    A server at several addresses is one program: the largest counts.
+    A server at several addresses is one program: the largest value counts.
     """
     found = []
     for server in snapshot.dns_servers:
@@ -81,12 +81,12 @@ def concurrency_cap(snapshot: Snapshot) -> int | None:
 
 
 def forward_blocks(snapshot: Snapshot) -> int:
-    """Zones that are forwarded, 1 at least: each `forward` counts its own queries."""
+    """Number of forwarded zones, at least 1: each `forward` counts its own queries."""
     return max(1, max((len({up.zone for up in upstreams(view)}) for view in snapshot.dns_servers), default=1))
 
 
 def garbage_share(snapshot: Snapshot) -> float:
-    """What garbage adds to what is in use, as a share of it: half at GOGC=100, twice that at most; 0 without GC."""
+    """Garbage relative to the memory in use: half at GOGC=100, at most twice that; 0 without GC."""
     percents = [golang.gogc(process) for process in snapshot.processes if process.fact("go.version") is not None]
     if not percents and any(view.fact("dns.software") in COREDNS for view in snapshot.dns_servers):
         percents = [100]
@@ -94,6 +94,6 @@ def garbage_share(snapshot: Snapshot) -> float:
 
 
 def rate_of(snapshot: Snapshot, metric: str, first: int, last: int) -> float:
-    """Per second, over all servers of the subject."""
+    """Rate per second, over all servers of the subject."""
     total = sum(float(np.nansum(series(view, metric, snapshot.ticks)[first:last])) for view in snapshot.dns_servers)
     return total * 1e6 / max(1, (last - first) * snapshot.step_us)

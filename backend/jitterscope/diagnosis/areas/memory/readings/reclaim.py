@@ -1,4 +1,4 @@
-"""Tasks that wait while memory is reclaimed for them: of a node below its watermarks, of a cgroup at its limit."""
+"""Tasks that wait while memory is reclaimed for them: on a node below its watermarks, or in a cgroup at its limit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
-# A tick counts where tasks waited for memory for more than this share of it while they reclaimed.
+# A tick counts if tasks waited for memory for more than this share of it while they reclaimed.
 SHARE = 0.05
 LEAST_TICKS, LEAST_S = 3, 0.3
-# A cgroup reclaims for itself where its usage is this near to its limit.
+# A cgroup reclaims for itself if its usage is this close to its limit.
 NEAR = 0.9
-# From so many names, and so many for each page scanned, it is names and inodes, not pages, that are taken back.
+# From this many names on, and this many per page scanned, names and inodes are reclaimed rather than pages.
 LEAST_OBJECTS, SHARE_OF_PAGES = 100_000, 0.25
 
 
@@ -28,7 +28,7 @@ class Reclaim:
     """Per tick: `waits_us` in which some task waited for memory, `direct` reclaims begun by tasks that allocate.
 
     `pages` were scanned for it, `slabs` objects of the node's slabs. `hot` ticks are those that count; `watermark` says
-    what of a cgroup made it reclaim: its memory.high or its limit.
+    what made a cgroup reclaim: its memory.high or its limit.
     """
 
     view: ResourceView
@@ -46,19 +46,19 @@ class Reclaim:
         return float(self.waits_us[self.hot].sum()) / 1e6
 
     def ratio(self, step_us: int) -> float:
-        """Of the hot ticks, the share in which some task waited."""
+        """The share of the hot ticks' time in which some task waited."""
         return float(self.waits_us[self.hot].mean()) / step_us if self.hot.any() else 0.0
 
 
 def may_wait(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false where tasks hardly waited for memory."""
+    """For a narrow snapshot: false if tasks hardly waited for memory."""
     waits = snapshot.subject.series.get("psi_memory_some_us", np.zeros(1))
     return int((waits >= SHARE * snapshot.step_us).sum()) >= LEAST_TICKS
 
 
 @reading
 def read(snapshot: Snapshot) -> Reclaim | str:
-    """Of the subject; the name of what is missing otherwise."""
+    """The reclaim of the subject; otherwise the name of what is missing."""
     return _of_node(snapshot) if snapshot.subject.kind == "node" else _of_cgroup(snapshot)
 
 
@@ -85,7 +85,7 @@ def _of_cgroup(snapshot: Snapshot) -> Reclaim | str:
     waits = np.nan_to_num(series(subject, "psi_memory_some_us", n))
     counted = ("memory_limit_hits", "memory_high_events", "memory_reclaim_scanned_pages")
     if waits.sum() >= LEAST_S * 1e6 and not any(has(owner, name) for name in counted):
-        return counted[0]  # tasks waited, and nobody counted for what
+        return counted[0]  # tasks waited, and the reason was not counted
     high, hits = (np.nan_to_num(series(owner, name, n)) for name in ("memory_high_events", "memory_limit_hits"))
     pages = np.nan_to_num(series(owner, "memory_reclaim_scanned_pages", n))
     hot = (waits >= SHARE * snapshot.step_us) & dilate((high + hits + pages) > 0, 1, 1)
@@ -95,7 +95,7 @@ def _of_cgroup(snapshot: Snapshot) -> Reclaim | str:
 
 
 def at_own_limit(found: Reclaim) -> bool:
-    """Does the cgroup reclaim because of its own setting, and not because the node does?"""
+    """Whether the cgroup reclaims because of its own setting rather than the node's."""
     memory = found.memory
     if memory is None or found.watermark == "high":
         return True
@@ -105,7 +105,7 @@ def at_own_limit(found: Reclaim) -> bool:
 
 
 def names_freed(snapshot: Snapshot, found: Reclaim) -> float | None:
-    """Dentries that went while tasks waited, where they and not pages are what takes the time; else None."""
+    """Dentries freed while tasks waited, if they and not pages take the time; else None."""
     near = dilate(found.hot, 3, 3)
     slabs, pages = float(found.slabs[near].sum()), float(found.pages[near].sum())
     if not has(snapshot.node, "dentries"):
@@ -116,7 +116,7 @@ def names_freed(snapshot: Snapshot, found: Reclaim) -> float | None:
 
 
 def fills_per_s(snapshot: Snapshot, found: Reclaim) -> float | None:
-    """How fast free memory went before tasks began to wait: bytes/s in the fastest second of ten; None: unknown."""
+    """How fast free memory shrank before tasks began to wait: bytes/s in the fastest second of ten; None: unknown."""
     node = snapshot.node
     if not has(node, "memory_free_bytes") or not found.hot.any():
         return None
@@ -129,7 +129,7 @@ def fills_per_s(snapshot: Snapshot, found: Reclaim) -> float | None:
 
 
 def fastest_growing(snapshot: Snapshot, found: Reclaim) -> tuple[ResourceView, float] | None:
-    """The cgroup of the node's snapshot whose memory rose most up to the end of the stalls, and by how much (bytes)."""
+    """The cgroup of the node's snapshot whose memory rose most until the end of the stalls, and by how much (bytes)."""
     if not found.hot.any():
         return None
     last = int(np.flatnonzero(found.hot)[-1]) + 1

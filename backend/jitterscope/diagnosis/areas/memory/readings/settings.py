@@ -1,4 +1,4 @@
-"""Settings that fixes of memory change, out of facts: how many queries may wait, caches, watermarks."""
+"""Settings that memory fixes change, from facts: how many queries can wait, caches, watermarks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from jitterscope.diagnosis.programs import corefile
 
 
 def limit_bytes(facts: Facts) -> float | None:
-    """The memory limit, +inf: none; None where it is not known."""
+    """The memory limit, +inf: none; None if unknown."""
     value = number(facts.get("memory.limit_bytes"))
     return value if value is None or value > 0 else math.inf
 
 
 def concurrency(facts: Facts) -> float | None:
-    """max_concurrent of all zones that are forwarded, together; +inf where one has none, None where none is known."""
+    """max_concurrent summed over all forwarded zones; +inf if one has none, None if none is known."""
     by_zone: dict[str, float] = {}
     for block in corefile.parse(facts.get("dns.corefile_parsed")):
         if (plugin := block.plugin("forward")) is not None:
@@ -34,7 +34,7 @@ def has_plugin(facts: Facts, name: str) -> bool:
 
 
 def cache_capacity(facts: Facts) -> int | None:
-    """The most answers that a CoreDNS cache may keep by its Corefile; None where it does not say."""
+    """The most answers that a CoreDNS cache can keep according to its Corefile; None if it is not set there."""
     sizes = [
         int(option[1])
         for block in corefile.parse(facts.get("dns.corefile_parsed"))
@@ -51,7 +51,7 @@ def watermark(facts: Facts, name: str) -> float | None:
 
 
 def show_watermarks(text: str | None) -> str | None:
-    """The two settings behind them."""
+    """The two settings that determine the watermarks."""
     return ", ".join(f"vm.{name} {value:.0f}" for name, value in sorted(_marks(text).items())) or None
 
 

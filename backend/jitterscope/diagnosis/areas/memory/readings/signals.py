@@ -1,4 +1,4 @@
-"""Memory of a cgroup on its way to a limit: what cannot be taken back, its lives between kills, its growth."""
+"""Memory of a cgroup on its way to a limit: unreclaimable memory, the lives between kills, growth."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import fact_series, has, number, series
 from jitterscope.diagnosis.core.snapshot import Event, FloatArray, IntArray, ResourceView, Snapshot
 
-# From its lowest point on, memory grows from where it last was below this share of the whole rise.
+# The onset of a rise is where memory, after its lowest point, was last below this share of the whole rise.
 ONSET = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory of the cgroup whose limit is nearest: the subject, or an ancestor. One value a tick, bytes.
+    """Memory of the cgroup whose limit is nearest: the subject, or an ancestor. One value per tick, bytes.
 
-    `net` is usage without page cache: what cannot be given back. `anon` and `file` are read once a second and put on
-    every tick in between; `known` is the last tick with any usage. `limit` is +inf where there is none. `kills` has
-    those of the subject too: cgroup v1 counts a kill nowhere else. `told` are their events, in time order.
+    `net` is usage without page cache: what cannot be reclaimed. `anon` and `file` are read once a second and
+    interpolated for every tick in between; `known` is the last tick with any usage. `limit` is +inf if there is none.
+    `kills` includes those of the subject: cgroup v1 counts a kill nowhere else. `told` are their events, in time order.
     """
 
     owner: ResourceView
@@ -43,8 +43,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """Ticks [start, end) between two starts. `killed`: it ended in an OOM kill, in tick `end`; `again`: it is not the
-    first."""
+    """Ticks [start, end) between two starts.
+
+    `killed`: it ended in an OOM kill, in tick `end`; `again`: not the first one.
+    """
 
     start: int
     end: int
@@ -56,8 +58,8 @@ class Life:
 class Growth:
     """A rise of `net` over the ticks [onset, end): `base` and `now` in bytes, rates in bytes/s.
 
-    `rate` is that of its second half, which tells what comes next; `rates` are the lowest and highest of several parts.
-    `steadiness` is R² of a straight line through all of it.
+    `rate` is that of its second half, which predicts what comes next; `rates` are the lowest and highest of several
+    parts. `steadiness` is R² of a straight line through all of it.
     """
 
     onset: int
@@ -78,7 +80,7 @@ class Growth:
         return self.now - self.base
 
     def time_to(self, level: float) -> float:
-        """Seconds from its end until `level` bytes at its rate; inf where it does not grow, 0 where it is there."""
+        """Seconds from its end until `level` bytes at its rate; inf if it does not grow, 0 if it is already there."""
         if self.now >= level:
             return 0.0
         return (level - self.now) / self.rate if self.rate > 0 else float("inf")
@@ -86,13 +88,13 @@ class Growth:
 
 KILL = "memory.oom_kill"
 SERIES = ("memory_usage_bytes", "memory_file_bytes", "memory_anon_bytes", "memory_oom_kills", "memory_limit_hits")
-# One kill that two tell of: they are apart by less than this.
+# Two reports of the same kill are less than this apart.
 _SAME_KILL_US = 2_000_000
 
 
 @reading
 def read(snapshot: Snapshot) -> Memory | None:
-    """None where no cgroup of the subject recorded its memory."""
+    """The memory; None if no cgroup of the subject recorded it."""
     views = [view for view in (snapshot.subject, *snapshot.ancestors) if has(view, "memory_usage_bytes")]
     if not views:
         return None
@@ -112,7 +114,7 @@ def _read(snapshot: Snapshot, view: ResourceView) -> Memory:
     limit = fact_series(snapshot, view, "memory.limit_bytes", -1.0)
     known = int(np.flatnonzero(np.isfinite(usage))[-1])
     whole = filled(usage)
-    # Before and after a kill are two programs: nothing is drawn from one to the other.
+    # Before and after a kill are two programs: do not interpolate between them.
     ends = {int(tick) + 1 for tick in np.flatnonzero(np.nan_to_num(kills) > 0)} | set(snapshot.subject.starts)
     cuts = [0, *sorted(ends - {0, n}), n]
     file, anon = (_pieces(series(view, name, n), cuts) for name in ("memory_file_bytes", "memory_anon_bytes"))
@@ -133,9 +135,10 @@ def _read(snapshot: Snapshot, view: ResourceView) -> Memory:
 
 
 def killed(snapshot: Snapshot, owner: ResourceView) -> FloatArray:
-    """OOM kills per tick, of the owner of the memory and of the subject below it; NaN where nothing counted them.
+    """OOM kills per tick, of the owner of the memory and of the subject below it; NaN where not counted.
 
-    A container's cgroup can go with its kill before the counter was read: then the kernel's log or the kubelet tells.
+    A container's cgroup can vanish with its kill before the counter was read: then the kernel's log or the kubelet
+    reports it.
     """
     n, near = snapshot.ticks, _SAME_KILL_US // snapshot.step_us
     kills = series(owner, "memory_oom_kills", n).copy()
@@ -156,7 +159,7 @@ def _told(snapshot: Snapshot, owner: ResourceView) -> list[Event]:
 
 
 def filled(values: FloatArray) -> FloatArray:
-    """Missing ticks on a line between their neighbours, the nearest value at the ends; NaN without any."""
+    """Missing ticks interpolated linearly between their neighbors, the nearest value at the ends; NaN without any."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return values
@@ -168,9 +171,9 @@ def _pieces(values: FloatArray, cuts: list[int]) -> FloatArray:
 
 
 def between(values: FloatArray) -> FloatArray:
-    """A gauge that is read now and then, on every tick; after its last reading it goes on as it did before.
+    """An occasionally sampled gauge, on every tick; after its last sample it continues its trend.
 
-    So page cache that fills between two readings does not look like memory that cannot be taken back.
+    So page cache that fills between two samples does not look like unreclaimable memory.
     """
     known = np.flatnonzero(np.isfinite(values))
     out = filled(values)
@@ -183,13 +186,16 @@ def between(values: FloatArray) -> FloatArray:
 
 
 def lives(memory: Memory) -> list[Life]:
-    """In time order. A kill is seen in the tick in which the counter moved; usage may have fallen a tick earlier, or
-    anywhere since its last reading. Where a cgroup went with its kill, nobody counted it: a container began anew."""
+    """The lives in time order.
+
+    A kill is seen in the tick in which the counter moved; usage may have fallen a tick earlier, or anywhere since its
+    last sample. If a cgroup vanished with its kill, the kill was not counted, but a container started anew.
+    """
     read_at = np.flatnonzero(np.isfinite(memory.owner.series["memory_usage_bytes"]))
     ends = {*np.flatnonzero(memory.kills > 0).tolist(), *memory.starts}
     found, start = [], 0
     for tick in sorted(ends):
-        if tick < start:  # the cgroup of its next start was there before a process was
+        if tick < start:  # the cgroup of its next start existed before its process
             continue
         end = _before_fall(memory.net, read_at, start, tick)
         if end - start >= 2 and ((read_at >= start) & (read_at < end)).any():
@@ -201,15 +207,15 @@ def lives(memory: Memory) -> list[Life]:
 
 
 def _up_again(net: FloatArray, start: int) -> int:
-    """The first tick from `start` on with a process in the cgroup: nothing that serves needs less than 1 MiB."""
+    """The first tick from `start` on with a process in the cgroup: no server needs less than 1 MiB."""
     up = np.flatnonzero(net[start:] >= 1 << 20)
     return start + int(up[0]) if len(up) else len(net)
 
 
 def _before_fall(net: FloatArray, read_at: IntArray, start: int, tick: int) -> int:
-    """End of the life: after its highest tick of the last three, since the memory of a killed process goes quickly.
+    """End of the life: after its highest tick of the last three, since the memory of a killed process is freed quickly.
 
-    A collector short of CPU reads it once a second: what is drawn from the last reading to nothing was not used.
+    A collector short of CPU reads it once a second: values interpolated from the last sample to zero were not used.
     """
     earlier = read_at[read_at < tick]
     low = max(start, min(tick - 2, int(earlier[-1]) if len(earlier) else tick))
@@ -217,7 +223,7 @@ def _before_fall(net: FloatArray, read_at: IntArray, start: int, tick: int) -> i
 
 
 def growth(net: FloatArray, life: Life, step_us: int) -> Growth | None:
-    """The rise that leads to the end of a life; None where there is none."""
+    """The rise that leads to the end of a life; None if there is none."""
     values = smooth(net[life.start : life.end])
     if len(values) < 2:
         return None
@@ -259,7 +265,7 @@ def smooth(values: FloatArray) -> FloatArray:
 
 
 def slope(values: FloatArray) -> float:
-    """Of a least-squares line, per tick; NaN ticks are left out, 0 with fewer than two."""
+    """Slope of a least-squares line, per tick, without NaN ticks; 0 with fewer than two."""
     known = np.flatnonzero(np.isfinite(values))
     if len(known) < 2:
         return 0.0
@@ -278,5 +284,5 @@ def _r2(values: FloatArray) -> float:
 
 
 def kill_events(memory: Memory) -> tuple[Event, ...]:
-    """What was said about its kills, in time order."""
+    """The reports of its kills, in time order."""
     return memory.told

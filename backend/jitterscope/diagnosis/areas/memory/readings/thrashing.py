@@ -1,4 +1,4 @@
-"""Pages of files that a cgroup at its limit reads again and again, and who waits for that."""
+"""File pages that a cgroup at its limit reads again and again, and the answers that wait for them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from jitterscope.diagnosis.core.served import read_served
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
-# Less waiting than this in all holds nobody up for long.
+# With less waiting in total, nothing is delayed for long.
 LEAST_US = 200_000
-# Where nobody times answers, only waiting that takes so much of the time is told, as a risk.
+# If answers are not timed, only waiting that takes this much of the time is reported, as a risk.
 UNTIMED_US, UNTIMED_SHARE = 2_000_000, 0.3
 
 
@@ -26,7 +26,7 @@ UNTIMED_US, UNTIMED_SHARE = 2_000_000, 0.3
 class Thrashing:
     """`cached_bytes`: page cache of the limited cgroup; `again_bytes`: what was read again in the window.
 
-    `read_bytes`: all that the subject read from its disk; None: not recorded.
+    `read_bytes`: everything that the subject read from its disk; None: not recorded.
     """
 
     refaults: Refaults
@@ -46,7 +46,7 @@ class Thrashing:
 
     @property
     def harmful(self) -> bool:
-        """Whether late answers are those that waited for pages; where nobody times answers, whether that may be so."""
+        """Whether late answers are those that waited for pages; if answers are not timed, whether that is possible."""
         if not self.hurt.timed:
             return self.blocked.hot_us >= UNTIMED_US and float(self.blocked.hot.mean()) >= UNTIMED_SHARE
         return self.hurt.severity is not None and self.held.apart
@@ -54,7 +54,7 @@ class Thrashing:
 
 @reading
 def read(snapshot: Snapshot) -> Thrashing | None:
-    """None where refaults or waiting were not recorded."""
+    """The thrashing; None if refaults or waiting were not recorded."""
     refaults, blocked = read_refaults(snapshot), read_blocked(snapshot)
     if refaults is None or blocked is None:
         return None
@@ -73,7 +73,7 @@ def read(snapshot: Snapshot) -> Thrashing | None:
 
 
 def explains(snapshot: Snapshot) -> bool:
-    """Whether pages that are read again are what harms those who are served."""
+    """Whether rereading pages is what causes the harm."""
     found = read(snapshot)
     if found is None:
         return False

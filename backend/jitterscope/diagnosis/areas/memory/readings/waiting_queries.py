@@ -1,7 +1,7 @@
-"""Memory that waiting queries hold: how much each, how many can wait at once, and so how far memory can rise.
+"""Memory held by waiting queries: how much each, how many can wait at once, and so how far memory can rise.
 
-A server that forwards keeps a goroutine, a socket and buffers for each query that waits for its upstream. Memory is
-then base + bytes per query x queries that wait (coredns/coredns#2593), and what waits is rate x time that each waits.
+A forwarding server keeps a goroutine, a socket, and buffers for each query that waits for its upstream. Memory is then
+base + bytes per query × waiting queries (coredns/coredns#2593), and their number is rate × waiting time.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from jitterscope.diagnosis.core.signs import peak
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, lead_lag
 
-# A query that costs more than this is not what fills memory; CoreDNS needs 15 to 25 KiB, a TLS connection some more.
+# A query that costs more than this does not fill memory; CoreDNS needs 15 to 25 KiB, a TLS connection slightly more.
 MOST_PER_QUERY, LEAST_PER_QUERY = 256 * 1024, 512
 LEAST_WAITING = 50
 TIMES_USUAL = 2.0
 USUAL_S = 20.0
-# Growth of before the queries is continued for so many times as it was seen.
+# Growth from before the queries is extrapolated for this multiple of the time for which it was seen.
 FILLS_TIMES = 3.0
-# Of the limit, in use without page cache at a kill.
+# Share of the limit in use without page cache at a kill.
 FILLED = 0.6
-# Of the pace at which queries pile up fastest: below it hardly more come to wait.
+# Relative to the fastest pace at which queries accumulate: below it hardly more are added.
 SLOWER = 1 / 6
-# How far back from a burst growth without it is looked for, and in how many ticks it must be seen.
+# How far before a burst growth without it is searched, and in how many ticks it must be seen.
 _BEFORE_TICKS, _LEAST_QUIET = 100, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many queries wait, one value a tick, and what counts them: `unit` is "queries", "goroutines" or so.
+    """How many queries wait, one value per tick, and what counts them: `unit` is "queries", "goroutines", or similar.
 
     `counted`: ticks in which they were.
     """
@@ -61,13 +61,14 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Queries that pile up from tick `growth.onset` on, and memory with them. `calm`: what the program had (bytes) in
-    the quietest quarter of its life before: what a heap keeps after an earlier burst is not needed without one.
+    """Queries that accumulate from tick `growth.onset` on, and memory with them.
 
-    `per_query` bytes for each more that waits (`per_query_range`: what it may be), `explained` the share of the rise
-    that this is, `joining_per_s` by how many more wait each second, for `lasts_s` more seconds, until `ceiling` wait
-    (inf: nothing bounds it). `bound` says what does: "max_concurrent", "latency", "deadline" or "none". `garbage` comes
-    on top of what queries hold (a share of it). `arrivals_per_s` since the onset.
+    `calm`: memory (bytes) of the program in the quietest quarter of its life before: what a heap keeps after an earlier
+    burst is not needed without one. `per_query`: bytes for each additional waiting query (`per_query_range`: its
+    bounds). `explained`: the share of the rise that this accounts for. `joining_per_s`: how many more wait each second,
+    for `lasts_s` more seconds, until `ceiling` wait (inf: unbounded). `bound` is the reason: "max_concurrent",
+    "latency", "deadline", or "none". `garbage` is added to the memory of queries (as a share of it). `arrivals_per_s`
+    since the onset.
     """
 
     waiting: Waiting
@@ -88,12 +89,12 @@ class Burst:
     garbage: float
 
     def fills(self, limit: float) -> bool:
-        """Did it bring memory near a limit (bytes), rather than pass beside what did?"""
+        """Whether it brought memory near a limit (bytes), rather than coinciding with another reason."""
         return self.growth.now >= FILLED * limit
 
     @property
     def highest(self) -> float:
-        """Memory (bytes) where as many wait as can, without garbage."""
+        """Memory (bytes) when the maximum number of queries wait, without garbage."""
         return self.growth.base + max(0.0, self.ceiling - self.usual) * self.per_query
 
     @property
@@ -110,31 +111,31 @@ class NoBurst:
 
 
 def may_pile_up(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false where few queries wait."""
+    """For a narrow snapshot: false if few queries wait."""
     return peak(snapshot.dns_servers, "dns_inflight") >= LEAST_WAITING
 
 
 @reading
 def waiting(snapshot: Snapshot, life: Life) -> Waiting | None:
-    """Queries without an answer where packets are captured, without those that a killed process left behind."""
+    """Queries without an answer if packets are captured, except those left behind by a killed process."""
     views = tuple(view for view in snapshot.dns_servers if "dns_inflight" in view.series)
     recorded = _summed(snapshot, views, "dns_inflight")
     counted = np.isfinite(recorded)
-    # Nothing is drawn from what another life left to what this one began with.
+    # Do not interpolate from the end of another life to the beginning of this one.
     own = slice(life.start, life.end)
     if not counted[own].any():
         return None
     values = filled(recorded)
     values[own] = filled(recorded[own])
     if life.again and life.start < len(values):
-        # Nobody works on these; the capture gives each up after 5 s.
+        # These are abandoned; the capture gives each up after 5 s.
         gone = np.cumsum(np.nan_to_num(_summed(snapshot, views, "dns_timeouts")[life.start :]))
         values[life.start :] -= np.maximum(0.0, values[life.start] - gone)
     return Waiting(views, "dns_inflight", "queries", np.maximum(values, 0.0), counted)
 
 
 def _summed(snapshot: Snapshot, views: tuple[ResourceView, ...], metric: str) -> FloatArray:
-    """Over the servers, per tick; NaN where none has a value."""
+    """Sum over the servers, per tick; NaN where none has a value."""
     if not views:
         return np.full(snapshot.ticks, np.nan)
     stack = np.stack([series(view, metric, snapshot.ticks) for view in views])
@@ -143,13 +144,13 @@ def _summed(snapshot: Snapshot, views: tuple[ResourceView, ...], metric: str) ->
 
 @reading
 def burst(snapshot: Snapshot, life: Life) -> Burst | NoBurst:
-    """Do waiting queries explain the rise that leads to the end of a life?"""
+    """Whether waiting queries explain the rise that leads to the end of a life."""
     memory = read(snapshot)
     return NoBurst("No memory was recorded.", {}) if memory is None else burst_until(snapshot, memory, life, life.end)
 
 
 def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Burst | NoBurst:
-    """Do they, by what was known at tick `stop` of the life?"""
+    """Whether they do, by what was known at tick `stop` of the life."""
     counted = waiting(snapshot, life)
     if counted is None or stop - life.start < 3:
         return NoBurst("No waiting queries were counted.", {})
@@ -157,7 +158,7 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
     low, top = float(queue.min()), float(queue[-3:].max())
     onset = life.start + max(int(np.flatnonzero(queue <= low + ONSET * (top - low))[-1]), _knee(queue))
     before = counted.values[max(life.start, onset - _ticks(snapshot, USUAL_S)) : onset + 1]
-    # A server that was just started again has had no usual time yet: what piled up since belongs to the burst.
+    # A server that was just restarted has no baseline yet: what has accumulated since belongs to the burst.
     young = life.again and onset - life.start < _ticks(snapshot, USUAL_S)
     usual = low if young else float(np.median(before))
     numbers = {"waiting": top, "usual": usual}
@@ -167,7 +168,7 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
     if rise is None or rise.risen <= 0:
         return NoBurst(f"Memory does not grow although {top:,.0f} queries wait.", numbers)
     more = top - float(counted.values[onset])
-    if more <= 0:  # a single tick that smoothing took away
+    if more <= 0:  # a single tick that smoothing removed
         return NoBurst(f"Queries do not pile up: {top:,.0f} wait, as many as when memory began to grow.", numbers)
     held, explained = _shares(snapshot, memory.net, queue, counted.counted, life.start, rise, more)
     per_query = held / more
@@ -186,7 +187,7 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
     if together < 0.8 and stop - onset >= 8:
         return NoBurst(f"Memory does not follow the waiting queries (r {together:.2f}).", numbers)
     piled = per_query * max(0.0, float(counted.values[onset]) - low)
-    # Before anything was counted, nobody knows what memory grew with.
+    # Before anything was counted, the reason for growth is unknown.
     seen = replace(life, start=life.start + int(np.argmax(counted.counted[life.start : onset + 1])))
     if (full := _would_fill(memory, seen, rise, piled, snapshot.step_us)) is not None:
         return NoBurst(
@@ -198,10 +199,10 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
 
 
 def _would_fill(memory: Memory, life: Life, rise: Growth, piled: float, step_us: int) -> Growth | None:
-    """What grew before the queries did and reaches the limit by itself, if it is more than they added.
+    """Growth from before the queries that reaches the limit on its own, if it is more than they added.
 
-    A server that is nearly out of memory answers late, so queries pile up because memory is full. `piled` bytes of that
-    growth are of queries.
+    A server that is nearly out of memory answers late, so queries accumulate because memory is full. `piled` bytes of
+    that growth belong to queries.
     """
     before = growth(memory.net, replace(life, end=rise.onset + 1), step_us)
     if before is None or before.risen - piled <= rise.risen:
@@ -211,7 +212,7 @@ def _would_fill(memory: Memory, life: Life, rise: Growth, piled: float, step_us:
 
 
 def _knee(queue: FloatArray) -> int:
-    """Where the queue begins to grow as it does at its fastest: before, it grew by less than a sixth of that."""
+    """Where the queue begins to grow near its fastest pace: before, it grew by less than a sixth of that."""
     steps = np.diff(queue)
     if len(steps) < 4:
         return 0
@@ -226,15 +227,15 @@ def _knee(queue: FloatArray) -> int:
 
 
 def _full(queue: FloatArray, start: int, onset: int) -> int:
-    """The tick from which on hardly more wait: 85 % of the most above the beginning."""
+    """The tick from which on hardly more wait: 85 % of the maximum above the beginning."""
     part = queue[onset - start :]
     return onset + int(np.flatnonzero(part >= part[0] + 0.85 * (part.max() - part[0]))[0])
 
 
 def _aside(net: FloatArray, queue: FloatArray, counted: BoolArray, start: int, onset: int) -> float:
-    """Bytes a tick by which memory grew before the queries did, in ticks in which hardly more came to wait.
+    """Bytes per tick by which memory grew before the queries did, in ticks in which hardly more started to wait.
 
-    A server that starts amid a burst grows with queries that nobody counts yet: what was not seen is not quiet.
+    A server that starts amid a burst grows with queries that are not counted yet: unobserved ticks are not quiet.
     """
     first = max(start, onset - _BEFORE_TICKS)
     pace = np.diff(queue)
@@ -247,10 +248,10 @@ def _aside(net: FloatArray, queue: FloatArray, counted: BoolArray, start: int, o
 def _shares(
     snapshot: Snapshot, net: FloatArray, queue: FloatArray, counted: BoolArray, start: int, rise: Growth, more: float
 ) -> tuple[float, float]:
-    """(bytes that `more` waiting queries hold, share of the rise that these and their garbage are, 0..1).
+    """(bytes held by `more` waiting queries, share of the rise due to these and their garbage, 0..1).
 
-    What grew before the queries did is taken to go on. What comes once they are as many as can wait is their garbage,
-    as long as it is no more than garbage can be.
+    Growth from before the queries is assumed to continue. Growth once the maximum number of queries wait is their
+    garbage, as long as it is no more than garbage can be.
     """
     aside = _aside(net, queue, counted, start, rise.onset)
     full = min(max(_full(queue, start, rise.onset), rise.onset + 2), rise.end - 1)
@@ -295,7 +296,7 @@ def _joining(snapshot: Snapshot, counted: Waiting, rise: Growth, share: int) -> 
 
 
 def _unanswered_per_s(snapshot: Snapshot, rise: Growth) -> float:
-    """How many more queries come than answers go each second, while they pile up: pauses between bursts aside."""
+    """By how many per second arriving queries exceed answers while they accumulate, without pauses between bursts."""
     asked, answered = (_summed(snapshot, snapshot.dns_servers, name) for name in ("dns_queries", "dns_answers"))
     more = np.nan_to_num(asked)[rise.onset + 1 : rise.end] - np.nan_to_num(answered)[rise.onset + 1 : rise.end]
     piling = more[more > SLOWER * smooth(more).max(initial=0.0)]
@@ -305,7 +306,7 @@ def _unanswered_per_s(snapshot: Snapshot, rise: Growth) -> float:
 def _ceiling(
     snapshot: Snapshot, counted: Waiting, rise: Growth, usual: float, top: float, joining: float, life: Life
 ) -> tuple[float, str, float | None, float]:
-    """(most that can wait at once, what bounds it, seconds that each waits at most, seconds until as many wait)."""
+    """(maximum number waiting at once, its bound, maximum seconds that each waits, seconds until as many wait)."""
     cap = concurrency_cap(snapshot)
     wait_s, bound = wait_of(snapshot, rise, life)
     lately = min(joining, _joining(snapshot, counted, rise, 4))
@@ -313,14 +314,14 @@ def _ceiling(
         # Still growing after the first ones must have left: the rate rises, or the server itself is behind.
         wait_s, bound = None, "none"
     if wait_s is not None and bound == "deadline":
-        # Each is held for as long, whatever the capture counts: it gives up before the server does.
+        # Each is held for that long, whatever the capture counts: it gives up before the server does.
         joining = _unanswered_per_s(snapshot, rise)
         reached = max(top, joining * wait_s)
     else:
-        # Little's law: as many wait as join in the time that each waits.
+        # Little's law: number waiting = rate of joining × waiting time.
         reached = max(top, usual + joining * (rise.seconds if wait_s is None else wait_s))
     lasts = (reached - top) / joining if joining > 0 else 0.0
-    # Where more wait than that, they do not wait in forward.
+    # If more wait than that, they do not wait in forward.
     if cap is not None and top <= 1.3 * cap and cap < reached:
         return max(top, float(cap)), "max_concurrent", wait_s, max(0.0, cap - top) / max(joining, 1.0)
     return (reached, bound, wait_s, lasts) if wait_s is not None else (math.inf, "none", None, lasts)

@@ -1,4 +1,4 @@
-"""Clients that open a connection where they could have used one that they had."""
+"""Clients that open a new connection although they could have reused one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import usual_us
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
-# Connections per request, and of those by an address that had opened another one just before, from where on clients
-# do not
-# keep their connections. In TLS a handshake counts as a request or two of its own.
+# Connections per request, and share of those by an address that had just opened another one, from which on clients do
+# not keep their connections. With TLS, a handshake counts as one or two requests itself.
 EACH, AGAIN = 0.4, 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Churn:
-    """Of one server. `again` of the connections were of addresses that had opened another one within 10 s.
-    `usual_us`: what an answer takes once the request is there; None where that is not recorded."""
+    """Connections of one server. `again` of them came from addresses that had opened another one within 10 s.
+
+    `usual_us`: time of an answer once the request has arrived; None if that is not recorded.
+    """
 
     at: Connections
     requests: float
@@ -35,20 +36,22 @@ class Churn:
 
     @property
     def median_us(self) -> float:
-        """Of the handshakes: one round trip where nothing is lost. NaN without any."""
+        """Median of the handshakes: one round trip if nothing is lost. NaN without any."""
         return self.handshakes.quantile(0.5)
 
     @property
     def share(self) -> float:
-        """Of a client's wait that goes into connecting: a round trip, where the request takes one more and the
-        answer's time."""
+        """The share of connecting in a client's wait.
+
+        Connecting takes one round trip, the request another one plus the answer's time.
+        """
         trip = self.median_us
         return trip / (2 * trip + (self.usual_us or 0.0))
 
 
 @reading
 def read_churn(snapshot: Snapshot) -> Churn | None:
-    """Of the server to which most connections were opened again; None where none is watched."""
+    """The churn of the server with the most reopened connections; None if none is watched."""
     found = [_of(snapshot, one) for one in read_connections(snapshot) if np.isfinite(one.again).any()]
     return max(found, key=lambda one: one.again, default=None)
 

@@ -1,4 +1,4 @@
-"""What is recorded of the connections of each TCP server, per tick."""
+"""What is recorded about the connections of each TCP server, per tick."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """One server's; NaN where nothing was recorded. `opened` of them `again`: by an address that had opened another one
-    within 10 s. `drops` are counted up to 1 s after the attempt. `queue`: most at once that waited to be accepted, NaN
-    where none began to. `synacks` and `resent` are segments that were sent again."""
+    """Connections of one server; NaN where nothing was recorded.
+
+    `opened` of them `again`: by an address that had opened another one within 10 s. `drops` are counted up to 1 s after
+    the attempt. `queue`: the most that waited to be accepted at once, NaN where none began to. `synacks` and `resent`
+    are retransmitted segments.
+    """
 
     server: ResourceView
     requests: FloatArray
@@ -30,13 +33,15 @@ class Connections:
 
     @property
     def limit(self) -> float | None:
-        """How many may wait to be accepted; None: not known."""
+        """How many connections can wait to be accepted; None: not known."""
         return number(self.server.fact("tcp.accept_limit"))
 
     @property
     def overflowed(self) -> bool:
-        """Whether packets were dropped while the queue was full, or how full it was is not known. A SYN that comes
-        again, as the SYN-ACK was lost, is dropped and counted too, with all the room there is."""
+        """Whether packets were dropped while the queue was full, or how full it was is unknown.
+
+        A SYN that is repeated because the SYN-ACK was lost is also dropped and counted, even if the queue has room.
+        """
         if not np.nansum(self.drops) > 0:
             return False
         limit, seen = self.limit, self.queue[np.isfinite(self.queue)]
@@ -54,7 +59,7 @@ class Connections:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """A histogram, an entry each: tick, µs and how many."""
+    """A histogram, one entry each: tick, µs, and count."""
 
     tick: FloatArray
     took_us: FloatArray
@@ -69,7 +74,7 @@ class Times:
         return int(self.many.sum())
 
     def quantile(self, q: float) -> float:
-        """In µs; NaN where there are none."""
+        """The q-quantile in µs; NaN without entries."""
         if not len(self.took_us):
             return float("nan")
         order = np.argsort(self.took_us, kind="stable")
@@ -80,7 +85,7 @@ class Times:
 
 @reading
 def read_connections(snapshot: Snapshot) -> tuple[Connections, ...]:
-    """Of the servers whose connections are watched."""
+    """The connections of the watched servers."""
 
     def of(server: ResourceView) -> Connections:
         names = (
@@ -101,5 +106,5 @@ def times(server: ResourceView, name: str) -> Times:
 
 
 def missing(snapshot: Snapshot, names: tuple[str, ...]) -> list[str]:
-    """Those that no TCP server of the subject recorded."""
+    """Metrics that no TCP server of the subject recorded."""
     return [name for name in names if not any(has(one, name) for one in snapshot.tcp_servers)]

@@ -1,4 +1,4 @@
-"""Figures that fixes of the area are measured by, per tick."""
+"""Figures by which the area's fixes are measured, per tick."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _sum(snapshot: Snapshot, rows: list[FloatArray]) -> FloatArray | None:
 
 
 def dropped(snapshot: Snapshot) -> Amounts | None:
-    """Dropped connection attempts of all attempts."""
+    """Dropped connection attempts relative to all attempts."""
     servers = read_connections(snapshot)
     drops, opened = (_sum(snapshot, rows) for rows in ([s.drops for s in servers], [s.opened for s in servers]))
     if drops is None or opened is None:
@@ -29,7 +29,7 @@ def dropped(snapshot: Snapshot) -> Amounts | None:
 
 
 def resent_late(snapshot: Snapshot) -> Amounts | None:
-    """Answers that waited for a segment to be sent again for longer than an answer may take."""
+    """Answers that waited for a retransmission for longer than an answer is allowed to take."""
     late, answers = [], []
     for one in read_connections(snapshot):
         found = times(one.server, "retransmit_delay_us").over(late_of(snapshot, one.server).over_us)
@@ -41,7 +41,7 @@ def resent_late(snapshot: Snapshot) -> Amounts | None:
 
 
 def resent(snapshot: Snapshot) -> Amounts | None:
-    """Segments sent again, per minute."""
+    """Retransmitted segments per minute."""
     part = _sum(snapshot, [one.resent for one in read_connections(snapshot)])
     if part is None:
         return None

@@ -15,34 +15,34 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 from jitterscope.diagnosis.programs.event_loops import event_loop
 
-# Drops are read once a second: the attempt was up to so many ticks before.
+# Drops are read once a second: the attempt was up to this many ticks before.
 READ_TICKS = 11
-# Of one client that waits for some 10 s as many packets are dropped, at most: its SYN each second (Linux 6.5 and later,
-# five times), the last packet of the handshake, the request behind it, and that again after 200, 600, 1,400, 3,000 and
-# 6,200 ms.
+# Upper bound on dropped packets of one client that waits for about 10 s: its SYN each second (Linux 6.5 and later, five
+# times), the last packet of the handshake, the request behind it, and its retransmissions after 200, 600, 1,400, 3,000,
+# and 6,200 ms.
 PER_CLIENT = 12
-# What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
+# The minimum time before a client sends a SYN again (RFC 6298, 2.1).
 RETRY_US = 1_000_000.0
-# A queue may be full before nothing more gets in; then its last reading is older.
+# A queue may be full before nothing more gets in; then its last sample is older.
 _BEFORE_TICKS = 30
-# Of the drops, those in whose second something else kept the server from accepting.
+# Share of the drops in whose second something else kept the server from accepting.
 HELD = 0.5
-# Of what may wait: as good as full.
+# Share of the limit that counts as practically full.
 NEARLY = 0.75
-# One thread that uses so much of a CPU has no time to accept.
+# A thread that uses this much of a CPU has no time to accept.
 BUSY = 0.8
-# A server that answers nothing for so many ticks though it owes answers does not accept either, unless it always takes
-# about as long from one answer to the next.
+# A server that answers nothing for this many ticks although it owes answers does not accept either, unless it always
+# takes about as long between answers.
 SILENT_TICKS, UNUSUAL = 5, 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """Of one server. `drops` are packets of handshakes, `late` handshakes that took far longer than others. `spans`
-    are the ticks in which attempts may have been dropped; `peak` is how many waited at most around them (None: not
-    recorded). Shares of the drops, None where not recorded: `throttled` by a CPU limit, `waiting` for a CPU, `busy`
-    the one thread that does the work. `silent`: the longest run of ticks without an answer that was owed, where it is
-    unusual.
+    """Drops of one server. `drops` are packets of handshakes, `late` handshakes that took far longer than others.
+
+    `spans` are the ticks in which attempts may have been dropped; `peak` is the most that waited around them (None: not
+    recorded). Shares of the drops, None if not recorded: `throttled` by a CPU limit, `waiting` for a CPU, `busy`: the
+    single worker thread was. `silent`: the longest run of ticks without an answer that was owed, if it is unusual.
     """
 
     at: Connections
@@ -57,12 +57,12 @@ class Overflow:
 
     @property
     def waited(self) -> int:
-        """Clients that waited for their connection, at least."""
+        """Minimum number of clients that waited for their connection."""
         return max(self.late.count, math.ceil(self.drops / PER_CLIENT))
 
     @property
     def attempts(self) -> float:
-        """Of clients: those that waited got in later, most of them."""
+        """Connection attempts of clients: most of those that waited got in later."""
         return max(float(np.nansum(self.at.opened)), float(self.waited))
 
     @property
@@ -72,13 +72,15 @@ class Overflow:
 
     @property
     def full(self) -> bool:
-        """Whether the queue was full: that is, one more waited than its limit says (sk_acceptq_is_full)."""
+        """Whether the queue was full: one more waited than its limit says (sk_acceptq_is_full)."""
         return self.peak is not None and self.at.limit is not None and self.peak >= self.at.limit
 
     @property
     def sustained(self) -> float:
-        """Share of the ticks in which the queue was nearly full, of those in which connections came. Clients that come
-        again after a second drop out for seconds behind a burst: when there are drops does not tell it from overload.
+        """Share of the ticks with new connections in which the queue was nearly full.
+
+        Clients that retry after a second are absent for seconds after a burst, so the times of drops do not distinguish
+        it from overload.
         """
         known = np.isfinite(self.at.queue)
         full = self.at.queue[known] >= NEARLY * (self.at.limit or 0.0)
@@ -86,16 +88,16 @@ class Overflow:
 
     @property
     def most_dropped(self) -> float:
-        """In one second."""
+        """The most drops in one second."""
         return float(np.nanmax(self.at.drops)) if self.drops else 0.0
 
     @property
     def room(self) -> float:
-        """How many would have waited at once where none had been dropped, at most."""
+        """Upper bound on how many would have waited at once if none had been dropped."""
         return (self.peak or self.at.limit or 0.0) + self.most_dropped
 
     def accepted_per_s(self, step_us: int) -> float:
-        """While the queue was full: what it takes in at its best. NaN where nothing was recorded."""
+        """Connections accepted per second while the queue was full, the maximum rate. NaN if nothing was recorded."""
         inside = self.at.opened[self.spans]
         known = inside[np.isfinite(inside)]
         return float(known.mean()) * 1e6 / step_us if len(known) else float("nan")
@@ -103,7 +105,7 @@ class Overflow:
 
 @reading
 def read_overflow(snapshot: Snapshot) -> Overflow | None:
-    """Of the server that dropped most; None where none is watched."""
+    """The overflow of the server with the most drops; None if none is watched."""
     found = [_of(snapshot, one) for one in read_connections(snapshot) if np.isfinite(one.drops).any()]
     return max(found, key=lambda one: one.drops, default=None)
 
@@ -122,7 +124,7 @@ def _of(snapshot: Snapshot, at: Connections) -> Overflow:
 
 
 def _held(at: Connections, values: FloatArray, least: float) -> float | None:
-    """Share of the drops in whose second a tick has at least that value; None where none of it was recorded."""
+    """Share of the drops in whose second a tick reaches this value; None if none of it was recorded."""
     if not np.isfinite(values).any():
         return None
     near = dilate(np.nan_to_num(values) >= least, 0, READ_TICKS - 1)
@@ -139,7 +141,7 @@ def _waiting(snapshot: Snapshot, at: Connections) -> float | None:
 
 
 def _busy(snapshot: Snapshot, at: Connections) -> float | None:
-    """Of programs that do their work in one thread; None where there is none, or its CPU time is not recorded."""
+    """Share for programs that do their work in one thread; None if there is none, or its CPU time is not recorded."""
     found = [
         _held(at, series(one, "process_cpu_us", snapshot.ticks), BUSY * snapshot.step_us)
         for one in snapshot.processes if event_loop(one) is not None
@@ -148,7 +150,7 @@ def _busy(snapshot: Snapshot, at: Connections) -> float | None:
 
 
 def _silent(snapshot: Snapshot, at: Connections, spans: BoolArray) -> int:
-    """0 where it is no longer than a server takes that accepts slowly all the time."""
+    """The longest silence; 0 if it is no longer than usual for a server that always accepts slowly."""
     owed = series(at.server, "requests_inflight", snapshot.ticks)
     silent = spans & (np.nan_to_num(owed) > 0) & (at.answers == 0)
     longest = run = 0

@@ -1,4 +1,4 @@
-"""Answers that clients got late because a part of them had to be sent again."""
+"""Answers that reached clients late because a part of them had to be retransmitted."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import slow_of, usual_us
 from jitterscope.diagnosis.core.snapshot import IntArray, ResourceView, Snapshot
 
-# The retransmission timer runs for 200 ms at least (TCP_RTO_MIN), unless a route says otherwise.
+# The retransmission timer runs for at least 200 ms (TCP_RTO_MIN), unless a route says otherwise.
 TIMER_US = 200_000
-# A handshake whose SYN-ACK was sent again took 1 s at least. SYN-ACKs that nobody ever answers are scans, and no
+# A handshake whose SYN-ACK was retransmitted took at least 1 s. SYN-ACKs that are never answered are scans, and no
 # client waits.
 HANDSHAKE_US = 900_000
-# Where the clock of the kernel ticks every 10 ms, and a histogram has buckets of 4 %.
+# The kernel's clock may tick every 10 ms, and a histogram has buckets of 4 %.
 _NEAR = 0.85
 
 
 @dataclass(frozen=True, slots=True)
 class Resends:
-    """Of one server. `delays` are all waits for a segment that was sent again; `late` those that make an answer late by
-    the `limit` of the server, `allowed` of which its objective has room for. `handshakes`: connections that came
-    1 s late or more though no attempt was dropped."""
+    """Retransmissions of one server. `delays` are all waits for a retransmitted segment.
+
+    `late` are those that make an answer late by the `limit` of the server; its objective allows `allowed` of them.
+    `handshakes`: connections that were at least 1 s late although no attempt was dropped.
+    """
 
     at: Connections
     requests: float
@@ -44,7 +46,7 @@ class Resends:
 
     @property
     def harmed(self) -> float:
-        """Of these, those that no objective allows: it is about answers, and not about connections."""
+        """Those of them that no objective allows: it applies to answers, not to connections."""
         return max(0.0, self.late.count - self.allowed) + self.handshakes.count
 
     @property
@@ -58,13 +60,13 @@ class Resends:
         return self.late.over(_NEAR * TIMER_US).count
 
     def ticks(self) -> IntArray:
-        """In which the late ones came through."""
+        """Ticks in which the late ones arrived."""
         return np.union1d(self.late.tick, self.handshakes.tick).astype(np.int64)
 
 
 @reading
 def read_resends(snapshot: Snapshot) -> Resends | None:
-    """Of the server most of whose clients waited; None where none is watched."""
+    """The retransmissions of the server with the most waiting clients; None if none is watched."""
     found = [_of(snapshot, one) for one in read_connections(snapshot) if np.isfinite(one.resent).any()]
     return max(found, key=lambda one: (one.suffered, one.resent), default=None)
 
@@ -72,7 +74,7 @@ def read_resends(snapshot: Snapshot) -> Resends | None:
 def _of(snapshot: Snapshot, at: Connections) -> Resends:
     limit = late_of(snapshot, at.server)
     delays, handshakes = times(at.server, "retransmit_delay_us"), times(at.server, "handshake_us")
-    # Where there was no room for attempts, that is what they waited for.
+    # If there was no room for attempts, that is what they waited for.
     again = handshakes.over(np.inf if at.overflowed else HANDSHAKE_US)
     requests, resent = float(np.nansum(at.requests)), float(np.nansum(at.resent))
     late = delays.over(limit.over_us)
@@ -80,12 +82,12 @@ def _of(snapshot: Snapshot, at: Connections) -> Resends:
 
 
 def late_of(snapshot: Snapshot, server: ResourceView) -> Late:
-    """Its own answers are not what waits here: all of them tell what is usual."""
+    """The server's own answers do not wait here, so all of them define the baseline."""
     return lateness.late(server, usual_us(server, np.ones(snapshot.ticks, np.bool_)))
 
 
 def _allowed(snapshot: Snapshot, at: Connections, limit: Late, requests: float) -> float:
-    """What the objective allows beside the answers that were late when they left."""
+    """What the objective allows besides the answers that were already late when they left."""
     if limit.objective is None:
         return 0.0
     own = float(np.nansum(slow_of(snapshot, at.server, limit.over_us)))

@@ -1,4 +1,4 @@
-"""Who loaded which eBPF programs into the kernel, how long that took, and how often the same set of them."""
+"""Which programs loaded which eBPF programs into the kernel, how long that took, and how often the same set."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Event, FloatArray, Snapshot
 
 KIND = "bpf.load"
-# The kernel keeps so many characters of a program's name (BPF_OBJ_NAME_LEN - 1).
+# The kernel keeps this many characters of a program's name (BPF_OBJ_NAME_LEN - 1).
 NAME_LENGTH = 15
 UNNAMED = "(unnamed)"
-# With less of the time in programs that have names these say nothing of the rest.
+# If named programs took less than this share of the time, they do not represent the rest.
 LEAST_NAMED = 0.3
 PAUSE_US = 300_000
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program of an owner: all its loads. Two with one name and other sizes are two programs."""
+    """One program of an owner, with all its loads. Two with one name and different sizes are two programs."""
 
     name: str
     instructions: int | None
-    verified_instructions: int | None  # the most of one load
-    durations_us: FloatArray  # one a load, in order of time
+    verified_instructions: int | None  # the maximum of one load
+    durations_us: FloatArray  # one per load, in time order
     failed: int
 
     @property
@@ -46,8 +46,8 @@ class Owner:
 
     command: str
     processes: int
-    bursts: int  # spans of loads with pauses between them
-    programs: tuple[Program, ...]  # the most time first
+    bursts: int  # spans of loads separated by pauses
+    programs: tuple[Program, ...]  # most time first
 
     @property
     def loads(self) -> int:
@@ -61,7 +61,7 @@ class Owner:
     def sets(self) -> int:
         """How often the same programs were loaded, once for each endpoint: the count of those with most of the time.
 
-        Programs that were closed before their names could be read do not tell; then the processes do, or the pauses.
+        Programs closed before their names could be read do not count; then the processes do, or the pauses.
         """
         named = [program for program in self.programs if program.name != UNNAMED]
         if sum(program.total_us for program in named) < LEAST_NAMED * self.total_us or not named:
@@ -76,7 +76,7 @@ class Owner:
         return self.total_us / self.sets
 
     def sets_us(self, without: Iterable[str] = ()) -> FloatArray:
-        """Time of each set without the programs named; the n-th load of a program belongs to the n-th set."""
+        """Time of each set without the named programs; the n-th load of a program belongs to the n-th set."""
         left, sets = set(without), self.sets
         out = np.zeros(sets)
         for program in self.programs:
@@ -86,7 +86,7 @@ class Owner:
         return out
 
     def named(self, names: Iterable[str]) -> float:
-        """Time (µs) of one set that programs of these names take."""
+        """Time (µs) that programs of these names take in one set."""
         wanted = set(names)
         return sum(program.total_us for program in self.programs if program.name in wanted) / self.sets
 
@@ -105,7 +105,7 @@ def events_of(snapshot: Snapshot) -> tuple[Event, ...]:
 
 @reading
 def place_of(snapshot: Snapshot, command: str) -> str | None:
-    """The container that most loads of a command were made in, as it is called; None where none is known."""
+    """The container in which most loads of a command were made, by its display name; None if none is known."""
     loads = {
         view.name: sum(event.kind == KIND and event.attributes.get("command") == command for event in view.events)
         for view in snapshot.cgroups
@@ -117,12 +117,12 @@ def place_of(snapshot: Snapshot, command: str) -> str | None:
 
 @reading
 def loaders(snapshot: Snapshot) -> tuple[Owner, ...]:
-    """Those who loaded in the window, the most time first."""
+    """The owners that loaded programs in the window, most time first."""
     return owners(events_of(snapshot))
 
 
 def owners(events: Iterable[Event]) -> tuple[Owner, ...]:
-    """Those who made these loads, the most time first."""
+    """The owners of these loads, most time first."""
     by_command: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         by_command[event.attributes.get("command", "unknown")].append(event)

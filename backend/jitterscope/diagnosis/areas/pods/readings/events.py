@@ -1,4 +1,4 @@
-"""Pods that started, one by one, as the kubelet logs them (event pod.start)."""
+"""Pod starts, one by one, as the kubelet logs them (event pod.start)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, Snapshot
 
 KIND = "pod.start"
-# Which figure of an event stands for which histogram of the kubelet's page.
+# Which figure of an event replaces which histogram of the kubelet's metrics page.
 STANDS_FOR = {"pod_start_sli_us": "sli_us", "pod_start_total_us": "total_us", "pod_image_pull_us": "image_pull_us"}
 
 
@@ -33,7 +33,7 @@ def events_of(snapshot: Snapshot) -> list[Event]:
 
 
 def started(snapshot: Snapshot) -> list[StartedPod]:
-    """Pods with a time to judge, in order of when they ran."""
+    """Pods with a measured time, in the order in which they ran."""
     pods = []
     for event in events_of(snapshot):
         sli = _number(event, "sli_us")
@@ -52,7 +52,7 @@ def started(snapshot: Snapshot) -> list[StartedPod]:
 
 
 def distribution(snapshot: Snapshot, metric: str) -> Distribution | None:
-    """What the page of the kubelet would have told, each value in the tick in which its pod ran."""
+    """What the kubelet's metrics page would have reported, each value in the tick in which its pod ran."""
     values = [
         (min(snapshot.ticks - 1, max(0, (event.end_us - snapshot.start_us) // snapshot.step_us)), value)
         for event in events_of(snapshot)

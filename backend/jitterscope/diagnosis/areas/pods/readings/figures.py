@@ -1,4 +1,4 @@
-"""Figures of pod starts before and after a fix: late ones, how long they took, what the verifier took of it."""
+"""Figures of pod starts before and after a fix: late ones, their duration, and the verifier's part."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MINUTE_US = 60e6
 
 
 def _per_tick(snapshot: Snapshot, starts: PodStarts, of_each: FloatArray) -> FloatArray:
-    """A figure of each entry of the histograms, times its count, in the tick that tells it; 0 in all others."""
+    """A figure of each histogram entry, times its count, in the tick that reports it; 0 in all others."""
     told = starts.told
     summed = np.bincount(told.tick, weights=of_each * told.count, minlength=snapshot.ticks)
     return np.asarray(summed[: snapshot.ticks], dtype=np.float64)
 
 
 def _started(snapshot: Snapshot) -> tuple[PodStarts, FloatArray] | None:
-    """The starts, and how many each tick tells; None where none was told."""
+    """The starts, and how many each tick reports; None if none was reported."""
     starts = pod_starts.read(snapshot)
     if not isinstance(starts, PodStarts):
         return None
@@ -45,7 +45,7 @@ def start_time(snapshot: Snapshot) -> Amounts | None:
 
 
 def verifier_time(snapshot: Snapshot) -> Amounts | None:
-    """All loads of the node, whoever makes them: ms for each pod that started meanwhile."""
+    """All loads of the node, whoever makes them: ms per pod that started meanwhile."""
     loads = _of_loads(snapshot, "bpf_load_us")
     return loads if loads is None else Amounts(loads.part / 1000, loads.whole)
 

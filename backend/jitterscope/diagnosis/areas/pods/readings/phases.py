@@ -1,4 +1,4 @@
-"""A pod start taken apart: which phase takes how long, at the mean and at the percentiles of the objective."""
+"""The phases of a pod start: how long each takes, at the mean and at the percentiles of the objective."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from jitterscope.diagnosis.areas.pods.readings.starts import PERCENTILES, PodSta
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A phase of a start; `inside` names the phase that it is a part of. `metric` is None where it is what is left.
+    """A phase of a start; `inside` names the phase that contains it. `metric` is None if it is the remainder.
 
-    `mean_us` falls on one start, all its operations together; `at_us` at each of PERCENTILES (µs).
+    `mean_us` is per start, all its operations together; `at_us` at each of PERCENTILES (µs).
     """
 
     id: str
@@ -24,7 +24,7 @@ class Part:
     at_us: tuple[float, ...]
 
 
-# id, title, inside, metric, once a pod
+# id, title, inside, metric, once per pod
 _MEASURED = (
     ("sandbox", "Sandbox: network namespace, CNI", None, "pod_sandbox_us", True),
     ("cni", "Cilium endpoint", "sandbox", "pod_cni_us", True),
@@ -37,13 +37,13 @@ REST = "Scheduling, volumes, kubelet and API server"
 
 
 def parts(starts: PodStarts, verifier_us: float | None = None) -> list[Part]:
-    """Phases in the order of a start; `verifier_us` is what the kernel took to load one pod's programs."""
+    """Phases in the order of a start; `verifier_us` is the time that the kernel took to load one pod's programs."""
     n, found = starts.starts.n, list[Part]()
     for part_id, title, inside, metric, once in _MEASURED:
         seen = starts.phase(metric)
         if seen is None:
             continue
-        # A window's edge can cut a start in two: what happens once is a mean of its own.
+        # A window's edge can cut a start in two: a phase that occurs once per pod has its own mean.
         mean = seen.mean_us if once else seen.total_us / n
         scale = 1.0 if once else mean / seen.mean_us
         known = inside if inside is None or any(part.id == inside for part in found) else "sandbox"

@@ -1,4 +1,4 @@
-"""Which programs were loaded for the newest pods, by whom: how one sees that some are left out."""
+"""Which programs were loaded for the newest pods, and by which command: shows when some are omitted."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
 
 PROGRAMS = "seen.bpf_programs"
 _SHOWN = 4
-# Of the sets of who loaded most often: an agent beside it loads one for each pod too, and may be held up.
+# Relative to the most frequent loader's sets: an agent beside it also loads one per pod, and can be held up.
 _OFTEN = 0.6
 
 
 def programs(snapshot: Snapshot) -> FactValue | None:
-    """JSON {command: [names]} of the newest set that each loaded for two pods in a row, or for the only one.
+    """JSON {command: [names]} of the newest set that each loaded for two consecutive pods, or for the only one.
 
-    Since the first of these. None where no set was loaded as a whole. Who loaded far fewer sets than another, which
-    loaded one pod after pod, did it for itself, as a tracing tool that is started now and then.
+    Since the first of these. None if no set was loaded completely. A command that loaded far fewer sets than another,
+    which loaded for pod after pod, did so for itself, like a tracing tool that is started now and then.
     """
     by_command: dict[str, list[Event]] = {}
     for event in bpf_loads.events_of(snapshot):
@@ -44,7 +44,7 @@ def _names(loads: list[Event]) -> frozenset[str]:
 
 
 def _newest(sets: list[tuple[int, frozenset[str]]]) -> tuple[int, frozenset[str]] | None:
-    """One that came twice in a row, and when it first did: an agent that was held up makes two parts of one set."""
+    """A set loaded twice in a row, and when it first was: an agent that was held up splits one set in two."""
     for last in range(len(sets) - 1, 0, -1):
         names = sets[last][1]
         if sets[last - 1][1] == names:
@@ -56,7 +56,7 @@ def _newest(sets: list[tuple[int, frozenset[str]]]) -> tuple[int, frozenset[str]
 
 
 def _whole_sets(snapshot: Snapshot, events: list[Event]) -> list[list[Event]]:
-    """Loads between two pauses; one that the window cuts off may miss some."""
+    """Loads between two pauses; a set cut off by the window may be incomplete."""
     sets: list[list[Event]] = [[]]
     until_us = events[0].start_us
     for event in events:
@@ -73,7 +73,7 @@ def _whole_sets(snapshot: Snapshot, events: list[Event]) -> list[list[Event]]:
 
 
 def names_of(text: str | None) -> Mapping[str, frozenset[str]]:
-    """The value read back: names by command."""
+    """The value parsed back: names by command."""
     try:
         read = json.loads(text or "{}")
     except ValueError:
@@ -82,7 +82,7 @@ def names_of(text: str | None) -> Mapping[str, frozenset[str]]:
 
 
 def left_out(before: str | None, after: str | None) -> Mapping[str, frozenset[str]]:
-    """Programs, by command, that one no longer loads while it loads nothing new."""
+    """Programs, by command, that are no longer loaded while nothing new is."""
     old, new = names_of(before), names_of(after)
     return {command: names - new[command] for command, names in old.items() if new.get(command, names) < names}
 

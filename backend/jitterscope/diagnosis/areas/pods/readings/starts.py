@@ -1,4 +1,4 @@
-"""How long pods took to start on a node and what of it, from the histograms of the kubelet and of Cilium."""
+"""How long pods took to start on a node, by phase, from the histograms of the kubelet and of Cilium."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from jitterscope.diagnosis.core.sketch import quantile_us, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapshot
 from jitterscope.diagnosis.programs.versions import parse_version
 
-# The pod startup latency objective: 99 % of schedulable stateless pods a cluster-day start within 5 s, without pulling
-# images and running init containers (kubernetes/community, sig-scalability/slos/pod_startup_latency.md).
+# The pod startup latency objective: 99 % of schedulable stateless pods per cluster-day start within 5 s, without
+# pulling images and running init containers (kubernetes/community, sig-scalability/slos/pod_startup_latency.md).
 OBJECTIVE_US = 5_000_000.0
 OBJECTIVE_QUANTILE = 0.99
-# Fewer late starts than this may be two pods of bad luck.
+# Fewer late starts can be two unlucky pods.
 FEW_LATE = 2
 UNLIKELY = 0.01
 PERCENTILES = (0.5, 0.9, 0.99)
-# Without the share of image pulls a start as a whole is no start of the objective.
+# Above this share of image pulls, a whole start does not count for the objective.
 HARDLY_PULLING = 0.1
 SLI_SINCE = (1, 27)
 
@@ -73,7 +73,7 @@ class Durations:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """It was measured, and is not so; `reason` says it with numbers."""
+    """It was measured, and is not the case; `reason` says so with numbers."""
 
     reason: str
     numbers: dict[str, float]
@@ -89,9 +89,9 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class PodStarts:
-    """What was observed in a window; `basis` says which starts the objective is judged by.
+    """What was observed in a window; `basis` says by which starts the objective is judged.
 
-    `told` are the same starts by tick: those of the kubelet's page, or one by one of its log.
+    `told` are the same starts by tick: those of the kubelet's metrics page, or the single ones of its log.
     """
 
     basis: Literal["sli", "total"]
@@ -111,7 +111,7 @@ class PodStarts:
         return self.phases.get(metric)
 
     def per_start_us(self, metric: str) -> float | None:
-        """Time of a phase that falls on one start, all its operations together; None where it was not measured."""
+        """Time of a phase per start, all its operations together; None if it was not measured."""
         found = self.phases.get(metric)
         return None if found is None else found.total_us / self.starts.n
 
@@ -122,7 +122,7 @@ def durations(found: Distribution) -> Durations:
 
 
 def _told(snapshot: Snapshot, metric: str) -> Distribution | None:
-    """By the kubelet's page; where it was not read, by its log. None where nothing was observed."""
+    """From the kubelet's metrics page; if that was not read, from its log. None if nothing was observed."""
     found = snapshot.node.distributions.get(metric)
     if found is not None and len(found.count) and found.count.sum():
         return found
@@ -133,7 +133,7 @@ _WHOLE = ("pod_start_sli_us", "pod_start_total_us")
 
 
 def may_have_started(snapshot: Snapshot) -> bool:
-    """Of a narrow snapshot: false where no start of a pod was told."""
+    """For a narrow snapshot: false if no pod start was reported."""
     return happened(snapshot, pod_events.KIND) or any(name in snapshot.node.distributions for name in _WHOLE)
 
 
@@ -172,12 +172,12 @@ def _lacking(why: str) -> Unknown:
 
 
 def chance_of_late(late: int, starts: int) -> float:
-    """Chance (0..1) of so many late starts or more where the objective is just met."""
+    """Chance (0..1) of at least this many late starts if the objective is just met."""
     allowed = 1.0 - OBJECTIVE_QUANTILE
     below = sum(math.comb(starts, k) * allowed**k * (1 - allowed) ** (starts - k) for k in range(min(late, starts)))
     return max(0.0, min(1.0, 1.0 - below))
 
 
 def missed(late: int, starts: int) -> bool:
-    """Were more starts late than the objective allows, beyond chance?"""
+    """Whether more starts were late than the objective allows, beyond chance."""
     return late >= FEW_LATE and chance_of_late(late, starts) < UNLIKELY

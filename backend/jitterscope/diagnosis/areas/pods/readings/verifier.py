@@ -1,4 +1,4 @@
-"""Do pods wait for the eBPF verifier when they start? Shared by the causes of slow starts and by the page."""
+"""Whether pods wait for the eBPF verifier when they start. Shared by the causes of slow starts and by the page."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 NEEDS = ("bpf_load_us", "pod_start_sli_us")
 # A tenth of a start and a tenth of a second are worth a change; less is not.
 LEAST_SHARE, LEAST_US = 0.1, 100_000.0
-# Verifying happens while the sandbox is made (its CNI plugin waits for the agent): it cannot take longer than that.
+# Verification happens during sandbox creation (its CNI plugin waits for the agent): it cannot take longer than that.
 INSIDE = 0.8
-# Sets of programs for one start: with fewer most pods waited for none; with more it is an agent that starts again.
+# Sets of programs per start: with fewer, most pods waited for none; with more, it is an agent that restarts.
 FEWEST_SETS, MOST_SETS = 0.3, 5.0
-# Others may load more beside the one that pods wait for: a monitor that starts again.
+# Others can load more than the one that pods wait for: a monitor that restarts.
 _MOST_OWNERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Verifying:
-    """What loading programs adds to a start. Times in µs."""
+    """The time that loading programs adds to a start, in µs."""
 
     starts: PodStarts
     owner: Owner
@@ -41,7 +41,7 @@ class Verifying:
 
     @property
     def share(self) -> float:
-        """Of the mean start."""
+        """Share of the mean start."""
         return self.per_start_us / self.starts.starts.mean_us
 
     @property
@@ -54,13 +54,13 @@ class Verifying:
 
 
 def covered(owner: Owner, starts: PodStarts) -> float:
-    """Share of the starts that loaded programs, 0..1: pods of the host network load none."""
+    """Share of the starts that loaded programs, 0..1: pods on the host network load none."""
     return min(1.0, owner.sets / starts.starts.n)
 
 
 @reading
 def find(snapshot: Snapshot) -> Verifying | Nothing | Unknown:
-    """The verifier's part of the starts where they wait for it; or why it is not what makes them slow."""
+    """The verifier's part of the starts if they wait for it; or why it does not make them slow."""
     node = snapshot.node
     starts = pod_starts.read(snapshot)
     gone = [] if has(node, "bpf_load_us") else ["bpf_load_us"]
@@ -84,7 +84,7 @@ def find(snapshot: Snapshot) -> Verifying | Nothing | Unknown:
 
 
 def _judge(starts: PodStarts, owner: Owner) -> Verifying | Nothing:
-    """Do the starts wait for this one?"""
+    """Whether the starts wait for this owner."""
     case = Verifying(starts, owner, without(starts.starts, owner.sets_us(), covered(owner, starts)))
     return _not_worth(case) or _not_waited_for(case) or _not_why(case) or case
 
@@ -107,7 +107,7 @@ def _not_worth(case: Verifying) -> Nothing | None:
 
 
 def _not_waited_for(case: Verifying) -> Nothing | None:
-    """Loads that go on beside the starts delay none of them."""
+    """Loads that run beside the starts delay none of them."""
     sets, n, command = case.owner.sets, case.starts.starts.n, case.owner.command
     if sets < FEWEST_SETS * n or sets > MOST_SETS * n + 2:
         return Nothing(
@@ -117,7 +117,7 @@ def _not_waited_for(case: Verifying) -> Nothing | None:
         )
     sandbox = case.starts.phase("pod_sandbox_us")
     within_us = case.starts.starts.mean_us if sandbox is None else sandbox.mean_us
-    # Pods that load nothing make the mean of all sandboxes smaller.
+    # Pods that load nothing reduce the mean of all sandboxes.
     if within_us >= INSIDE * case.per_start_us * case.covered_ratio:
         return None
     what = "Starts" if sandbox is None else "Sandboxes, which wait for the CNI plugin,"
@@ -129,7 +129,7 @@ def _not_waited_for(case: Verifying) -> Nothing | None:
 
 
 def _not_why(case: Verifying) -> Nothing | None:
-    """Where the objective is missed, most of the late starts must be in time without the verifier."""
+    """If the objective is missed, most of the late starts must be in time without the verifier."""
     if not case.missed:
         return None
     n, late = case.starts.starts.n, case.starts.late

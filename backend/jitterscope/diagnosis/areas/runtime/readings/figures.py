@@ -14,7 +14,7 @@ _MINUTE_US = 60e6
 
 
 def pause_time(snapshot: Snapshot) -> Amounts | None:
-    """ms that collections stopped the program, of the minutes in which that was recorded."""
+    """ms that collections stopped the program, per minute in which that was recorded."""
     found = pauses.read(snapshot)
     if found is None:
         return None
@@ -31,7 +31,7 @@ def long_pauses(snapshot: Snapshot) -> Amounts | None:
 
 
 def slow(snapshot: Snapshot) -> Amounts | None:
-    """Slow answers; what is counted where they are few are long pauses."""
+    """Slow answers; if there are few, the events counted are long pauses."""
     amounts, found = slow_answers(snapshot), pauses.read(snapshot)
     return (
         amounts if amounts is None or found is None else Amounts(amounts.part, amounts.whole, _begun(snapshot, found))

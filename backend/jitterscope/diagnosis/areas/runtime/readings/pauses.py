@@ -1,4 +1,4 @@
-"""Collections that stop a program for longer than an answer may take, and what they waited for meanwhile."""
+"""Collections that stop a program for longer than an answer is allowed to take, and what they waited for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core.stats import BoolArray
 LONG_US = SLOW_US
 # A collector that used the CPU for less than this share of a pause waited for something else.
 WORKS = 0.5
-# Of a pause, in which some task of the container waited for memory.
+# Share of a pause in which some task of the container waited for memory.
 WAITS = 0.3
 
 Held = Literal["collector", "throttled", "memory", "no_cpu"]
@@ -25,11 +25,11 @@ Held = Literal["collector", "throttled", "memory", "no_cpu"]
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """Pauses over 20 ms of the process that has most of them. `held[i]` is what kept pause i: the collector's own
-    work, a throttled period, reclaim of memory, or CPU that it did not get.
+    """Pauses over 20 ms of the process that has the most of them.
 
-    `worked_us`: CPU that the process used in each of them, NaN where that is not known. `count` and `longest_us` are of
-    all pauses, short ones included.
+    `held[i]` is what prolonged pause i: the collector's own work, a throttled period, memory reclaim, or waiting for a
+    CPU. `worked_us`: CPU that the process used in each of them, NaN if unknown. `count` and `longest_us` cover all
+    pauses, including short ones.
     """
 
     process: GcProcess
@@ -41,7 +41,7 @@ class Pauses:
 
     @property
     def own(self) -> Cycles:
-        """Those that the collector itself made long."""
+        """Pauses that the collector itself prolonged."""
         return self.long.where(np.array([one == "collector" for one in self.held], dtype=np.bool_))
 
     def held_by(self, what: Held) -> int:
@@ -49,7 +49,7 @@ class Pauses:
 
     @property
     def own_cpu_us(self) -> float:
-        """CPU time of the process in the collector's own pauses, as far as it is known."""
+        """CPU time of the process in the collector's own pauses, as far as known."""
         own = np.array([one == "collector" for one in self.held], dtype=np.bool_)
         return float(np.nansum(self.worked_us[own]))
 
@@ -74,7 +74,7 @@ def told(process: GcProcess) -> bool:
 
 @reading
 def read(snapshot: Snapshot) -> Pauses | None:
-    """None where it is not known of any process how long its collections stop it."""
+    """The pauses; None if it is not known of any process how long its collections stop it."""
     found = [_of(snapshot, process) for process in read_gc(snapshot) if told(process)]
     return max(found, key=lambda one: float((one.long.end_us - one.long.start_us).sum()), default=None)
 
@@ -83,7 +83,7 @@ def _of(snapshot: Snapshot, process: GcProcess) -> Pauses:
     inside = process.cycles.overlapping(snapshot.start_us, snapshot.end_us)
     stops = inside.stops
     length = stops.end_us - stops.start_us
-    # Of a cycle that stops the program for a part of it the rest is known by length alone.
+    # If a cycle stops the program for only part of it, only the length of the pause is known.
     lengths = np.concatenate([length, inside.pause_us[~inside.stop & np.isfinite(inside.pause_us)]])
     long = stops.where(length >= LONG_US)
     worked = _worked_us(snapshot, process, long)
@@ -104,7 +104,7 @@ def _ticks(snapshot: Snapshot, pauses: Cycles) -> tuple[IntArray, IntArray]:
 
 
 def _worked_us(snapshot: Snapshot, process: GcProcess, pauses: Cycles) -> FloatArray:
-    """CPU of each pause's ticks beyond what the program usually uses in the rest of them."""
+    """CPU time of each pause's ticks beyond the program's usual use in the rest of them."""
     if not has(process.view, "process_cpu_us"):
         return np.full(len(pauses), np.nan)
     used = series(process.view, "process_cpu_us", snapshot.ticks)

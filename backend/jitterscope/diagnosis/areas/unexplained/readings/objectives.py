@@ -1,4 +1,4 @@
-"""Objectives that a server misses all the time, and not in stalls: more answers take longer than somebody allows."""
+"""Objectives that a server misses continuously rather than in stalls: more answers are late than allowed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import quantile_us, value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 
-# In fewer ticks a stall, or a start, may be all that there was.
+# In fewer ticks, a stall or a start may be all that there was.
 LEAST_TICKS = 200
-# It is missed all the time where at least this part of the seconds with answers has late ones.
+# An objective is missed continuously if at least this share of the seconds with answers has late ones.
 SPREAD = 0.5
 
 
@@ -27,8 +27,8 @@ SPREAD = 0.5
 class Missed:
     """`late` of `answers` since `start_us` took longer than the objective; its quantile is at `value_us`.
 
-    `waited_us` and `took_us`: time unread in the socket and time to the answer, of all answers together; None where it
-    was not recorded.
+    `waited_us` and `took_us`: time unread in the socket and answer time, of all answers together; None if it was not
+    recorded.
     """
 
     server: ResourceView
@@ -45,7 +45,7 @@ class Missed:
 
 @reading
 def missed(snapshot: Snapshot) -> tuple[Missed, ...]:
-    """Of all servers of the subject that have an objective, the one with the most late answers first."""
+    """The misses of all servers of the subject that have an objective, the one with the most late answers first."""
     found = (_missed(snapshot, one, one.objective) for one in timed(snapshot) if one.objective is not None)
     return tuple(sorted((one for one in found if one is not None), key=lambda one: (-one.late, one.server.id)))
 
@@ -78,7 +78,7 @@ def _missed(snapshot: Snapshot, server: ResourceView, objective: Objective) -> M
 
 
 def _warm(snapshot: Snapshot, server: ResourceView) -> int:
-    """The tick from which on its program has been running for a while."""
+    """The first tick after the warm-up of its program."""
     starts = [
         event.start_us for view in serving(snapshot, server) for event in view.events if event.kind == "process.start"
     ]
@@ -88,7 +88,7 @@ def _warm(snapshot: Snapshot, server: ResourceView) -> int:
 
 
 def _by_second(values: FloatArray) -> FloatArray:
-    """1 for each ten ticks with any."""
+    """1 for each group of ten ticks with any."""
     if not len(values):
         return values
     return (np.add.reduceat(values, np.arange(0, len(values), 10)) > 0).astype(np.float64)

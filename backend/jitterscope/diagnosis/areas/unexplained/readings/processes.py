@@ -1,4 +1,4 @@
-"""Which processes of the subject serve what a server of it serves."""
+"""Which processes of the subject serve the requests of one of its servers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 
 def serving(snapshot: Snapshot, server: ResourceView) -> tuple[ResourceView, ...]:
-    """Who listens and all of the same program, its workers; empty where that is not known or not watched."""
+    """The listening process and all of the same program, its workers; empty if unknown or not watched."""
     if server.kind == "dns_server":
         software = server.fact("dns.software")
         return tuple(one for one in snapshot.processes if software is not None and signals.runs(one, software))

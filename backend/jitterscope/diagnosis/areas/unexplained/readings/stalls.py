@@ -1,4 +1,4 @@
-"""When what the subject serves came late, all of it at once: spans in which most requests wait, unlike the rest."""
+"""When answers were late all at once: spans in which most requests wait, unlike the rest of the window."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
-# Causes need the seconds around a stall: what is younger is left to them, unless it goes on for `LONG_US`.
+# Causes need the seconds around a stall: a younger one is left to them, unless it lasts longer than `LONG_US`.
 SETTLE_US = 5_000_000
 LONG_US = 10_000_000
-# What led to a stall at the very begin of the window is not in it.
+# What led to a stall at the very beginning of the window is not in it.
 LEAD_US = 5_000_000
-# Late answers no further apart than this are of one stall.
+# Late answers no further apart than this belong to one stall.
 GAP_US = 100_000
-# A stall is late answers that lie closer together than chance puts them, and a good part of all that came then.
+# A stall is late answers that are closer together than by chance, and a good share of all requests of that time.
 FEWEST, SHARE, BY_CHANCE = 3, 0.2, 0.01
-# Shorter ones are told by a cause or by nobody: any machine makes some. An objective says itself what is too long.
+# Shorter ones are explained by a cause or ignored: any machine has some. An objective itself defines what is too long.
 LEAST_US = 40_000
-# So much of a stall is its begin.
+# The first part of a stall, as a share of its length.
 BEGIN = 0.1
-# A program that has just started is slow for reasons of its own: cold caches, code that is not compiled yet.
+# A program that has just started is slow for its own reasons: cold caches, code that is not compiled yet.
 WARM_UP_US = 30_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """`late` of `of` requests that came in [start_us, end_us) were answered late, the slowest after `max_us`.
+    """`late` of `of` requests that arrived in [start_us, end_us) were answered late, the slowest after `max_us`.
 
-    `latency_us` is the time of the late ones added up; `waited_us` the part that they lay in the socket unread (None:
+    `latency_us` is the total time of the late ones; `waited_us` the part that they waited unread in the socket (None:
     not recorded). `end_us` is when the last of them was answered.
     """
 
@@ -62,9 +62,9 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
-    """`clear` ones stand out and can be judged; `young` ones are left to other causes yet.
+    """`clear` ones stand out and can be judged; `young` ones are still left to other causes.
 
-    `late` of `answers` are all of the window, by each server's own measure of late (`limits`).
+    `late` of `answers` cover the whole window, by each server's own limit (`limits`).
     """
 
     clear: tuple[Stall, ...]
@@ -81,7 +81,7 @@ class Stalls:
 
 @dataclass(frozen=True, slots=True)
 class _Late:
-    """Late answers of one server, by when they were sent; `many[i]` of them alike. `waits` -1: not recorded."""
+    """Late answers of one server, by when they were sent; `many[i]` identical ones. `waits` -1: not recorded."""
 
     sent: IntArray
     took: FloatArray
@@ -101,12 +101,12 @@ def timed(snapshot: Snapshot) -> tuple[ResourceView, ...]:
 
 @reading
 def stalls(snapshot: Snapshot) -> Stalls:
-    """Of all servers of the subject, oldest first."""
+    """The stalls of all servers of the subject, oldest first."""
     clear: list[Stall] = []
     young = late = 0
     answers, limits = 0.0, []
     for server in timed(snapshot):
-        # Stalls are a small part of the window: all of it tells what is usual.
+        # Stalls are a small part of the window, so all of it defines the baseline.
         usual = usual_us(server, np.ones(snapshot.ticks, np.bool_))
         answered = series(server, metric(server, "answers"), snapshot.ticks)
         answers += float(np.nansum(answered))
@@ -128,7 +128,7 @@ def stalls(snapshot: Snapshot) -> Stalls:
 
 
 def _late(snapshot: Snapshot, server: ResourceView, limit_us: float) -> _Late:
-    """From single requests where they are recorded: slow ones always are then. Else from histograms."""
+    """From single requests if they are recorded, which always includes slow ones; else from histograms."""
     single = server.queries
     if single is not None and len(single.sent_us) and limit_us >= SLOW_US:
         chosen = (single.latency_us > limit_us) & (single.result != TIMEOUT)
@@ -144,7 +144,7 @@ def _late(snapshot: Snapshot, server: ResourceView, limit_us: float) -> _Late:
 
 
 def _spans(snapshot: Snapshot, server: ResourceView, late: _Late) -> list[Stall]:
-    """Late answers put together where they overlap."""
+    """Late answers, merged where they overlap."""
     ends = late.sent + late.took.astype(np.int64)
     furthest = np.maximum.accumulate(ends)
     cuts = np.flatnonzero(late.sent[1:] > furthest[:-1] + GAP_US) + 1
@@ -167,9 +167,9 @@ def _spans(snapshot: Snapshot, server: ResourceView, late: _Late) -> list[Stall]
 def _waited(
     snapshot: Snapshot, server: ResourceView, late: _Late, part: IntArray, span: tuple[int, int]
 ) -> float | None:
-    """Time unread in the socket: of the late ones themselves, else of all that were read while it lasted.
+    """Time unread in the socket: of the late ones themselves, else of all that were read during the stall.
 
-    What came as it began may have been read just before: where enough came later, those tell.
+    Requests that arrived as it began may have been read just before: if enough arrived later, only those count.
     """
     if late.waits is not None and (known := late.waits[part] >= 0).any():
         chosen = part[known]
@@ -185,7 +185,7 @@ def _waited(
 
 
 def _arrived(snapshot: Snapshot, server: ResourceView, start_us: int, end_us: int) -> float:
-    """Requests that came in a span; ticks at its ends count by their part of it."""
+    """Requests that arrived in a span; ticks at its ends count in proportion."""
     came = np.nan_to_num(series(server, metric(server, "requests"), snapshot.ticks))
     return float((came * overlaps(snapshot, start_us, end_us)).sum())
 
@@ -198,7 +198,7 @@ def overlaps(snapshot: Snapshot, start_us: int, end_us: int) -> FloatArray:
 
 
 def _outstanding(snapshot: Snapshot, server: ResourceView, spans: list[Stall], answered: FloatArray) -> list[Stall]:
-    """Those that chance does not make of late answers as frequent as they are in the rest of the window."""
+    """Stalls that chance does not explain, given the frequency of late answers in the rest of the window."""
     dense = [one for one in spans if one.late >= FEWEST and one.late >= SHARE * one.of]
     rest = max(0.0, float(np.nansum(answered)) - sum(one.of for one in dense))
     scattered = sum(one.late for one in spans) - sum(one.late for one in dense)
@@ -212,7 +212,7 @@ def _outstanding(snapshot: Snapshot, server: ResourceView, spans: list[Stall], a
 
 
 def _is_early(snapshot: Snapshot, stall: Stall, answered: FloatArray) -> bool:
-    """Whether too little of what was before it is in the window, or the server has just started."""
+    """Whether too little of the time before it is in the window, or the server has just started."""
     before = (stall.start_us - snapshot.start_us) // snapshot.step_us
     if stall.start_us < snapshot.start_us + LEAD_US or float(np.nansum(answered[: max(0, before)])) < ENOUGH:
         return True
@@ -230,7 +230,7 @@ def ticks_of(snapshot: Snapshot, stall: Stall) -> slice:
 
 
 def calm(snapshot: Snapshot, found: tuple[Stall, ...]) -> BoolArray:
-    """Ticks that lie in no stall nor right beside one."""
+    """Ticks that are neither in a stall nor right beside one."""
     mask = np.ones(snapshot.ticks, np.bool_)
     for one in found:
         part = ticks_of(snapshot, one)

@@ -1,9 +1,10 @@
 """Where the time of a stall went: unread in the socket, on a CPU, waiting for one, throttled, or none of these.
 
-Shares are of the stall's own length, above what the same ticks usually have: a tick of 100 ms is also what was before
-and after, and what had to wait is worked off behind it. The kernel counts a wait when it is over, and many threads wait
-at once: until a tick ends no more counts than there was of the stall by then. A share of at least `MOST` decides; up to
-`LITTLE` excludes. What lies between, or varies by more than `NOISE` from tick to tick anyway, decides nothing.
+Shares are relative to the stall's own length, above the baseline of the same ticks: a tick of 100 ms also covers time
+before and after, and the backlog is worked off afterwards. The kernel counts a wait when it is over, and many threads
+wait at once: by the end of a tick, no more counts than the length of the stall until then. A share of at least `MOST`
+decides; up to `LITTLE` excludes. A share in between, or one that normally varies by more than `NOISE` from tick to
+tick, decides nothing.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
 
-# throttled: the CPU limit; cpu: the program ran; runnable: it waited for a CPU; socket: it did none of that, and
-# requests lay unread; blocked: none of that, after they were read; idle: none of that, and whether they were read is
-# not known; outside: neither unread nor being worked on; unknown.
+# throttled: the CPU limit; cpu: the program ran; runnable: it waited for a CPU; socket: none of that, and requests
+# waited unread; blocked: none of that, after they were read; idle: none of that, and whether they were read is not
+# known; outside: neither unread nor being worked on; unknown.
 Where = Literal["throttled", "cpu", "runnable", "socket", "blocked", "idle", "outside", "unknown"]
 MOST, LITTLE, NOISE = 0.5, 0.4, 0.5
-# Of the time of late answers in the socket: most of it, or hardly any.
+# Share of the late answers' time spent in the socket: most of it, or hardly any.
 UNREAD, READ = 0.6, 0.4
-# A node whose CPUs are idle for less than this part of the time has none to spare.
+# A node whose CPUs are idle for less than this share of the time has none to spare.
 FULL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One stall. Shares of its length, None where not recorded or too noisy to tell.
+    """One stall. Shares of its length, None if not recorded or too noisy to tell.
 
-    `cpu` of the processes that serve (`whole`: of the whole container, which is at least as much), `delay` of their
-    threads' wait for a CPU, `throttled` by the limit, `waited` of the late answers' time unread in the socket, `worked`
-    between reading and answer; `node_cpu`, `node_io`, `node_memory` of the node's pressure (PSI, some), `own_io` and
-    `own_memory` of the container's, `in_kernel` of threads blocked there (state D), `gc` of a garbage
-    collector at work. `full`: the node had no CPU to spare.
+    `cpu`: the processes that serve (`whole`: the whole container, an upper bound); `delay`: their threads' wait for a
+    CPU; `throttled`: by the limit; `waited`: the late answers' time unread in the socket; `worked`: between reading and
+    answer; `node_cpu`, `node_io`, `node_memory`: the node's pressure (PSI, some); `own_io` and `own_memory`: the
+    container's; `in_kernel`: threads blocked there (state D); `gc`: a garbage collector at work. `full`: the node had
+    no CPU to spare.
     """
 
     stall: Stall
@@ -63,13 +64,13 @@ class Account:
 
     @property
     def may_be_crowded(self) -> bool:
-        """Whether it waited for a CPU that the node did not have, or may have: nothing says that it did not."""
+        """Whether it waited, or may have waited, for a CPU that the node did not have: nothing rules it out."""
         return (self.where == "runnable" and self.full) or (self.where == "unknown" and self.delay is None)
 
 
 @reading
 def accounts(snapshot: Snapshot) -> tuple[Account, ...]:
-    """Of every clear stall."""
+    """The account of every clear stall."""
     found = stalls(snapshot).clear
     quiet = calm(snapshot, found)
     return tuple(_account(snapshot, one, quiet) for one in found)
@@ -117,9 +118,9 @@ def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
 
 
 def _share(values: FloatArray, part: slice, passed_us: FloatArray, length_us: int, quiet: BoolArray) -> float | None:
-    """What the ticks have above the usual, of the stall's length; None where one is missing or all of it is noise.
+    """The ticks' value above the baseline, relative to the stall's length; None if one is missing or all is noise.
 
-    `passed_us`: of the stall, until each tick ends.
+    `passed_us`: length of the stall until each tick ends.
     """
     inside = values[part]
     usual = robust_baseline(values[quiet])
@@ -146,7 +147,7 @@ def _throttled(snapshot: Snapshot, part: slice, length_us: int) -> float | None:
 
 
 def _worked(snapshot: Snapshot, stall: Stall, part: slice) -> float | None:
-    """Time between reading and answer of all that were answered, of the late ones' time. DNS only."""
+    """Time between reading and answer of all answered requests, relative to the late ones' time. DNS only."""
     work = stall.server.distributions.get("dns_work_us")
     if work is None or not stall.latency_us:
         return None
@@ -155,7 +156,7 @@ def _worked(snapshot: Snapshot, stall: Stall, part: slice) -> float | None:
 
 
 def _crowding(snapshot: Snapshot, part: slice) -> float | None:
-    """The share of the stall's ticks in which some task waited for a CPU, of the container or else of the node."""
+    """The share of the stall's ticks in which some task waited for a CPU, in the container or else on the node."""
     for view in (snapshot.subject, snapshot.node):
         waits = series(view, "psi_cpu_some_us", snapshot.ticks)[part]
         if len(waits) and np.isfinite(waits).all():
@@ -168,7 +169,7 @@ def _is_full(snapshot: Snapshot, part: slice) -> bool:
     idle = series(snapshot.node, "host_idle_us", snapshot.ticks)[part]
     if cpus is None or not len(idle) or not np.isfinite(idle).any():
         return False
-    # /proc/stat counts in 10 ms, and not all of it at once: look at a little more than the stall.
+    # /proc/stat counts in 10 ms, and not all of it at once: examine slightly more than the stall.
     wide = series(snapshot.node, "host_idle_us", snapshot.ticks)[max(0, part.start - 3) : part.stop + 3]
     return float(np.nanmean(wide)) < FULL * cpus * snapshot.step_us
 
@@ -180,11 +181,11 @@ def _where(
     """The class of a stall by its shares."""
     if throttled is not None and throttled >= MOST:
         return "throttled"
-    # On a busy node what runs also waits for a CPU, and threads can do both at once: together they had work to do.
+    # On a busy node, running tasks also wait for a CPU, and threads can do both at once: together they had work to do.
     ran, queued = cpu or 0.0, delay or 0.0
     if ran + queued >= MOST and not whole:
         return "cpu" if ran >= queued else "runnable" if queued >= 1.5 * ran else "unknown"
-    # Where run delay is not recorded, that no task at all waited for a CPU says as much.
+    # If run delay is not recorded, it says as much if no task at all waited for a CPU.
     waits = delay if delay is not None else crowding
     if cpu is None or waits is None or throttled is None or cpu + waits + throttled > LITTLE:
         return "unknown"
