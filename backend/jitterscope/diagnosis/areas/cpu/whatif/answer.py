@@ -1,4 +1,4 @@
-"""The CPU model as a what-if: the recorded demand under another limit, period, burst or Go settings."""
+"""The CPU model as a what-if: the recorded demand under another limit, period, burst, or Go settings."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _FIGURES = (
     THROTTLED_MS_PER_MIN, THROTTLED_RATIO, impact.SLOW_RATIO, impact.P50, impact.P99, impact.MAX, GC_CYCLES_PER_MIN,
     impact.CPU_MEAN,
 )  # fmt: skip
-# What is recorded beside them, and not predicted.
+# Recorded figures that are not predicted.
 _COUNTS = (Quantity("seconds", "Recorded time in seconds", "1", better="none"), impact.QUERIES)
 _SEARCHES: Mapping[str, Callable[[Prepared, SearchGoal], Result]] = {
     "cpu_limit": smallest_limit,
     "burst_us": smallest_burst,
     "gomaxprocs": gomaxprocs_for,
 }
-# What is off with null; of the others null is the same as leaving it out.
+# Settings that null switches off; for the others null is the same as omitting it.
 _CAN_BE_OFF = ("cpu_limit", "gogc", "gomemlimit_bytes")
 _COUNTED = ("period_us", "burst_us", "gomaxprocs", "gomemlimit_bytes")
 
@@ -59,7 +59,7 @@ def _prepared(snapshot: Snapshot) -> Prepared | str:
 
 
 def answer(snapshot: Snapshot, asked: Asked) -> Answer:
-    """Raises InvalidSettingError where a setting cannot be."""
+    """Answer the what-if; raises InvalidSettingError for an impossible setting."""
     prepared = _prepared(snapshot)
     if isinstance(prepared, str):
         return Answer(cannot_tell=prepared)
@@ -78,7 +78,7 @@ def answer(snapshot: Snapshot, asked: Asked) -> Answer:
 
 
 def recorded(trace: Trace) -> dict[str, float | None]:
-    """What was measured, over the ticks that have data; quantiles from the histograms of every answer."""
+    """Measured figures over the ticks that have data; quantiles from the histograms of every answer."""
     known = trace.usage_us[np.isfinite(trace.usage_us)]
     seconds = len(known) * trace.step_us / 1e6
     minutes = seconds / 60
@@ -97,7 +97,7 @@ def recorded(trace: Trace) -> dict[str, float | None]:
         "slow_ratio": None if slow is None or not queries else min(1.0, slow / queries),
         "p50_ms": quantiles[0],
         "p99_ms": quantiles[1],
-        # The slowest is always among the single queries: slow ones are kept everywhere.
+        # The slowest is always among the single queries: slow ones are always kept.
         "max_ms": float(singles.max()) / 1000 if singles is not None and len(singles) else None,
         "gc_cycles_per_min": len(trace.gc) / minutes if trace.gc and minutes else None,
         "cpu_mean": float(known.mean()) / trace.step_us if len(known) else None,
@@ -105,14 +105,14 @@ def recorded(trace: Trace) -> dict[str, float | None]:
 
 
 def _setting(base: Setting, number: int, change: Settings) -> Setting:
-    """The recorded setting with what was given."""
+    """The recorded setting with the given changes."""
     given = {name: value for name, value in change.items() if value is not None or name in _CAN_BE_OFF}
     for name in _COUNTED:
         if given.get(name) is not None:
             given[name] = int(cast("float", given[name]))
     setting = replace(base, **given)  # type: ignore[arg-type]
     if "burst_us" not in given and setting.quota_us is not None:
-        # The kernel allows no more burst than quota; who lowers the limit means to keep what fits.
+        # The kernel allows no more burst than quota; lowering the limit is taken to keep as much burst as fits.
         setting = replace(setting, burst_us=min(setting.burst_us, int(setting.quota_us)))
     quota_us = setting.quota_us
     if quota_us is not None and setting.burst_us > quota_us:

@@ -45,8 +45,10 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What the kernel adds to the plain rule. `tick_us` is 1 / CONFIG_HZ (250 Hz: Debian, Ubuntu before 24.10),
-    `keep_us` what an idle CPU keeps of its slice."""
+    """How the kernel deviates from the plain rule.
+
+    `tick_us` is 1 / CONFIG_HZ (250 Hz: Debian, Ubuntu before 24.10), `keep_us` what an idle CPU keeps of its slice.
+    """
 
     tick_us: float = 4_000.0
     keep_us: float = 1_000.0
@@ -58,13 +60,13 @@ IDEAL = Kernel(tick_us=0.0, keep_us=0.0)
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """What the group got. Shapes: (replicates, periods), and `*_steps_*` (replicates, periods × steps per period).
+    """The CPU time of the group.
 
-    Period k of replicate r spans [k · period_us − phase_us[r], …) from the start of the work.
-    `throttled`: counted in nr_throttled. `throttled_us`: wall time in which work waited for a refill, 0..period.
-    `throttled_cpu_us`: the same summed over the CPUs that waited (cpu.stat). `run_us`: CPU used. `backlog_us`: CPU
-    work waiting at the end. `burst_us`: used beyond the quota out of what was carried over (nr_bursts counts > 0).
-    `active`: counted in nr_periods.
+    Shapes: (replicates, periods), and `*_steps_*` (replicates, periods × steps per period). Period k of replicate r
+    spans [k · period_us − phase_us[r], …) from the start of the work. `throttled`: counted in nr_throttled.
+    `throttled_us`: wall time in which work waited for a refill, 0..period. `throttled_cpu_us`: the same summed over the
+    CPUs that waited (cpu.stat). `run_us`: CPU used. `backlog_us`: CPU work waiting at the end. `burst_us`: carried-over
+    time used beyond the quota (nr_bursts counts > 0). `active`: counted in nr_periods.
     """
 
     period_us: float
@@ -94,13 +96,16 @@ def simulate(
 ) -> Bandwidth:
     """CPU work (µs per step of `step_us`; NaN counts as 0) through a quota; None or infinite: no limit.
 
-    `work_us`: shape (steps,) or (replicates, steps). The steps of the answer are `period_us` / ceil(period_us /
-    step_us): the given steps where they divide the period.
-    `parallelism`: the CPUs that work can use at once, min(runnable threads, GOMAXPROCS, node CPUs): a number, one a
-    replicate (replicates,), or one a step (replicates, steps); waiting work keeps the largest it arrived with.
+    `work_us`: shape (steps,) or (replicates, steps). The steps of the result are `period_us` / ceil(period_us /
+    step_us): the given steps if they divide the period.
+
+    `parallelism`: the CPUs that work can use at once, min(runnable threads, GOMAXPROCS, node CPUs): a number, one per
+    replicate (replicates,), or one per step (replicates, steps); waiting work keeps the largest value it arrived with.
+
     `phase_us`: how far into a period the work starts, a number or (replicates,), in [0, period_us).
-    The pool starts full. Costs about 60 ns of CPU a step and replicate (110 ns with parallelism by step).
-    Raises ValueError for a burst above the quota (the kernel refuses it) and for numbers that are not positive.
+
+    The pool starts full. Costs about 60 ns of CPU per step and replicate (110 ns with parallelism by step). Raises
+    ValueError for a burst above the quota (the kernel refuses it) and for numbers that are not positive.
     """
     work = np.nan_to_num(np.atleast_2d(np.asarray(work_us, dtype=np.float64)), nan=0.0)
     quota = float("inf") if quota_us is None else float(quota_us)
@@ -110,7 +115,7 @@ def simulate(
     widest = np.where(np.isfinite(cpus), cpus, 1.0).max(axis=(1, 2))[:, np.newaxis]
     overrun = widest * kernel.tick_us / 2
     capacity = quota + burst_us + overrun + widest * kernel.keep_us
-    # A group without a limit is one whose pool cannot run out.
+    # A group without a limit has a pool that cannot run out.
     limited = np.isfinite(quota)
     refill = quota if limited else 0.0
     capacity = capacity if limited else np.full_like(overrun, np.inf)
@@ -150,7 +155,7 @@ def _check(quota_us: float, period_us: float, burst_us: float, step_us: float, w
 
 def _active(run_us: FloatArray, throttled: BoolArray, keep_us: float) -> BoolArray:
     """Periods in which the timer ran: it stops at the end of the second without a slice taken or a debt paid."""
-    # A CPU that rested runs its first millisecond on what it kept.
+    # A CPU that was idle runs its first millisecond on what it kept.
     slices = np.floor(np.cumsum(run_us, axis=1) / max(keep_us, 1e-3))
     taken = np.diff(slices, axis=1, prepend=0.0) > 0
     busy = taken | throttled
@@ -163,7 +168,7 @@ def _active(run_us: FloatArray, throttled: BoolArray, keep_us: float) -> BoolArr
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Per period: was it throttled, and how much work (µs) was left waiting at its end."""
+    """Per period: whether it was throttled, and how much work (µs) was left waiting at its end."""
 
     throttled: BoolArray
     backlog_us: FloatArray
@@ -183,8 +188,9 @@ def replay(
 ) -> Replay:
     """Demand per tick (µs of CPU; NaN counts as 0) through a quota; `cpus` bounds what can run at once.
 
-    `simulate` in an ideal kernel, for whole periods. A burst above the quota counts as the quota, which is all that
-    the kernel takes. Within a tick demand is taken as even, so throttling shorter than a tick is missed: a lower bound.
+    `simulate` with an ideal kernel, for whole periods. A burst above the quota counts as the quota, which is all that
+    the kernel accepts. Demand is assumed to be even within a tick, so throttling shorter than a tick is missed: a lower
+    bound.
     """
     if len(demand_us) == 0:
         return Replay(np.zeros(0, dtype=np.bool_), np.zeros(0))

@@ -24,8 +24,10 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Per step, shape (replicates, periods, steps): CPU run, wall time stopped, work waiting at the end, `cpus` that
-    what waited could use. `level_us` (replicates, periods): what the pool held after the refill that starts a period.
+    """Results per step, shape (replicates, periods, steps).
+
+    CPU run, wall time stopped, work waiting at the end, and the `cpus` that waiting work could use. `level_us`
+    (replicates, periods): the pool after the refill that starts a period.
     """
 
     run_us: FloatArray
@@ -62,7 +64,7 @@ def grid_of(work_us: FloatArray, step_us: float, period_us: float, phase_us: flo
 
 
 def parallelism_on(grid: Grid, parallelism: float | FloatArray, step_us: float) -> FloatArray:
-    """As (replicates, 1, 1) where it is constant, else (replicates, periods, steps). ValueError where not above 0."""
+    """As (replicates, 1, 1) if it is constant, else (replicates, periods, steps). ValueError if not above 0."""
     replicates, periods, per_period = grid.arrived_us.shape
     given = np.asarray(parallelism, dtype=np.float64)
     if given.size and not given.min() > 0:
@@ -81,7 +83,7 @@ def parallelism_on(grid: Grid, parallelism: float | FloatArray, step_us: float) 
 
 
 def serve(grid: Grid, cpus: FloatArray, quota_us: float, capacity_us: FloatArray) -> Served:
-    """`quota_us` is added at each period's start, up to `capacity_us` (replicates, 1); a full pool starts."""
+    """`quota_us` is added at each period's start, up to `capacity_us` (replicates, 1); the pool starts full."""
     arrived = grid.arrived_us
     if cpus.shape[1:] != (1, 1):
         first = _at_rate(_from_pool(arrived, quota_us, capacity_us), cpus, grid.step_us)
@@ -89,7 +91,7 @@ def serve(grid: Grid, cpus: FloatArray, quota_us: float, capacity_us: FloatArray
     done = _at_rate(_from_pool(arrived, quota_us, capacity_us), cpus, grid.step_us)
     level, limit = _level(done, quota_us, capacity_us)
     for _ in range(4):
-        # Where parallelism changes, work that was let through can be held up and leave when the pool is empty.
+        # If parallelism changes, work taken from the pool can be delayed and finish when the pool is empty.
         if not (done[:, :, -1] > limit + EPSILON_US).any():
             break
         done = _from_pool(_at_rate(_from_pool(done, quota_us, capacity_us), cpus, grid.step_us), quota_us, capacity_us)
@@ -103,7 +105,7 @@ def serve(grid: Grid, cpus: FloatArray, quota_us: float, capacity_us: FloatArray
 
 
 def _from_pool(arrived: FloatArray, quota_us: float, capacity_us: FloatArray) -> FloatArray:
-    """What a pool lets through at once: arrivals up to what it held since any earlier refill."""
+    """The work that a pool passes at once: arrivals up to what it held since any earlier refill."""
     refills = np.arange(arrived.shape[1]) * quota_us
     at_start = _shifted(arrived)[:, :, 0]
     limit: FloatArray = np.minimum.accumulate(at_start - refills, axis=1) + refills + capacity_us
@@ -111,7 +113,7 @@ def _from_pool(arrived: FloatArray, quota_us: float, capacity_us: FloatArray) ->
 
 
 def _at_rate(passed: FloatArray, cpus: FloatArray, step_us: float) -> FloatArray:
-    """What `cpus` can run of it by the end of each step."""
+    """The part of it that `cpus` can run by the end of each step."""
     bounded = np.isfinite(cpus)
     if not bounded.any():
         return passed
@@ -122,7 +124,7 @@ def _at_rate(passed: FloatArray, cpus: FloatArray, step_us: float) -> FloatArray
         could = np.cumsum(cpus.reshape(flat.shape) * step_us, axis=1)
     behind = flat - could
     np.minimum.accumulate(behind, axis=1, out=behind)
-    # Before the first step nothing is behind.
+    # Before the first step there is no backlog.
     np.minimum(behind, 0.0, out=behind)
     behind += could
     ran: FloatArray = behind.reshape(passed.shape)
@@ -130,7 +132,7 @@ def _at_rate(passed: FloatArray, cpus: FloatArray, step_us: float) -> FloatArray
 
 
 def _level(done: FloatArray, quota_us: float, capacity_us: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The pool after each refill, and the total that may have run by the end of that period."""
+    """The pool after each refill, and the total that can have run by the end of that period."""
     refills = np.arange(done.shape[1]) * quota_us
     at_start = _shifted(done)[:, :, 0]
     limit: FloatArray = np.minimum.accumulate(at_start - refills, axis=1) + refills + capacity_us
@@ -138,7 +140,7 @@ def _level(done: FloatArray, quota_us: float, capacity_us: FloatArray) -> tuple[
 
 
 def _stopped(grid: Grid, cpus: FloatArray, before: FloatArray, limit: FloatArray) -> FloatArray:
-    """Wall time in each step from where the pool ran out, where there was work to wait."""
+    """Wall time in each step from the point where the pool ran out, if work was waiting."""
     start = _shifted(grid.arrived_us)
     arriving = grid.arrived_us - start
     waiting = np.maximum(start - before, 0.0)
@@ -151,7 +153,7 @@ def _stopped(grid: Grid, cpus: FloatArray, before: FloatArray, limit: FloatArray
 
 
 def _kept_while_waiting(backlog_us: FloatArray, cpus: FloatArray) -> FloatArray:
-    """Work that waits still has its threads: the largest parallelism since the wait began."""
+    """Waiting work still has its threads: the largest parallelism since the wait began."""
     flat = np.ascontiguousarray(cpus).reshape(len(cpus), -1)
     waits = backlog_us.reshape(flat.shape) > EPSILON_US
     fresh = np.ones_like(waits)

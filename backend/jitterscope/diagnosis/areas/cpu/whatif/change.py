@@ -1,4 +1,4 @@
-"""What a change of settings that was made would do: what its verification is held against."""
+"""The predicted effect of an actual change of settings, for comparison in its verification."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 
 def predict_change(before: Snapshot, after: Snapshot) -> dict[str, Interval]:
-    """By measure id, for the settings of `after` on the demand of `before`; empty where nothing replayable changed."""
+    """By measure id, for the settings of `after` on the demand of `before`; empty if nothing replayable changed."""
     trace, applied = from_snapshot(before), from_snapshot(after)
     if isinstance(trace, str) or isinstance(applied, str) or applied.setting == trace.setting:
         return {}

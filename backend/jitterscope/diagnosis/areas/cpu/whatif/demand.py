@@ -1,8 +1,8 @@
-"""The CPU demand that a trace would have had without its limit: queries as they arrived, GC cycles and other bursts.
+"""The CPU demand of a trace without its limit: queries as they arrived, GC cycles, and other bursts.
 
 Throttled work is delayed, not lost: what a stall used beyond the cost of its queries is what its burst needed, and it
-would have run from the start of the burst on as many CPUs as it may use (GOMAXPROCS, the node's CPUs). Where nothing
-was throttled the recorded use is the demand, tick by tick. Cost of queries: jitterscope.diagnosis.demand.
+would have run from the start of the burst on as many CPUs as it can use (GOMAXPROCS, the node's CPUs). If nothing was
+throttled, the recorded use is the demand, tick by tick. Cost of queries: areas/cpu/readings/demand.py.
 
 Limits: a burst whose own throttling dropped requests looks smaller than it was; two bursts in one stall share its cost
 by their length.
@@ -25,9 +25,10 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate, robust_baseline
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """CPU work beside the queries. Times in µs since the trace's start.
+    """CPU work besides the queries. Times in µs since the trace's start.
 
-    `spread_us`: how long it took to ask for its CPU (0: at once, as parallel as it may). `throttled`: was it delayed?
+    `spread_us`: over how long it requested its CPU (0: at once, as parallel as possible). `throttled`: whether it was
+    delayed.
     """
 
     start_us: float
@@ -39,7 +40,7 @@ class Burst:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """`base_us`: CPU that queries and all else that is steady ask for in each tick (n,), µs; no NaN.
+    """`base_us`: CPU that queries and other steady work need in each tick (n,), µs; no NaN.
 
     `quiet`: ticks without a burst and without throttling. `measured`: how the queries' cost was found.
     """
@@ -52,9 +53,9 @@ class Demand:
 
 
 def cpus_of(trace: Trace, setting: Setting) -> float:
-    """CPUs that the program can use at once; inf where neither GOMAXPROCS nor the node tells."""
+    """CPUs that the program can use at once; inf if neither GOMAXPROCS nor the node limits them."""
     procs = setting.gomaxprocs if setting.gomaxprocs is not None else math.inf
-    # A bound far above anything recorded is as good as none, and finite.
+    # A bound far above anything recorded acts like none, and is finite.
     return float(min(procs, trace.node_cpus, 1024.0))
 
 
@@ -68,7 +69,7 @@ def decompose(trace: Trace) -> Demand:
     model = demands.measure(cpu, trace.arrivals, trace.arrivals, np.where(active, float(step), 0.0), stalls, ignore)
     load = np.where(np.isfinite(model.load_us), model.load_us, _fallback(trace))
     if model.measured == "stall":
-        # The cost of a query was measured where GC ran as well, and is at most half of it.
+        # The cost of a query was measured while GC ran too, which is at most half of it.
         load = load * (1.0 - 0.5 * active)
     usage = np.where(np.isfinite(trace.usage_us), trace.usage_us, load)
     excess = usage - load
@@ -107,7 +108,7 @@ def _bursts(trace: Trace, throttled: BoolArray, excess: FloatArray, first: int, 
         begin = float((first + (int(used[0]) if len(used) else 0)) * step)
         long = float((int(used[-1] - used[0]) + 1 if len(used) else 1) * step)
         return [Burst(begin, 0.0 if stalled else long, total, bool(inside), stalled)] if total > 0 else []
-    # Work follows the use of CPU in each cycle's own ticks.
+    # Work is distributed by the CPU use in each cycle's own ticks.
     shares = []
     for start, end in inside:
         a, b = max(first, int(start // step)), min(last, int(end // step) + 2)
@@ -126,7 +127,7 @@ def _bursts(trace: Trace, throttled: BoolArray, excess: FloatArray, first: int, 
 
 
 def _raised(excess: FloatArray, load: FloatArray, hot: BoolArray) -> BoolArray:
-    """Ticks that used much more than queries explain: bursts of something else."""
+    """Ticks that used much more than queries explain: other bursts."""
     around = robust_baseline(excess[~hot])
     if around.n < demands.ENOUGH_TICKS:
         return np.zeros(len(excess), dtype=np.bool_)

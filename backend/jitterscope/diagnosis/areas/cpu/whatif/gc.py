@@ -1,14 +1,15 @@
-"""How often Go collects, and what a cycle costs, under another GOGC, GOMEMLIMIT or GOMAXPROCS.
+"""How often Go collects, and what a cycle costs, under another GOGC, GOMEMLIMIT, or GOMAXPROCS.
 
 Pacing (https://go.dev/doc/gc-guide; runtime/mgcpacer.go, `gcControllerCommit`, `memoryLimitHeapGoal`): a cycle starts
-when the heap reaches live × (1 + GOGC / 100), or what GOMEMLIMIT leaves for the heap if that is less. At one allocation
-rate the time between cycles goes with goal − live. A goal near the live heap makes a spiral of cycles; the runtime
-then holds GC to half of GOMAXPROCS (runtime/mgclimit.go), so the next cycle waits.
+when the heap reaches live × (1 + GOGC / 100), or what GOMEMLIMIT leaves for the heap if that is less. At a constant
+allocation rate, the time between cycles is proportional to goal − live. A goal near the live heap causes a spiral of
+cycles; the runtime then limits GC to half of GOMAXPROCS (runtime/mgclimit.go), so the next cycle waits.
 
-CPU of a cycle: marking goes with the live heap, not with the settings. A quarter of GOMAXPROCS always marks; idle Ps
-join in (`gcController.findRunnableGCWorker`). Where a quarter is no whole number of workers (GOMAXPROCS 1, 2, 3, 6) the
-rest is marked by fractional workers, that go by wall time: after a stall they may be behind, and run before the queries
-(`gcDrainFractional`). About half of the stalls fall into their own time, as far as gctrace tells (case 1), and count.
+CPU of a cycle: marking depends on the live heap, not on the settings. A quarter of GOMAXPROCS always marks; idle Ps
+join in (`gcController.findRunnableGCWorker`). If a quarter is no whole number of workers (GOMAXPROCS 1, 2, 3, 6), the
+rest is marked by fractional workers, which go by wall time: after a stall they may be behind, and run before the
+queries (`gcDrainFractional`). About half of the stalls fall into their own time, as far as gctrace shows (case 1), and
+count.
 
 Limits: stacks and globals count as live heap; a live heap that depends on the load is taken as constant; Go < 1.19 has
 no GOMEMLIMIT.
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from jitterscope.diagnosis.areas.cpu.whatif.types import Setting, Trace
 
 UTILIZATION = 0.25  # gcBackgroundUtilization
-LIMITER = 0.5  # the most of GOMAXPROCS that GC may take in the long run
+LIMITER = 0.5  # the maximum share of GOMAXPROCS for GC in the long run
 _HEADROOM = 0.03  # memoryLimitHeapGoalHeadroomPercent
 _OTHER_BYTES = 10 << 20  # the runtime's own memory, stacks, fragmentation
 _OTHER_RATIO = 0.06
@@ -33,7 +34,7 @@ _MEASURED, _ESTIMATED = 0.12, 0.35
 
 @dataclass(frozen=True, slots=True)
 class Pacing:
-    """`ratio`: cycles then over cycles now, with a lognormal `spread`; None where it cannot be told (`why`)."""
+    """`ratio`: cycles then relative to cycles now, with a lognormal `spread`; None if unknown (`why`)."""
 
     ratio: float | None
     spread: float = 0.0
@@ -54,7 +55,7 @@ def pacing(trace: Trace, setting: Setting, cycle_cost_us: float) -> Pacing:
     if not trace.gc:
         return _unseen(trace, setting)
     if setting.gomemlimit_bytes is None and now.gomemlimit_bytes is None:
-        # Only growth paces: the live heap cancels out.
+        # Only growth determines the pace: the live heap cancels out.
         return Pacing(float(now.gogc or 100.0) / float(setting.gogc or 100.0), 0.05)
     live = trace.heap_live_bytes
     if live is None:
@@ -79,7 +80,7 @@ def pacing(trace: Trace, setting: Setting, cycle_cost_us: float) -> Pacing:
 
 
 def goes_first_cpus(cpus: float) -> float:
-    """CPUs that marking takes before queries do: dedicated workers, or fractional ones for what is no whole number."""
+    """CPUs that marking takes before queries do: dedicated workers, plus fractional ones for a fractional part."""
     wanted = UTILIZATION * cpus
     dedicated = math.floor(wanted + 0.5)
     if dedicated and abs(wanted / dedicated - 1) <= 0.3:
@@ -99,7 +100,7 @@ def _unseen(trace: Trace, setting: Setting) -> Pacing:
 
 
 def _growth(live: float, setting: Setting) -> float:
-    """Bytes that are allocated between two cycles."""
+    """Bytes allocated between two cycles."""
     goal = math.inf
     if setting.gogc is not None:
         goal = max(live * (1 + setting.gogc / 100), _LEAST_HEAP * setting.gogc / 100)

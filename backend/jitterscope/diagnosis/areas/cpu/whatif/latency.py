@@ -13,7 +13,8 @@ from jitterscope.diagnosis.core.stats import BoolArray
 
 BUCKETS = 480  # of sketch.GAMMA: up to 150 s
 _ENOUGH = 30
-# While GC runs freely a query waits for a P that marks: up to a preemption (10 ms, runtime/proc.go forcePreemptNS).
+# While GC runs unthrottled, a query waits for a P that marks: up to a preemption (10 ms, runtime/proc.go
+# forcePreemptNS).
 _GC_WAIT_US = 1_500.0
 
 
@@ -21,8 +22,8 @@ _GC_WAIT_US = 1_500.0
 class Latencies:
     """Shares (BUCKETS,), summing to 1, of answers in quiet ticks and in those where GC ran unthrottled.
 
-    `gc_measured`: the latter were seen; otherwise they are the quiet ones plus an exponential wait. `typical_us`: the
-    median of the quiet ones. `hiccups`: stretches of quiet ticks with answers over the threshold, whatever made them
+    `gc_measured`: the latter were observed; otherwise they are the quiet ones plus an exponential wait. `typical_us`:
+    the median of the quiet ones. `hiccups`: stretches of quiet ticks with answers over the threshold, for any reason
     (the node, the network): they come in clusters.
     """
 
@@ -35,7 +36,7 @@ class Latencies:
 
 
 def measure(trace: Trace, quiet: BoolArray, free_gc: BoolArray) -> Latencies | None:
-    """None where nobody measured latency."""
+    """The latencies; None if latency was not measured."""
     tick, bucket, count = _entries(trace)
     if not len(tick):
         return None
@@ -78,7 +79,7 @@ def _shares(bucket: IntArray, count: IntArray) -> FloatArray:
 
 
 def _fastest(bucket: IntArray, count: IntArray) -> FloatArray:
-    """The fastest fifth of all answers: what they take where every tick has a stall."""
+    """The fastest fifth of all answers: the undisturbed latency if every tick has a stall."""
     shares = _shares(bucket, count)
     kept = np.minimum(np.cumsum(shares), 0.2)
     fast = np.diff(kept, prepend=0.0)
@@ -86,7 +87,7 @@ def _fastest(bucket: IntArray, count: IntArray) -> FloatArray:
 
 
 def _delayed(calm: FloatArray) -> FloatArray:
-    """Quiet latencies with an exponential wait on top, drawn at its even quantiles."""
+    """Quiet latencies plus an exponential wait, drawn at its even quantiles."""
     waits = -_GC_WAIT_US * np.log1p(-(np.arange(40) + 0.5) / 40)
     values = value_of(np.arange(BUCKETS))
     out = np.zeros(BUCKETS)
@@ -116,9 +117,11 @@ def combine(
     gc_factor: FloatArray,
     slow_factor: float,
 ) -> Seen:
-    """`wait_us`, `in_burst` (R, steps), `queries` (steps,) that arrive in them; `queries_outside` come at other times.
+    """Combine measured latencies with replayed waits.
 
-    `gc_factor` (R,): how much longer than measured latency is beside GC. `slow_factor`: stalled queries over modelled.
+    `wait_us`, `in_burst` (R, steps), `queries` (steps,) that arrive in them; `queries_outside` arrive at other times.
+    `gc_factor` (R,): factor of latency during GC over the measured one. `slow_factor`: stalled queries relative to
+    modeled ones.
     """
     rows = len(wait_us)
     delayed = wait_us > 2.0 * known.typical_us
@@ -140,14 +143,14 @@ def combine(
     reached = np.cumsum(total, axis=1) / everything[:, np.newaxis]
     values = value_of(np.arange(BUCKETS)) / 1000
     p50, p99 = (values[np.minimum((reached < q).sum(axis=1), BUCKETS - 1)] for q in (0.5, 0.99))
-    # One whole query must be there.
+    # There must be one whole query.
     seen = np.cumsum(total[:, ::-1], axis=1)[:, ::-1] >= 0.5
     highest = np.where(seen.any(axis=1), BUCKETS - 1 - seen[:, ::-1].argmax(axis=1), 0)
     return Seen(np.clip(over / everything, 0.0, 1.0), p50, p99, values[highest])
 
 
 def _stretched(shares: FloatArray, factor: FloatArray) -> FloatArray:
-    """Shares moved by a factor of latency, one row a factor."""
+    """Shares shifted by a factor of latency, one row per factor."""
     shift = np.rint(np.log(factor) / np.log(1.04)).astype(np.int64)
     index = np.arange(BUCKETS)[np.newaxis, :] - shift[:, np.newaxis]
     return np.where((index >= 0) & (index < BUCKETS), shares[np.clip(index, 0, BUCKETS - 1)], 0.0)

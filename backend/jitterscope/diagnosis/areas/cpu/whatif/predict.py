@@ -1,8 +1,8 @@
 """What a recorded window would have been like under another setting: `prepare` once, then `predict` each setting.
 
-The demand of the trace (demand.py) with GC paced anew (gc.py) goes through CFS bandwidth (cfs.py) and a queue
-(queueing.py), in replicates that differ as windows do (uncertainty.py). Each number is the middle of the replicates,
-with an interval; how far a replay of the recorded setting is off widens it.
+The demand of the trace (demand.py), with GC paced for the new setting (gc.py), goes through CFS bandwidth control
+(cfs.py) and a queue (queueing.py), in replicates that vary like real windows (uncertainty.py). Each number is the
+median of the replicates, with an interval, which is widened by the error of a replay of the recorded setting.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
-# What the models may be off by where nothing was there to compare with (σ of the logarithm).
+# Error of the models if there was nothing to compare with (σ of the logarithm).
 _MODEL = 0.12
-# From run to run of one configuration (σ of the logarithm): CPU of a query, median latency, p99 without stalls.
+# Variation between runs of one configuration (σ of the logarithm): CPU per query, median latency, p99 without stalls.
 _CPU_RUN, _P50_RUN, _P99_RUN = 0.17, 0.22, 0.45
 _NEAR_THE_LIMIT = 0.7
 _FEW = 5
-# Of the CPUs beyond the first, those that wait as well in a stall, where it was never measured.
+# Share of the CPUs beyond the first that also wait in a stall, if it was never measured.
 _WAITING = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A trace with what depends on nothing else. `waiting`: CPUs beyond the first that wait in a stall, 0..1.
+    """A trace with everything that does not depend on the setting.
 
-    `slow_factor`: stalled queries that were slow over those of a replay; `residual`: σ of the logarithm of how far the
-    replay of the recorded setting is off.
+    `waiting`: CPUs beyond the first that wait in a stall, 0..1. `slow_factor`: slow stalled queries relative to those
+    of a replay; `residual`: σ of the logarithm of the error of a replay of the recorded setting.
     """
 
     trace: Trace
@@ -70,10 +70,10 @@ def predict(
 ) -> Prediction:
     """What `setting` would have made of the window; intervals at `level`.
 
-    `fresh_heap`: the window begins with a restart, as a change of the environment brings one: the heap starts at what
-    is live, so the first cycle comes after one whole interval. Otherwise a window is one of many in the long run.
+    `fresh_heap`: the window begins with a restart, as after a change of the environment: the heap starts at its live
+    size, so the first cycle comes after one whole interval. Otherwise a window is one of many in the long run.
 
-    Entries that the trace does not carry are None, and `cannot_tell` says why. Raises ValueError for a quota that is
+    Entries that the trace does not support are None, and `cannot_tell` says why. Raises ValueError for a quota that is
     not positive and for a burst above it.
     """
     prepared = prepare(given) if isinstance(given, Trace) else given
@@ -104,7 +104,7 @@ def _prediction(
     trace = prepared.trace
     seconds, cycles = trace.seconds, sum(one.is_gc for one in prepared.demand.bursts)
     unlimited = setting.quota_us is None
-    # A window holds a cycle more or less, by chance.
+    # A window contains a cycle more or less, by chance.
     number = 1 + run.draws.number / max(1, cycles) if cycles and pacing.ratio == 1.0 else np.ones(len(run.throttled))
     cpus = 1 + prepared.waiting * (min(cpus_of(trace, setting), 64.0) - 1)
     stopped = np.zeros_like(run.throttled_us) if clear else run.throttled_us * number
@@ -159,7 +159,7 @@ def _seen(prepared: Prepared, run: Replay, clear: bool) -> Seen | None:
 
 
 def _calibrated(prepared: Prepared) -> Prepared:
-    """Holds a replay of the recorded setting against what was recorded."""
+    """Calibrate by comparing a replay of the recorded setting with the recording."""
     trace = prepared.trace
     recorded_ms = float(np.nansum(trace.throttled_us)) / 1000
     recorded = float(np.nansum(trace.throttled_periods))
@@ -172,7 +172,7 @@ def _calibrated(prepared: Prepared) -> Prepared:
     off = [math.log(modelled / recorded)]
     waiting, extra = prepared.waiting, cpus_of(trace, trace.setting) - 1
     if recorded_ms > 0 and 0 < extra < 64:
-        # Per stall, so that a miscount of stalls is not taken for another number of CPUs.
+        # Per stall, so that a miscount of stalls is not mistaken for another number of CPUs.
         per_stall = (recorded_ms / recorded) / (wall_ms / modelled)
         waiting = float(np.clip((per_stall - 1) / extra, 0.0, 1.0))
     slow_factor = 1.0
@@ -185,13 +185,14 @@ def _calibrated(prepared: Prepared) -> Prepared:
         apart = math.log((max(said, 0.0) * queries + _FEW) / (max(was, 0.0) * queries + _FEW))
         off.append(apart)
         slow_factor = float(np.clip(math.exp(-0.5 * apart), 0.5, 2.0))
-    # As much may be off the other way; a single window says little, so never less than the models' own error.
+    # The error can be as large in the other direction; a single window says little, so never less than the models' own
+    # error.
     residual = math.hypot(_MODEL, 0.5 * math.sqrt(sum(one * one for one in off) / len(off)))
     return replace(prepared, waiting=waiting, slow_factor=slow_factor, residual=min(residual, 0.8))
 
 
 def _cannot_throttle(prepared: Prepared, setting: Setting, pacing: Pacing) -> bool:
-    """No limit; or nothing was throttled, and the setting gives at least what was there to no more demand at once."""
+    """No limit; or nothing was throttled, and the setting gives at least as much without more concurrent demand."""
     trace, was = prepared.trace, prepared.trace.setting
     if setting.quota_us is None:
         return True
@@ -206,14 +207,14 @@ def _cannot_throttle(prepared: Prepared, setting: Setting, pacing: Pacing) -> bo
 
 
 def _recorded_ratio(trace: Trace) -> float:
-    """Share of throttled periods; at least one of them, so that it can be divided by."""
+    """Share of throttled periods; at least one of them, so that it can be a divisor."""
     return max(1.0, float(np.nansum(trace.throttled_periods))) / max(1.0, float(np.nansum(trace.periods)))
 
 
 def _gc_mask(trace: Trace) -> BoolArray:
     mask = np.zeros(len(trace.usage_us), dtype=np.bool_)
     for one in trace.gc:
-        # Ticks that it fills at least by half.
+        # Ticks that it fills by at least half.
         first = round((one.start_us - trace.start_us) / trace.step_us)
         last = round((one.end_us - trace.start_us) / trace.step_us)
         mask[max(0, first) : max(0, last)] = True
@@ -230,11 +231,11 @@ def _active(trace: Trace) -> float:
 
 
 def _hiccups(prepared: Prepared, level: float) -> float:
-    """Share of queries that hiccups of node and network may make slow or not, whatever the setting."""
+    """Share of queries that hiccups of node and network can make slow or not, whatever the setting."""
     known, trace = prepared.latencies, prepared.trace
     if known is None:
         return 0.0
-    # One that makes anything slow lasts as long as the threshold, and half as long again to be seen.
+    # A hiccup that makes anything slow lasts as long as the threshold, and half as long again to be seen.
     each = 1.5 * trace.slow_threshold_us / 1e6 / trace.seconds
     if known.hiccups:
         each = max(each, known.slow_quiet / known.hiccups)
@@ -242,7 +243,7 @@ def _hiccups(prepared: Prepared, level: float) -> float:
 
 
 def _near_the_limit(prepared: Prepared, setting: Setting) -> float:
-    """What latency may be off by (σ of the logarithm) where load nearly fills the limit: small errors queue up."""
+    """Possible error of latency (σ of the logarithm) if load nearly fills the limit: small errors build up queues."""
     limit = min(cpus_of(prepared.trace, setting), setting.cpu_limit or math.inf)
     share = float(prepared.demand.base_us.mean()) / prepared.trace.step_us / limit
     return float(np.clip((share - 0.7) / 0.3, 0.0, 1.0)) * _NEAR_THE_LIMIT
@@ -254,7 +255,7 @@ def _mean_cost(demand: Demand) -> float:
 
 
 def _grain_ms(setting: Setting, seconds: float, periods: float) -> float:
-    """Half a period of standing still, ms a minute."""
+    """Half a period of stalling, ms/min."""
     return periods * 0.5 * setting.period_us / 1000 * 60 / seconds
 
 

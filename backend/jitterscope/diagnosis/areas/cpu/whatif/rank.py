@@ -1,4 +1,4 @@
-"""Puts fixes in order: how much of the harm each would take away, less what it costs and risks; and says so."""
+"""Orders fixes by the harm that each would remove, less its cost and risk, and explains the order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitterscope.diagnosis.areas.cpu.whatif.predict import Prepared, predict
 from jitterscope.diagnosis.areas.cpu.whatif.types import Prediction, Ranked, Setting
 from jitterscope.diagnosis.core.finding import Interval
 
-# Taken off the share of harm that a fix removes: it may not outweigh a real difference, only settle near ties.
+# Subtracted from the share of harm that a fix removes: it must not outweigh a real difference, only settle near ties.
 _CPU_COST = 0.05  # twice the limit
 _MEMORY_RISK = 0.06  # GOGC off: more memory, and a spiral when the heap grows
 _SLOWER_RISK = 0.03  # fewer CPUs at once for queries too
@@ -20,7 +20,7 @@ _ENDS, _NOTHING = 0.05, 0.15
 
 
 def rank(prepared: Prepared, candidates: Mapping[str, Setting]) -> list[Ranked]:
-    """Fixes by id, the best first. Those whose effect cannot be told come last, in the given order."""
+    """Fixes by id, the best first. Those with an unknown effect come last, in the given order."""
     now = predict(prepared, prepared.trace.setting)
     found = [_ranked(prepared, fix_id, setting, now) for fix_id, setting in candidates.items()]
     return sorted(found, key=lambda one: -one.score)
@@ -36,14 +36,14 @@ def _ranked(prepared: Prepared, fix_id: str, setting: Setting, now: Prediction) 
 
 
 def _left(said: Prediction, now: Prediction) -> float | None:
-    """Share of the harm that stays: of slow queries and of throttled time, whichever is known."""
+    """Share of the harm that remains: of slow queries and of throttled time, whichever is known."""
     shares = []
     for after, before in (
         (said.slow_ratio, now.slow_ratio),
         (said.throttled_ms_per_min, now.throttled_ms_per_min),
     ):
         if after is not None and before is not None and before.expected > 0:
-            # The middle tells most; the bad end breaks ties.
+            # The median counts most; the bad end breaks ties.
             shares.append((0.8 * after.expected + 0.2 * min(after.high, 2 * before.expected)) / before.expected)
     if shares:
         return float(np.mean(shares))
@@ -72,7 +72,7 @@ def _costs(was: Setting, setting: Setting) -> tuple[tuple[str, ...], float]:
 
 
 def sentence(prepared: Prepared, setting: Setting, said: Prediction, now: Prediction) -> str:
-    """What a person would say about a fix."""
+    """A short assessment of a fix, for users."""
     stops = said.throttled_ms_per_min
     before = now.throttled_ms_per_min
     if stops is None or before is None:

@@ -1,4 +1,4 @@
-"""Replays a trace's demand under a setting, in many replicates at once: CFS bandwidth, then the queue of queries."""
+"""Replays a trace's demand under a setting, in many replicates at once: CFS bandwidth control, then the query queue."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from jitterscope.diagnosis.areas.cpu.whatif.uncertainty import Draws
 from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.core.stats import BoolArray
 
-_HOT_LOAD = 0.7  # of the quota: even load above it can run out of a period
+_HOT_LOAD = 0.7  # of the quota: even load above it can use up a period's quota
 _RARE = 2
-_FAIR = 0.5  # of a CPU: what one thread of another program takes from the queries
+_FAIR = 0.5  # of a CPU: the share that one thread of another program takes from the queries
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What the replicates gave; (R,) each, or (R, steps) on the layout's steps.
+    """The results of the replicates; (R,) each, or (R, steps) on the layout's steps.
 
-    `throttled_us` wall time, `throttled` periods, both over the whole window; `cycles` that came; `cost_us` CPU of the
-    bursts. `wait_us` of queries that arrive in a step, `in_gc`: a burst's work is waiting or running there.
+    `throttled_us` wall time, `throttled` periods, both over the whole window; `cycles` that occurred; `cost_us` CPU of
+    the bursts. `wait_us` of queries that arrive in a step, `in_gc`: a burst's work is waiting or running there.
     """
 
     layout: Layout
@@ -42,7 +42,10 @@ class Replay:
 
 
 def replay(trace: Trace, demand: Demand, setting: Setting, ratio: float, spread: float, fresh_heap: bool) -> Replay:
-    """`ratio`: GC cycles then over cycles now, with its lognormal spread. `fresh_heap`: as of predict.predict."""
+    """`ratio`: GC cycles then relative to cycles now, with its lognormal spread.
+
+    `fresh_heap`: as in predict.predict.
+    """
     cpus = cpus_of(trace, setting)
     slots, others = _slots(trace, demand, ratio)
     bursts = slots + others
@@ -60,7 +63,7 @@ def replay(trace: Trace, demand: Demand, setting: Setting, ratio: float, spread:
         at = plan.place(starts.ravel(), trace.step_us).reshape(starts.shape)
         spreads = np.array([_spread(one, trace, setting) for one in bursts])
         _spread_out(work, at, np.broadcast_to(spreads, at.shape), costs, step)
-        # Another program's burst shares CPUs with the queries; marking goes first with what is due.
+        # Another program's burst shares CPUs with the queries; due marking goes first.
         rates = np.where(is_gc, cpus if trace.gc_stops else gc.goes_first_cpus(cpus), _FAIR)
         _spread_out(due, at, costs / rates, costs, step)
     quota = setting.quota_us
@@ -94,7 +97,7 @@ def replay(trace: Trace, demand: Demand, setting: Setting, ratio: float, spread:
 
 
 def _slots(trace: Trace, demand: Demand, ratio: float) -> tuple[list[Burst], list[Burst]]:
-    """GC cycles of the window under the new pacing (places, costs to be drawn), and all other bursts."""
+    """GC cycles of the window under the new pacing (positions, with costs drawn later), and all other bursts."""
     cycles = [one for one in demand.bursts if one.is_gc]
     others = [one for one in demand.bursts if not one.is_gc]
     if not cycles or ratio == 1.0:
@@ -104,7 +107,7 @@ def _slots(trace: Trace, demand: Demand, ratio: float) -> tuple[list[Burst], lis
         # Rarer: as now, but only some of them.
         every = np.linspace(0, len(cycles) - 1, min(len(cycles), math.ceil(wanted + 1)))
         return [cycles[int(index)] for index in every.round()], others
-    # More often: evenly over the window, no more than one a tick.
+    # More frequent: evenly over the window, at most one per tick.
     count = min(math.ceil(wanted), len(trace.usage_us))
     mean = float(np.mean([one.cost_us for one in cycles]))
     length = trace.seconds * 1e6
@@ -120,7 +123,7 @@ def _drawn(
     pacing: tuple[float, float],
     fresh_heap: bool,
 ) -> tuple[FloatArray, FloatArray]:
-    """(costs, starts) of every burst in every replicate, µs; cost 0: it does not come. `pacing`: ratio and spread."""
+    """(costs, starts) of every burst in every replicate, µs; cost 0: it does not occur. `pacing`: ratio and spread."""
     ratio, spread = pacing
     bursts = slots + others
     own = np.array([one.cost_us for one in bursts])
@@ -133,10 +136,10 @@ def _drawn(
         if ratio != 1.0:
             # A window of the long run begins anywhere between two cycles, a fresh heap just after one.
             come = np.floor(wanted if fresh_heap else wanted + draws.present)
-            # Which of the places are taken does not matter; how many are does.
+            # Which of the positions are taken does not matter, only how many.
             costs[:, : len(slots)] *= np.arange(len(slots)) < come[:, np.newaxis]
     if len(others) <= _RARE:
-        # What came once may not come in another window (Poisson: in 37 of 100).
+        # What occurred once may not occur in another window (Poisson: in 37 of 100).
         costs[1:, len(slots) :] *= draws.pick[1:, len(slots) :] > math.exp(-1)
     costs *= draws.cost[:, np.newaxis]
     throttled = np.array([one.throttled for one in bursts], dtype=np.bool_)
@@ -146,7 +149,7 @@ def _drawn(
 
 
 def _spread(one: Burst, trace: Trace, setting: Setting) -> float:
-    """A burst that ran freely takes as long again, unless it may now use more CPUs; a delayed one asks at once."""
+    """A burst that ran unthrottled takes as long, unless it can now use more CPUs; a delayed one arrives at once."""
     if one.throttled:
         return 0.0
     faster = max(1.0, cpus_of(trace, setting) / cpus_of(trace, trace.setting))
@@ -170,7 +173,7 @@ def _hot(trace: Trace, demand: Demand, bursts: list[Burst], setting: Setting, cp
 def _spread_out(
     into: FloatArray, at_us: FloatArray, length_us: FloatArray, cost_us: FloatArray, step_us: float
 ) -> None:
-    """Adds each cost (R, bursts) evenly over [at, at + length) of its replicate's steps."""
+    """Add each cost (R, bursts) evenly over [at, at + length) of its replicate's steps."""
     rows, width = into.shape
     length = np.maximum(length_us, step_us * 1e-3)
     # A slope starts and another ends: two corners of a piecewise linear running total.
@@ -181,7 +184,7 @@ def _spread_out(
     for moment, sign in ((at_us, 1.0), (at_us + length, -1.0)):
         first = np.clip(np.floor(moment / step_us).astype(np.int64), 0, width)
         part = np.clip(first * step_us + step_us - moment, 0.0, step_us)
-        # In its own step the slope acts for the rest of it, in all later ones whole.
+        # In its own step the slope acts for the remainder, in all later ones fully.
         np.add.at(offset, (row, first), sign * slope * part)
         np.add.at(rate, (row, first + 1), sign * slope * step_us)
     into += np.maximum(offset[:, :width] + np.cumsum(rate, axis=1)[:, :width], 0.0)
@@ -190,7 +193,7 @@ def _spread_out(
 def _on_steps(
     values: FloatArray, from_us: float, phase_us: FloatArray, step_us: float, width: int, how: str
 ) -> FloatArray:
-    """From the periods' grid (which starts `phase_us` before the work) back to the work's steps."""
+    """From the grid of the periods (which starts `phase_us` before the work) back to the work's steps."""
     rows = len(values)
     out = np.empty((rows, width))
     edges = np.arange(values.shape[1] + 1) * from_us

@@ -1,4 +1,4 @@
-"""The least of a setting that reaches a goal: limit, burst or GOMAXPROCS, judged by the upper end of the interval."""
+"""The smallest setting that reaches a goal: limit, burst, or GOMAXPROCS, judged by the upper end of the interval."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jitterscope.diagnosis.areas.cpu.whatif.predict import Prepared, predict
 from jitterscope.diagnosis.areas.cpu.whatif.types import Goal, Prediction, Setting
 from jitterscope.diagnosis.core.finding import Interval
 
-_STEP = 0.05  # CPUs; a finer limit is not set by anybody
+_STEP = 0.05  # CPUs; finer limits are not used in practice
 _BURST_PARTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`value` in CPUs, µs of burst or GOMAXPROCS; None where none reaches the goal, and `reason` says why."""
+    """`value` in CPUs, µs of burst, or GOMAXPROCS; None if none reaches the goal, and `reason` says why."""
 
     value: float | None
     reason: str
@@ -66,12 +66,12 @@ def smallest_burst(prepared: Prepared, goal: Goal) -> Result:
 
 
 def gomaxprocs_for(prepared: Prepared, goal: Goal) -> Result:
-    """The largest GOMAXPROCS, up to the one in force, that reaches the goal: the least change."""
+    """The largest GOMAXPROCS, up to the current one, that reaches the goal: the smallest change."""
     trace = prepared.trace
     now = trace.setting
     if not trace.is_go or now.gomaxprocs is None:
         return Result(None, "No Go program with a known GOMAXPROCS was seen here.")
-    # Fewer CPUs at once throttle less but queue more, so every value may be the first to reach it.
+    # Fewer CPUs at once throttle less but queue more, so every value can be the first to reach it.
     limit = math.ceil(now.cpu_limit or now.gomaxprocs)
     tried = {now.gomaxprocs, *range(1, min(now.gomaxprocs, 8) + 1), limit, limit - 1, 2 * limit}
     for value in sorted((one for one in tried if 1 <= one <= now.gomaxprocs), reverse=True):
@@ -84,7 +84,7 @@ def gomaxprocs_for(prepared: Prepared, goal: Goal) -> Result:
 def _least(
     prepared: Prepared, goal: Goal, values: Sequence[float], setting: Callable[[float], Setting]
 ) -> tuple[float, Prediction] | None:
-    """Bisection: more never throttles more."""
+    """Bisection: a larger value never throttles more."""
     low, high = 0, len(values) - 1
     best, enough = _said(prepared, setting(values[high]), goal)
     if not enough:
@@ -110,9 +110,9 @@ def _limits(low: float, high: float) -> list[float]:
 
 
 def _said(prepared: Prepared, setting: Setting, goal: Goal) -> tuple[Prediction, bool]:
-    """The prediction, and does its upper end reach the goal?
+    """The prediction, and whether its upper end reaches the goal.
 
-    "None at all" is never certain from a window: it is reached where three windows of four have none.
+    "None at all" is never certain from a window: it is reached if three of four windows have none.
     """
     said = predict(prepared, setting)
     if goal.at_most > 0:

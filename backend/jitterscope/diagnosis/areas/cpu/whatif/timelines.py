@@ -33,7 +33,7 @@ def simulated(trace: Trace, demand: Demand, run: Replay, known: Latencies | None
 
 
 def _cycles(trace: Trace, run: Replay, parts: int) -> tuple[GcCycle, ...]:
-    """From each start to where its work is done."""
+    """From each start until its work is done."""
     ticks, busy = run.layout.ticks, run.in_burst[0]
     found = []
     for start in sorted(run.start_us.tolist()):

@@ -1,4 +1,4 @@
-"""A snapshot as a what-if needs it: what ran and waited under which setting, or why that cannot be told."""
+"""A snapshot as input of a what-if: what ran and waited under which setting, or why that is unknown."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from jitterscope.diagnosis.core.snapshot import IntArray, Queries, ResourceView,
 from jitterscope.diagnosis.core.stats import BoolArray
 from jitterscope.diagnosis.programs import golang
 
-# Less says nothing about what comes again every ten seconds.
+# A shorter trace says nothing about events that recur every ten seconds.
 ENOUGH_S = 2.0
-# Anonymous memory over the peak heap: stacks, the runtime's own, fragmentation.
+# Anonymous memory relative to the peak heap: stacks, the runtime's own memory, fragmentation.
 OTHER_MEMORY = 1.1
 
 
 @reading
 def from_snapshot(snapshot: Snapshot) -> Trace | str:
-    """The trace of the subject (or of the ancestor whose quota bites); a sentence where its CPU was not recorded."""
+    """The trace of the subject (or of the ancestor whose quota applies); a sentence if its CPU was not recorded."""
     throttling = analyse(snapshot)
     cpu, served = throttling.cpu, throttling.served
     slow = slow_answers(snapshot, throttling)
@@ -38,13 +38,13 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
         )
     processes = read_gc(snapshot)
     gc = processes[0] if processes else None
-    # Where the collector that runs most is not Go's, its settings are not those of what a replay changes.
+    # If the busiest garbage collector is not Go's, a replay does not change its settings.
     view = next((one for one in snapshot.processes if is_go(one)), None) if gc is None else None
     if gc is not None and gc.runtime == "go":
         view = gc.view
     node_cpus = number(snapshot.node.fact("node.cpus"))
     live, measured = _live_heap(snapshot, view)
-    # What a start costs comes once: those ticks count as missing.
+    # The cost of a start occurs once: those ticks count as missing.
     once = starting(snapshot)
     queries = [server.queries for server in served.servers if server.queries is not None]
     sent, latency, complete = _latencies(queries)
@@ -100,7 +100,7 @@ def _cycles(snapshot: Snapshot, gc: GcProcess | None, once: BoolArray) -> tuple[
     for start_us, end_us in zip(inside.start_us.tolist(), inside.end_us.tolist(), strict=True):
         if once[min(max(0, (end_us - snapshot.start_us) // snapshot.step_us), snapshot.ticks - 1)]:
             continue
-        # The page that tells of a cycle is read up to a second after it.
+        # The page that reports a cycle is scraped up to a second after it.
         first = max(0, (end_us - snapshot.start_us) // snapshot.step_us)
         after = slice(first, first + 1_000_000 // snapshot.step_us + 1)
         live, goal = lives[after], goals[after]
@@ -116,7 +116,7 @@ def _cycles(snapshot: Snapshot, gc: GcProcess | None, once: BoolArray) -> tuple[
 
 
 def _live_heap(snapshot: Snapshot, view: ResourceView | None) -> tuple[float | None, bool]:
-    """(bytes, measured?). Estimated: at GOGC=100 the heap peaks at twice what is live."""
+    """(bytes, whether measured). Estimated: at GOGC=100 the heap peaks at twice the live size."""
     if view is None:
         return None, False
     measured = golang.heap_live_bytes(view)
@@ -131,7 +131,7 @@ def _live_heap(snapshot: Snapshot, view: ResourceView | None) -> tuple[float | N
 def _latencies(
     queries: list[Queries],
 ) -> tuple[IntArray | None, IntArray | None, tuple[tuple[int, int], ...]]:
-    """Answered queries in the order they were sent; spans are complete only where they are for every server."""
+    """Answered queries in the order they were sent; spans are complete only if they are for every server."""
     if not queries:
         return None, None, ()
     answered = [one.result != TIMEOUT for one in queries]

@@ -1,6 +1,6 @@
-"""What a what-if takes and gives: a recorded trace, the setting to try, and a prediction with intervals.
+"""Input and output of a what-if: a recorded trace, the setting to try, and a prediction with intervals.
 
-Plain data shared by the models, the REST API, the verification and the labs; nothing here computes.
+Plain data shared by the models, the REST API, the verification, and the labs; nothing here computes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, IntArr
 class Setting:
     """Everything a fix of this product can change. None: no CPU limit, GOGC off, no GOMEMLIMIT.
 
-    `cpu_limit` in CPUs (quota / period), `burst_us` as cpu.cfs_burst_us (at most the quota), `gomaxprocs` as it
-    is in force (None where the process is no Go program), `gogc` in percent, `gomemlimit_bytes` as the runtime's.
+    `cpu_limit` in CPUs (quota / period), `burst_us` as cpu.cfs_burst_us (at most the quota), `gomaxprocs` as in effect
+    (None if the process is no Go program), `gogc` in percent, `gomemlimit_bytes` as the runtime's.
     """
 
     cpu_limit: float | None
@@ -35,7 +35,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class GcCycle:
-    """One cycle's span (µs, UTC); the live heap it left and the goal it set (bytes), where the source knows them."""
+    """One cycle's span (µs, UTC); the live heap it left and the goal it set (bytes), if the source knows them."""
 
     start_us: int
     end_us: int
@@ -47,9 +47,9 @@ class GcCycle:
 class Trace:
     """What was recorded of one subject over [start_us, start_us + len(usage_us) * step_us), under `setting`.
 
-    Per tick, length n, NaN where a tick is missing: `usage_us` CPU used (µs), `throttled_us` time throttled (µs, as
-    the kernel counted it: cgroup v1 sums it over CPUs), `periods` and `throttled_periods` counts, `arrivals`
-    requests that reached the servers. `sent_us`/`latency_us` (µs) are single requests, complete within `complete`;
+    Per tick, length n, NaN where a tick is missing: `usage_us` CPU used (µs), `throttled_us` time throttled (µs, as the
+    kernel counted it: cgroup v1 sums it over CPUs), `periods` and `throttled_periods` counts, `arrivals` requests that
+    reached the servers. `sent_us`/`latency_us` (µs) are single requests, complete within `complete`;
     `slow_threshold_us` is what counts as slow. `node_cpus` bounds what runs at once.
     """
 
@@ -67,15 +67,15 @@ class Trace:
     latency_us: IntArray | None = None
     complete: tuple[tuple[int, int], ...] = ()
     slow_threshold_us: int = SLOW_US
-    noun: str = "queries"  # what it is asked with
+    noun: str = "queries"  # what its requests are called
     # Slow answers of each tick; None where they were not counted.
     slow: FloatArray | None = None
     # Latencies of all answers by the tick in which they left.
     latency_histogram: Distribution | None = None
     is_go: bool = False
-    # Does a cycle stop the program, so that queries wait until its work is done?
+    # Whether a cycle stops the program, so that queries wait until its work is done.
     gc_stops: bool = False
-    # Do the spans of `gc` start and end where the cycles did, or are they the longest possible ones?
+    # Whether the spans of `gc` are exact rather than the longest possible ones.
     gc_exact: bool = True
     # Live heap after a cycle; `heap_measured`: by the runtime, not estimated from the container's memory.
     heap_live_bytes: float | None = None
@@ -100,11 +100,13 @@ class SimulatedTimeline:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What `setting` would have made of the trace. `throttled_ms_per_min` counts as the trace's kernel does
-    (cgroup v1 sums over CPUs), so that it compares with `cpu.stat` before and after.
+    """What `setting` would have made of the trace.
 
-    Ratios are of periods and of queries (0..1). An entry is None where the trace cannot carry it; `cannot_tell`
-    then says why. `notes` are sentences for people ("one cycle needs 3 quotas, burst adds one").
+    `throttled_ms_per_min` counts like the trace's kernel (cgroup v1 sums over CPUs), so that it compares with
+    `cpu.stat` before and after.
+
+    Ratios are of periods and of queries (0..1). An entry is None if the trace does not support it; `cannot_tell` then
+    says why. `notes` are sentences for users ("one cycle needs 3 quotas, burst adds one").
     """
 
     setting: Setting
@@ -134,7 +136,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A fix with its prediction, judged: `score` sorts (higher is better), `sentence` is what a person would say."""
+    """A fix with its prediction and rating: `score` sorts (higher is better), `sentence` is an assessment for users."""
 
     fix_id: str
     prediction: Prediction

@@ -1,4 +1,4 @@
-"""Sentences of a what-if: what it cannot tell and why, and what the numbers mean for a person."""
+"""Sentences of a what-if: what it cannot predict and why, and what the numbers mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HARDLY = 0.4
 
 
 def unsupported(trace: Trace, setting: Setting) -> str | None:
-    """Why nothing can be said about a setting."""
+    """Why nothing can be predicted for a setting."""
     if setting.gomaxprocs is not None and setting.gomaxprocs != trace.setting.gomaxprocs and not trace.is_go:
         return "No Go program was seen here, so GOMAXPROCS has no known effect."
     if setting.gomaxprocs is not None and setting.gomaxprocs < 1:
@@ -26,7 +26,7 @@ def no_latency(trace: Trace) -> str:
 
 
 def notes(trace: Trace, demand: Demand, setting: Setting, remains: float) -> tuple[str, ...]:
-    """`remains`: predicted over recorded throttling. That a setting cannot help is said only where it hardly does."""
+    """`remains`: predicted over recorded throttling. A setting is only called ineffective if it hardly helps."""
     found: list[str] = []
     hardly = remains > _HARDLY
     quota, limit = setting.quota_us, setting.cpu_limit

@@ -11,12 +11,12 @@ _COUNTS = (
     ("positive_dentries", "Unused dentries of real files"),
     ("inodes", "Inodes"),
 )
-# From here on people notice a program that does not run.
+# From here on users notice a program that does not run.
 NOTICED_S = 0.1
 
 
 def answer(snapshot: Snapshot, asked: Asked) -> Answer:
-    """By what dropping and making them took on this node before."""
+    """By what freeing and creating dentries took on this node before."""
     everything = predict(snapshot)
     if everything is None:
         why = snapshot.unavailable.get("dentry_state", "no data from the collector source dentry_state in this window")

@@ -1,9 +1,9 @@
-"""How long the kernel will be busy when it has to throw N dentries away: by hand, at an unmount, in reclaim.
+"""How long the kernel will be busy freeing N dentries: by hand, at an unmount, in reclaim.
 
 pause = work × cost × waiting, work in negative dentries: 1 for a negative one, 1.5 for the name of a real file, 5 more
-for an inode that goes with it (of three in ten). The cost is the node's own: what its last drops took, and what the
-kernel time that making them takes here tells of it, weighted by how sure each is. Only where there is neither, a figure
-from elsewhere with a wide interval. Waiting: whoever drops is a task like others, and waits for a CPU that they want.
+for an inode that goes with it (of three in ten). The cost is the node's own: from its last drops, and from the kernel
+time that creating dentries takes here, weighted by their certainty. Only if there is neither, a figure from elsewhere
+with a wide interval. Waiting: the task that drops is like any other, and waits for a CPU that others use.
 docs/whatif.md has the measurements.
 """
 
@@ -31,40 +31,41 @@ from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 Source = Literal["drops", "reclaim", "creation", "reference"]
-# Kernel time [µs] to free a negative dentry where a failing lookup takes 1 µs to make one, and how it follows that:
-# hardly. Making is mostly instructions, freeing mostly waiting for memory (30 storms and drops on two processors:
-# making took 1.0 to 4.1 µs, freeing 0.5 to 0.9; docs/whatif.md).
+# Kernel time [µs] to free a negative dentry if a failing lookup takes 1 µs to create one, and the exponent of that
+# dependency, which is weak. Creating is mostly instructions, freeing mostly waiting for memory (30 storms and drops on
+# two processors: creating took 1.0 to 4.1 µs, freeing 0.5 to 0.9; docs/whatif.md).
 FREE_US, FREE_EXPONENT = 0.53, 0.2
-# µs each. Middle of 0.2 (a server with a 3.x kernel: 200 M in 40 s) and 0.9 (a small virtual machine with 6.18).
+# µs each. Between 0.2 (a server with a 3.x kernel: 200 M in 40 s) and 0.9 (a small virtual machine with 6.18).
 REFERENCE_US = 0.5
-# What each source may be off by (σ of the logarithm).
+# Possible error of each source (σ of the logarithm).
 _SPREAD: dict[Source, float] = {"drops": 0.16, "reclaim": 0.35, "creation": 0.20, "reference": 0.55}
-# Where only the whole node's kernel time is known, in which others have a part.
+# If only the whole node's kernel time is known, which others contribute to.
 _SPREAD_NODE = 0.28
 _LEAST_SPREAD = 0.13
 _LEAST_WEIGHT, _LEAST_MADE = 50_000.0, 50_000.0
-# One failing lookup that leaves a dentry behind takes no less and no more kernel time than this on any machine [µs].
+# Bounds on the kernel time [µs] of a failing lookup that leaves a dentry behind, on any machine.
 _MAKE_RANGE = (0.4, 40.0)
 _Z90 = 1.645
-# Inodes of common file systems take about so much (ext4 1.1 KB, xfs 1 KB, overlayfs 0.7 KB): slab bytes to a count.
+# Approximate inode size of common file systems (ext4 1.1 KB, xfs 1 KB, overlayfs 0.7 KB): converts slab bytes to a
+# count.
 INODE_BYTES = 1_050.0
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Time to free a negative dentry on this node, where it comes from, and what it is off by (σ of the logarithm)."""
+    """Time to free a negative dentry on this node, its source, and its error (σ of the logarithm)."""
 
     each_us: float
     source: Source
     spread: float
-    basis: str  # a clause for people
+    basis: str  # a clause for display
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A predicted pause in seconds: 90 % interval, and what it is made of (counts).
+    """A predicted pause in seconds: 90 % interval, and its components (counts).
 
-    `waiting`: how many times longer it takes than its kernel time, as others want the CPUs too.
+    `waiting`: factor over its kernel time, because others use the CPUs too.
     """
 
     seconds: Interval
@@ -79,10 +80,10 @@ class Pause:
 def predict(
     snapshot: Snapshot, negative: float | None = None, positive: float | None = None, inodes: float | None = None
 ) -> Pause | None:
-    """The pause of dropping so many; what is not given is what the node has now (`echo 2 > drop_caches`).
+    """The pause of dropping this many; omitted counts are what the node has now (`echo 2 > drop_caches`).
 
-    Where `negative` alone is given nothing else is dropped: a directory or a file system of such names. Of names of
-    real files three in ten take their inode along where that is not given. None where the dentries are not known.
+    If only `negative` is given, nothing else is dropped: a directory or a file system of such names. Three in ten names
+    of real files take their inode along if that is not given. None if the dentries are unknown.
     """
     dentries = kernel_memory.read(snapshot)
     held = math.inf
@@ -98,19 +99,19 @@ def predict(
         return None
     cost = cost_of(snapshot)
     busy = work * cost.each_us / 1e6
-    # The weights of real files are known less well than the cost.
+    # The weights of real files are less certain than the cost.
     extra = 0.4 * (1 - negative / work) if work > 0 else 0.0
     factor = math.exp(_Z90 * math.hypot(cost.spread, extra))
     wait = waiting(snapshot, snapshot.ticks)
-    # Who wants the CPUs as well may be of less weight, and then is not waited for.
+    # Competing tasks may have a lower weight, and then do not delay it.
     seconds = Interval(low=busy / factor, high=busy * wait * factor, expected=busy * wait)
     return Pause(seconds, wait, negative, positive, inodes, cost)
 
 
 def waiting(snapshot: Snapshot, until: int) -> float:
-    """How many times longer a CPU-bound task took in the 10 s before tick `until`: 1 where a CPU is mostly idle.
+    """How many times longer a CPU-bound task took in the 10 s before tick `until`: 1 if a CPU is mostly idle.
 
-    By the tasks that were runnable, and by what the hypervisor took of the time that CPUs were wanted.
+    By the tasks that were runnable, and by the CPU time in demand that the hypervisor stole.
     """
     ticks = slice(max(0, until - 100), until)
 
@@ -119,7 +120,8 @@ def waiting(snapshot: Snapshot, until: int) -> float:
 
     runnable = last("host_runnable")
     runnable = runnable[np.isfinite(runnable)]
-    # The median: much wakes at the ends of ticks, as the one who counts does. That one stands for the one who drops.
+    # The median: many tasks wake at the ends of ticks, including the one that counts. That one stands for the dropping
+    # task.
     others = float(np.median(runnable)) / kernel_memory.cpus(snapshot) if len(runnable) else 1.0
     used, stolen = (
         last("host_user_us") + kernel_memory.system_us(snapshot.node, snapshot.ticks)[ticks],
@@ -133,13 +135,13 @@ def waiting(snapshot: Snapshot, until: int) -> float:
 
 @reading
 def cost_of(snapshot: Snapshot) -> Cost:
-    """The node's own cost of freeing a negative dentry, from what the snapshot has."""
+    """The node's own cost of freeing a negative dentry, from the data of the snapshot."""
     found = falls(snapshot)
     own = [cost for cost in (_of_drops(snapshot, found), _of_creation(snapshot)) if cost is not None]
     if len(own) == 1:
         return own[0]
     if own:
-        # Weighted by how sure each is, as for independent measurements.
+        # Weighted by their certainty, as for independent measurements.
         weights = [1 / cost.spread**2 for cost in own]
         middle = sum(w * math.log(cost.each_us) for w, cost in zip(weights, own, strict=True)) / sum(weights)
         spread = max(_LEAST_SPREAD, 1 / math.sqrt(sum(weights)))
@@ -152,7 +154,7 @@ def cost_of(snapshot: Snapshot) -> Cost:
 
 
 def _of_drops(snapshot: Snapshot, found: Sequence[Fall]) -> Cost | None:
-    """By what the last drops and unmounts took, the newest five: a node's speed changes with its neighbours."""
+    """From the last drops and unmounts, the newest five: a node's speed changes with its neighbors."""
     past = [(drop.weight, drop.duration_us, drop.negative_ratio) for drop in past_drops(snapshot)]
     dropped = [
         (fall.weight, fall.duration_us / waiting(snapshot, fall.start), fall.negative / fall.weight)
@@ -162,7 +164,7 @@ def _of_drops(snapshot: Snapshot, found: Sequence[Fall]) -> Cost | None:
     known = [row for row in (*past, *dropped) if row[0] >= _LEAST_WEIGHT]
     if not known:
         return None
-    # The weights of real files and inodes are rough, so drops of mostly negative dentries tell more.
+    # The weights of real files and inodes are rough, so drops of mostly negative dentries are more informative.
     pure = [row for row in known if row[2] >= 0.5]
     rows = (pure or known)[-5:]
     weight, took = sum(row[0] for row in rows), sum(row[1] for row in rows)
@@ -192,9 +194,9 @@ def _reclaimed(fall: Fall) -> bool:
 
 @reading
 def creation_us(snapshot: Snapshot) -> float | None:
-    """Kernel time (µs) that one new negative dentry takes on this node; None where too few were made to tell.
+    """Kernel time (µs) to create a negative dentry on this node; None if too few were created.
 
-    By the CPU time of the cgroup that makes them, where that is known; else by the node's, above its usual.
+    By the CPU time of the cgroup that creates them, if known; else by the node's, above its baseline.
     """
     own = _creation_of_cgroup(snapshot)
     return _creation_of_node(snapshot) if own is None else own
@@ -229,7 +231,7 @@ def _creation_of_node(snapshot: Snapshot) -> float | None:
     for fall in falls(snapshot):
         quiet[fall.start : fall.end + 2] = False
     calm = system[quiet]
-    # Few calm ticks are those around a storm, hardly calm themselves.
+    # If calm ticks are few, they are those around a storm, and hardly calm themselves.
     base = float(np.median(calm)) if len(calm) >= 300 else kernel_memory.calm_us(calm if len(calm) else system)
     return _sane(float((system[known] - base).sum() / made[known].sum()))
 
@@ -239,7 +241,7 @@ def _sane(each_us: float) -> float | None:
 
 
 def _made(negative: FloatArray) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Negative dentries gained in each tick, and the ticks in which many were; a gap's gain counts where it ends."""
+    """Negative dentries gained in each tick, and the ticks with many; a gap's gain counts where it ends."""
     made = np.zeros(len(negative))
     known = np.flatnonzero(np.isfinite(negative))
     hot = np.zeros(len(negative), dtype=np.bool_)

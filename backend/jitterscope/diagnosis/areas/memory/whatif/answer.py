@@ -1,4 +1,4 @@
-"""The newest burst of queries as a what-if: with a cap of concurrent queries, another limit, or more replicas."""
+"""The newest burst of queries as a what-if: with a cap on concurrent queries, another limit, or more replicas."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def answer(snapshot: Snapshot, asked: Asked) -> Answer:
 
 
 def _suggestions(snapshot: Snapshot, load: model.MemoryLoad) -> tuple[Suggestion, ...]:
-    """They keep a fifth of the limit free."""
+    """The suggestions keep a fifth of the limit free."""
     limited = math.isfinite(load.limit_bytes)
     cap = model.largest_cap(load, forward_blocks(snapshot)) if limited else 0
     needed, replicas = model.needed_limit(load), model.needed_replicas(load) if limited else None

@@ -1,4 +1,4 @@
-"""The burst of queries in a recorded window, as the what-if for memory takes it."""
+"""The burst of queries in a recorded window, as input of the memory what-if."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from jitterscope.diagnosis.areas.memory.whatif.query_burst import MemoryLoad
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
-# Without a limit: a rise that is worth a look.
+# Without a limit: a rise that is worth examining.
 LEAST_BYTES = 8 << 20
-# More than this times what it has in calm is what a heap kept after a burst.
+# More than this multiple of its calm memory is what a heap kept after a burst.
 _KEPT = 1.5
 
 
 def load_of(found: Burst, limit: float) -> MemoryLoad:
-    """`limit` bytes (inf: none)."""
+    """The load of a burst; `limit` bytes (inf: none)."""
     (low, high), expected = found.per_query_range, found.per_query
     base = found.growth.base
     if base > _KEPT * found.calm:
-        # What was kept is used again by the first that wait: beyond the calm each needs as much at most.
+        # Memory that was kept is reused by the first that wait: beyond the calm level each needs at most this much.
         base = found.calm
         most = (found.growth.now - base) / found.most
         low, expected, high = min(low, most), min(expected, most), max(high, most)
@@ -41,9 +41,9 @@ def load_of(found: Burst, limit: float) -> MemoryLoad:
 
 @reading
 def from_snapshot(snapshot: Snapshot) -> tuple[Burst, float] | str:
-    """The newest burst in which memory follows the waiting queries, and the limit (bytes) then; else why none is there.
+    """The newest burst in which memory follows the waiting queries, and the limit (bytes) then; else why there is none.
 
-    Looked at while queries still pile up, where it went on after that.
+    Examined while queries still accumulate, if it went on after that.
     """
     memory = memory_signals.read(snapshot)
     if memory is None:
@@ -67,6 +67,6 @@ def _at_its_peak(snapshot: Snapshot, life: Life) -> Burst | NoBurst:
         return NoBurst("No waiting queries were counted.", {})
     part = counted.values[life.start : life.end]
     most = float(part.max())
-    # The first tick with nearly as many as there were at most: from then on it only stays as it is.
+    # The first tick with nearly the maximum number: from then on it only stays level.
     peak = life.start + int(np.flatnonzero(part >= 0.95 * most)[0])
     return burst(snapshot, replace(life, end=max(peak + 1, life.start + 3)))

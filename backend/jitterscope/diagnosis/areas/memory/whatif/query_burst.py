@@ -1,8 +1,8 @@
-"""What-if for memory: when a burst of queries would reach the limit under a cap of concurrent ones, or another limit.
+"""What-if for memory: when a burst of queries reaches the limit with a cap on concurrent ones, or another limit.
 
-Memory is base + bytes per query x queries that wait. The base is what the program needs without the burst, both
-factors are measured in the rise. What comes on top once a cap is reached is garbage: a Go heap at GOGC=100 doubles
-between two collections, so memory lies between once and twice what the queries hold.
+Memory is base + bytes per query x queries that wait. The base is what the program needs without the burst; both factors
+are measured in the rise. The growth after a cap is reached is garbage: a Go heap at GOGC=100 doubles between two
+collections, so memory is between one and two times what the queries hold.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Literal
 
 from jitterscope.diagnosis.core.finding import Interval, predictions
 
-# Of the limit, not to be planned with: what the program needs for anything else.
+# Share of the limit to keep free: what the program needs for anything else.
 MARGIN = 0.2
 Outcome = Literal["killed", "may_be_killed", "survives"]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLoad:
-    """A burst as it was measured: `base_bytes` without it, `per_query_bytes` (low, expected, high) for each that waits.
+    """A measured burst: `base_bytes` without it, `per_query_bytes` (low, expected, high) for each that waits.
 
-    `joining_per_s` more wait each second until `ceiling` do (inf: without end); `garbage` is the most that memory can
-    be of what is in use, 1 for a program without a garbage collector. `limit_bytes` is the limit in force.
+    `joining_per_s` more wait each second until `ceiling` do (inf: unbounded); `garbage` is the maximum of memory
+    relative to what is in use, 1 for a program without a garbage collector. `limit_bytes` is the current limit.
     """
 
     base_bytes: float
@@ -36,9 +36,9 @@ class MemoryLoad:
 
 @dataclass(frozen=True, slots=True)
 class MemoryForecast:
-    """From the beginning of the burst on: `seconds_to_oom` is None where the limit is never reached, or not known.
+    """From the beginning of the burst: `seconds_to_oom` is None if the limit is never reached, or if that is unknown.
 
-    `peak_bytes` of memory without page cache, without regard to the limit; None where nothing bounds it.
+    `peak_bytes` of memory without page cache, ignoring the limit; None if it is unbounded.
     """
 
     cap: int | None
@@ -52,7 +52,7 @@ class MemoryForecast:
 def forecast(
     load: MemoryLoad, cap: int | None = None, limit_bytes: float | None = None, replicas: int = 1
 ) -> MemoryForecast:
-    """The same burst with at most `cap` queries at once (None: as it was), another limit, and over so many replicas."""
+    """The same burst with at most `cap` concurrent queries (None: as recorded), another limit, and `replicas`."""
     limit = load.limit_bytes if limit_bytes is None else limit_bytes
     joining = load.joining_per_s / max(1, replicas)
     waiting = min(load.ceiling / max(1, replicas), math.inf if cap is None else float(cap))
@@ -73,7 +73,7 @@ def forecast(
 
 
 def figures(said: MemoryForecast) -> dict[str, Interval]:
-    """What a forecast says of the area's measures, by id: nothing where a kill is not excluded."""
+    """A forecast's values for the area's measures, by id: nothing if a kill is not ruled out."""
     if said.outcome != "survives":
         return {}
     none = Interval(low=0.0, high=0.0, expected=0.0)
@@ -82,7 +82,7 @@ def figures(said: MemoryForecast) -> dict[str, Interval]:
 
 
 def _peak(load: MemoryLoad, waiting: float) -> Interval | None:
-    """Between what as many queries hold, and that with the most garbage beside it."""
+    """Between the memory of that many queries, and the same with the most garbage."""
     if math.isinf(waiting):
         return None
     low, expected, high = load.per_query_bytes
@@ -94,7 +94,7 @@ def _peak(load: MemoryLoad, waiting: float) -> Interval | None:
 
 
 def _seconds(load: MemoryLoad, joining: float, limit: float) -> Interval | None:
-    """None where no more queries come to wait: then nobody can say when."""
+    """None if the number of waiting queries does not grow: then the time is unknown."""
     room = max(0.0, limit - load.base_bytes)
     low, expected, high = load.per_query_bytes
     if joining <= 0:
@@ -103,7 +103,7 @@ def _seconds(load: MemoryLoad, joining: float, limit: float) -> Interval | None:
 
 
 def largest_cap(load: MemoryLoad, blocks: int = 1, limit_bytes: float | None = None) -> int:
-    """Most concurrent queries for each of `blocks` forward blocks that survive with a margin; 0: none do."""
+    """The most concurrent queries for each of `blocks` forward blocks that survive with a margin; 0: none do."""
     limit = load.limit_bytes if limit_bytes is None else limit_bytes
     room = (1 - MARGIN) * limit - load.base_bytes
     each = load.per_query_bytes[1] * load.garbage
@@ -111,14 +111,14 @@ def largest_cap(load: MemoryLoad, blocks: int = 1, limit_bytes: float | None = N
 
 
 def needed_limit(load: MemoryLoad) -> float | None:
-    """Bytes that hold as many queries as can ever wait, with a margin; None where nothing bounds them."""
+    """Bytes that hold the maximum number of waiting queries, with a margin; None if they are unbounded."""
     if not math.isfinite(load.ceiling):
         return None
     return (load.base_bytes + load.per_query_bytes[1] * load.garbage * load.ceiling) / (1 - MARGIN)
 
 
 def needed_replicas(load: MemoryLoad) -> int | None:
-    """Replicas of this limit over which the burst fits; None where nothing bounds it, or none would do."""
+    """Replicas with this limit that can absorb the burst; None if it is unbounded, or no number is enough."""
     room = (1 - MARGIN) * load.limit_bytes - load.base_bytes
     if not math.isfinite(load.ceiling) or room <= 0:
         return None
@@ -126,7 +126,7 @@ def needed_replicas(load: MemoryLoad) -> int | None:
 
 
 def round_down(value: float) -> int:
-    """To two digits, 100 steps at least where it is that large: a number that people can remember."""
+    """To two digits, in at least 100 steps if it is that large: a memorable number."""
     if value < 10:
         return int(value)
     step = 10 ** (int(math.log10(value)) - 1)

@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.whatif import Answer, Asked, Figure, InvalidSett
 
 
 def answer(snapshot: Snapshot, asked: Asked) -> Answer:
-    """By the time that each program took of each pod's start."""
+    """By the time that each program took in each pod's start."""
     starts = pod_starts.read(snapshot)
     if not isinstance(starts, PodStarts):
         return Answer(cannot_tell="No pod start is known in this window.")

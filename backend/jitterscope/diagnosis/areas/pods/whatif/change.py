@@ -1,4 +1,4 @@
-"""What programs that were left out would do to the same starts: what their verification is held against."""
+"""The predicted effect of omitted programs on the same starts, for comparison in its verification."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 
 def predict_change(before: Snapshot, after: Snapshot) -> dict[str, Interval]:
-    """By measure id, for the programs that `after` no longer has; empty where it has them all, or new ones."""
+    """By measure id, for the programs that `after` no longer has; empty if it has them all, or new ones."""
     gone = left_out(before.subject.fact(PROGRAMS), after.subject.fact(PROGRAMS))
     starts = pod_starts.read(before)
     owner = next((one for one in bpf_loads.loaders(before) if one.command in gone), None)

@@ -1,6 +1,6 @@
 """What-if: pod starts without (a part of) the time in the verifier.
 
-Histograms do not tell which start waited how long for the verifier. So the expected value takes the mean from each
+Histograms do not show how long each start waited for the verifier. So the expected value subtracts the mean from each
 start, and the interval spans the two extreme pairings: the slowest start waited longest, or shortest.
 """
 
@@ -15,7 +15,7 @@ from jitterscope.diagnosis.areas.pods.readings.starts import OBJECTIVE_US, PERCE
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.snapshot import FloatArray
 
-# Values of the log-bucket histograms are right within so much.
+# Values of the log-bucket histograms are accurate within this ratio.
 _RESOLUTION = 0.02
 # More starts than this are represented by as many quantiles.
 _MOST = 5_000
@@ -38,13 +38,13 @@ class StartsWithout:
     starts: int
     late: int
     late_ratio: Interval
-    removed_us: float  # mean of a start that it touches
+    removed_us: float  # mean of an affected start
 
 
 def without(starts: Durations, removed_us: FloatArray, covered_ratio: float = 1.0) -> StartsWithout:
-    """Takes `removed_us` (one value a set of programs, µs) from `covered_ratio` of the starts.
+    """Subtract `removed_us` (one value per set of programs, µs) from `covered_ratio` of the starts.
 
-    The others load nothing: pods of the host network. They are expected to be the quickest.
+    The others load nothing: pods of the host network. They are assumed to be the quickest.
     """
     values = starts.values_us()
     if len(values) > _MOST:
@@ -67,7 +67,7 @@ def without(starts: Durations, removed_us: FloatArray, covered_ratio: float = 1.
 
 
 def unchanged(starts: Durations) -> Interval:
-    """Share of late starts where nothing becomes of them: what so few starts tell of it (Jeffreys)."""
+    """Share of late starts without any change: the interval that this number of starts allows (Jeffreys)."""
     late, n = starts.over(OBJECTIVE_US), starts.n
     low, high = (float(betaincinv(late + 0.5, n - late + 0.5, q)) for q in (0.05, 0.95))
     return Interval(low=min(low, late / n), high=max(high, late / n), expected=late / n)
@@ -82,12 +82,12 @@ def _after(values: FloatArray, removed: FloatArray, *, slow: bool) -> FloatArray
 
 
 def _quantile(values: FloatArray, q: float) -> float:
-    """As the sketch has it: the value at rank q (n - 1)."""
+    """Like the sketch: the value at rank q (n - 1)."""
     return float(values[min(len(values) - 1, int(q * (len(values) - 1)))])
 
 
 def _percentile(before_us: float, q: float, cases: tuple[FloatArray, ...]) -> Percentile:
-    """Each start is known within the resolution, and so is what is left of it."""
+    """Each start is known within the resolution, and so is its remainder."""
     values, unknown = [_quantile(case, q) for case in cases], _RESOLUTION * before_us
     low, high = max(0.0, min(values) - unknown), max(values) + unknown
     return Percentile(q, before_us, Interval(low=low, high=high, expected=values[0]))
