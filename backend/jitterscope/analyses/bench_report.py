@@ -1,4 +1,4 @@
-"""A DNS load test as a report: rate against latency and loss, a curve a target."""
+"""A DNS load test as a report: latency and loss by rate, one curve per target."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from jitterscope.analyses.wording import duration, plural
 
 KIND = "dns_bench"
 TITLE = "DNS load test"
-# A rate is kept up while at most so many queries are lost or fail, and almost all asked for were sent.
+# A rate is sustained if at most this share of queries is lost or fails, and almost all requested ones were sent.
 _LOSS_RATIO = 0.01
 _SENT_RATIO = 0.95
 
 
 def report_of(result: BenchResult) -> Report:
-    """Charts over the rate, the highest rate that each target kept up with, and a row a run."""
+    """Charts over the rate, the highest rate that each target sustained, and one row per run."""
     rates = sorted({run.rate_qps for run in result.runs})
     charts = [
         _chart(result, rates, "p50", "Median latency", "us", lambda run: run.p50_us),
@@ -63,7 +63,7 @@ def _chart(
 ) -> Chart:
     lines = []
     for target in result.targets:
-        # Of two runs at one rate the worse one is shown.
+        # Of two runs at one rate, the worse one is shown.
         values: dict[float, float] = {}
         for run in result.runs:
             value = of(run) if run.target == target.name and run.sent else None

@@ -1,4 +1,4 @@
-"""Sends DNS queries at one rate and measures the answers: dnsperf where it is installed, else jitterscope-load."""
+"""Sends DNS queries at one rate and measures the answers: with dnsperf if it is installed, else jitterscope-load."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from jitterscope.diagnosis.core.snapshot import FloatArray
 
 Name = Literal["dnsperf", "jitterscope-load"]
 _GRACE_S = 30.0
-# dnsperf -v: "> NOERROR example.com A 0.000312", "> T example.com A" for one without an answer in time.
+# dnsperf -v: "> NOERROR example.com A 0.000312", "> T example.com A" for a timeout.
 _ANSWER = re.compile(rb"> (?P<code>[A-Z]+) \S+ \S+ (?P<seconds>\d+\.\d+)")
 _LOST = b"> T "
 _SENT = re.compile(rb"\s*Queries sent:\s+(\d+)")
 _QUERY_IDS = 60_000
-# Argument lists are limited; so many names say enough about a cache.
+# Argument lists are limited; this many names are representative of a cache.
 _MOST_NAMES_BYTES = 100_000
 
 
 class BenchFailed(Exception):
-    """A run could not be carried out; the text says why and what to do."""
+    """A run failed; the text says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,10 @@ class Sender(Protocol):
 
 
 class Dnsperf:
-    """github.com/DNS-OARC/dnsperf. It stops sending while too many queries are out, so it may send more of them."""
+    """Runs dnsperf (github.com/DNS-OARC/dnsperf).
+
+    It stops sending while too many queries are in flight, so its limit of them is raised.
+    """
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -126,7 +129,7 @@ class OwnLoad:
 
 
 def find(wanted: Name | None, collector_folder: Path) -> Sender:
-    """The sender that is asked for, or the best one there is. Raises BenchFailed where there is none."""
+    """The requested sender, or the best available one. Raises BenchFailed if there is none."""
     program = shutil.which("dnsperf")
     if program is not None and wanted in (None, "dnsperf"):
         return Dnsperf(program)
@@ -139,7 +142,7 @@ def find(wanted: Name | None, collector_folder: Path) -> Sender:
 
 
 def _read_dnsperf(output: object, load: Load) -> BenchRun | None:
-    """Every answer's time, as it is printed; None where the statistics at the end are missing."""
+    """Every answer's time, as printed; None if the statistics at the end are missing."""
     latencies = array("d")
     codes: dict[bytes, int] = {}
     sent: int | None = None

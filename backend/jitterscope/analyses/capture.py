@@ -1,4 +1,4 @@
-"""Packet captures: `jitterscope-evidence` (collector/cmd) reads them; its report becomes facts, charts and findings.
+"""Packet captures: `jitterscope-evidence` (collector/cmd) reads them; its report becomes facts, charts, and findings.
 
 The format of its output, jitterscope-evidence/1: collector/internal/evidence/README.md.
 """
@@ -54,7 +54,7 @@ def read(order: Order, tell: Callable[[float], None]) -> Report:
 
 
 def parsed(content: Content) -> Parsed:
-    """What a capture's report (see above) says, in the shape that all kinds have."""
+    """A capture's report (see above) in the shape that all kinds share."""
     file, totals = content["file"], content["totals"]
     return Parsed(
         summary=capture_facts.summary(content),

@@ -24,7 +24,7 @@ def summary(content: Content) -> str:
 
 
 def facts(content: Content) -> list[Fact]:
-    """What holds for the whole file."""
+    """Facts that apply to the whole file."""
     found = [_file(content["file"]), _queries(content["totals"])]
     latency = content["totals"]["latency"]
     if latency["count"]:
@@ -118,7 +118,7 @@ def _waiting(content: Content, item: Content) -> Fact:
 
 
 def _new_connections(content: Content, server: Content) -> Fact | None:
-    """A server that serves only so many connections answers fast on those, and late on new ones, which wait."""
+    """A server with a connection limit answers quickly on open connections, and late on new ones, which wait."""
     first, later = server["tcp_first_latency"], server["tcp_later_latency"]
     if first["count"] < _FEW or later["count"] < _FEW:
         return None

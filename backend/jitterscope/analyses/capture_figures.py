@@ -19,7 +19,7 @@ Row = list[str | float | None]
 
 
 def dense(entry: Content, step_us: int, start_us: int, ticks: int, column: str, *, gauge: bool = False) -> FloatArray:
-    """A column of a series entry with one value a tick. Counts are 0 and gauges stay where nothing is written."""
+    """A column of a series entry with one value per tick. Missing counts are 0, and gauges keep their last value."""
     out = np.full(ticks, np.nan if gauge else 0.0)
     for at_us, value in zip(entry["at_us"], entry[column], strict=True):
         index = int((at_us - start_us) // step_us)
@@ -38,7 +38,7 @@ def window(entry: Content, step_us: int) -> tuple[int, int]:
 
 
 def charts(content: Content) -> list[Chart]:
-    """Latency, load and connections over time, of all servers together."""
+    """Latency, load, and connections over time, of all servers together."""
     step = int(content["series"]["step_us"])
     whole = next((entry for entry in content["series"]["entries"] if entry["server"] is None), None)
     if whole is None or not whole["at_us"]:
@@ -70,13 +70,13 @@ def charts(content: Content) -> list[Chart]:
 
 
 def _peak(entry: Content, step_us: int, start_us: int, ticks: int, name: str) -> FloatArray:
-    """The highest value of each tick; where nothing happened the one that stayed."""
+    """The highest value of each tick; if nothing happened, the previous one."""
     stayed = dense(entry, step_us, start_us, ticks, f"{name}_end", gauge=True)
     return np.maximum(stayed, dense(entry, step_us, start_us, ticks, f"{name}_max"))
 
 
 def _dots(content: Content) -> Chart | None:
-    """Every query as a dot, the slowest ones where there are too many, a colour for each of the busiest servers."""
+    """Every query as a dot (the slowest ones if there are too many), with a color for each of the busiest servers."""
     queries = content["queries"]
     latency = np.array(queries["latency_us"], dtype=np.float64)
     if not len(latency):
@@ -104,7 +104,7 @@ def _dots(content: Content) -> Chart | None:
 
 
 def tables(content: Content) -> list[Table]:
-    """Servers, names and connections."""
+    """Servers, names, and connections."""
     names, sessions = content["names"], content["tcp"]["sessions"]
     found = [
         _servers(content),

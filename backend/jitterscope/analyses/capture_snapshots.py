@@ -1,6 +1,6 @@
 """A capture as snapshots, one for each of its busiest servers, for the same causes that judge the collector's data.
 
-What packets do not show (settings, children, CPU, sockets) is missing in them, and the causes say so.
+Data that packets do not show (settings, children, CPU, sockets) are missing in them, and the causes say so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RESULTS = {0: "NOERROR", 1: "NXDOMAIN", 2: "SERVFAIL", 3: "REFUSED"}
 
 
 def snapshots(content: Content) -> tuple[Snapshot, ...]:
-    """The busiest servers, each with the others as its neighbours. All cover the same window."""
+    """The busiest servers, each with the others as its neighbors. All cover the same window."""
     step = int(content["series"]["step_us"])
     whole = next((entry for entry in content["series"]["entries"] if entry["server"] is None), None)
     if whole is None:
@@ -63,7 +63,7 @@ def _server(content: Content, server: Content, entry: Content, start: int, ticks
         "dns_slow": dense(entry, step, start, ticks, "slow"),
         "dns_servfail": dense(entry, step, start, ticks, "servfail"),
         "dns_refused": dense(entry, step, start, ticks, "refused"),
-        # Given up after 5 s, as the collector counts them; what was sent at the end of the file may still come.
+        # Given up after 5 s, as the collector counts them; queries sent at the end of the file may still be answered.
         "dns_timeouts": dense(entry, step, start - _GIVEN_UP_US, ticks, "unanswered"),
     }
     if server["tcp"]["connections"]:
@@ -82,7 +82,7 @@ def _server(content: Content, server: Content, entry: Content, start: int, ticks
 
 
 def _own_queries(content: Content, endpoint: int) -> tuple[FloatArray, FloatArray, Any]:
-    """Arrival (µs), latency (µs) and result of the listed queries of one server, by arrival."""
+    """Arrival (µs), latency (µs), and result of the listed queries of one server, by arrival."""
     queries = content["queries"]
     own = np.array(queries["server"], dtype=np.int64) == endpoint
     sent = np.array(queries["sent_us"], dtype=np.float64)[own]
@@ -114,7 +114,7 @@ def _distribution(entry: Content, start: int, ticks: int, step: int) -> Distribu
 
 
 def _upstreams(content: Content, endpoint: int) -> str | None:
-    """Whom the server was seen to ask for what it had been asked: the fact that its settings would give."""
+    """The upstreams to which the server forwarded its queries: the fact that its settings would provide."""
     listed = []
     for item in content["forwarding"]:
         if item["server"] == endpoint and item["queries"]:
@@ -124,7 +124,7 @@ def _upstreams(content: Content, endpoint: int) -> str | None:
 
 
 def _names(content: Content, server: Content, start: int, lasts_us: int) -> list[Event]:
-    """The event dns.names: by client where every query is listed; else only where all names are this server's."""
+    """The event dns.names: by client if every query is listed; else only if all names are this server's."""
     queries, totals = content["queries"], content["totals"]
     rows: list[list[object]]
     if queries["complete"]:

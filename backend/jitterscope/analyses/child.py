@@ -1,7 +1,7 @@
-"""`python -m jitterscope.analyses.child`: reads one untrusted file under limits, in a process of its own.
+"""`python -m jitterscope.analyses.child`: reads one untrusted file under limits, in its own process.
 
 Standard input: one JSON object, the fields of `Order`. Standard output: JSON lines, `{"progress": 0..1}` and last
-`{"report": …}` or `{"problem": {type, title, detail, what_to_do}}`. Ends by a signal where a limit is met hard.
+`{"report": …}` or `{"problem": {type, title, detail, what_to_do}}`. Ends by a signal if a hard limit is reached.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Order(BaseModel):
 
 
 class Refused(Exception):
-    """The file cannot be analysed, and why: the fields of a problem document."""
+    """The file cannot be analyzed, and why: the fields of a problem document."""
 
     def __init__(self, type: str, title: str, detail: str, what_to_do: str) -> None:
         super().__init__(detail)
@@ -53,18 +53,18 @@ def main() -> None:
 
 
 def limit(order: Order) -> None:
-    """From here on the kernel ends this process, and what it starts, when it takes too much."""
-    # What is shared with nobody; address space that is only reserved does not count (Go reserves much of it).
+    """From here on, the kernel ends this process and its children if they use too much."""
+    # Private memory; reserved address space does not count (Go reserves much of it).
     resource.setrlimit(resource.RLIMIT_DATA, (order.most_memory_bytes, order.most_memory_bytes))
     resource.setrlimit(resource.RLIMIT_CPU, (order.most_cpu_s, order.most_cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536))  # standard error alone is a file
-    signal.alarm(order.most_wall_s)  # also where whoever started this is gone
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536))  # only standard error is a file
+    signal.alarm(order.most_wall_s)  # even if the parent process is gone
 
 
 def read(order: Order) -> BaseModel:
     """The report of the file. Raises Refused."""
-    # Imported under the limits: what a file makes of this process is its own affair.
+    # Imported under the limits: a file can only affect this process.
     from jitterscope.analyses import capture
     from jitterscope.analyses.engine import UnknownKind, read_lines
     from jitterscope.analyses.source import Damaged, Source, TooMuch
@@ -130,13 +130,13 @@ def _malformed(why: str) -> Refused:
 
 
 def say(message: object) -> None:
-    """One JSON line."""
+    """Write one JSON line."""
     sys.stdout.write(json.dumps(message, allow_nan=False, separators=(",", ":")) + "\n")
     sys.stdout.flush()
 
 
 def _progress(ratio: Callable[[float], float]) -> Callable[[float], None]:
-    """Says how far reading is, at most five times a second."""
+    """Report the progress of reading, at most five times a second."""
     last = [0.0]
 
     def tell(value: float) -> None:

@@ -64,14 +64,14 @@ def analyze(
 
 def _here(path: Path, tell: Callable[[float], None]) -> Report:
     given = settings()
-    changed = path.stat().st_mtime  # a log without years is most likely of the year in which it was written
+    changed = path.stat().st_mtime  # a log without years is most likely from the year in which it was written
     limits = Limits(
         unpacked_bytes=given.evidence_max_unpacked_bytes,
         memory_bytes=given.evidence_max_memory_bytes,
         cpu_s=given.evidence_max_cpu_s,
         wall_s=given.evidence_max_wall_s,
     )
-    with path.open("rb"):  # says why where it cannot be read
+    with path.open("rb"):  # raises the reason if it cannot be read
         pass
     if path.is_dir() or not path.is_file():
         raise OSError(None, "it is not a regular file")
@@ -101,7 +101,7 @@ def _problem(path: Path, problem: dict[str, str], as_json: bool) -> bool:
 
 
 def _progress(name: str) -> Callable[[str, float], None]:
-    """A line that moves on, on terminals only."""
+    """A progress line that updates in place, on terminals only."""
     shown = [False]
 
     def tell(what: str, ratio: float) -> None:

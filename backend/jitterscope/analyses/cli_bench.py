@@ -112,7 +112,7 @@ def _row(run: BenchRun) -> str:
 
 
 def _target(text: str) -> BenchTarget:
-    """NAME=ADDRESS[:PORT]; a host name is resolved, so that every run asks the same address."""
+    """NAME=ADDRESS[:PORT]; a host name is resolved, so that every run queries the same address."""
     name, separator, place = text.partition("=")
     if not separator:
         name, place = "server", text

@@ -21,7 +21,7 @@ _OFFSETS_H = {"UTC": 0, "GMT": 0, "Z": 0, "CET": 1, "CEST": 2, "BST": 1, "EST": 
 
 
 def parse_date(text: str) -> int | None:
-    """µs since the epoch of `date`, `date -Is` or RFC 3339; else None. An unknown zone counts as UTC."""
+    """µs since the epoch of `date`, `date -Is`, or RFC 3339 output; else None. An unknown zone counts as UTC."""
     text = text.strip()
     match = _C.fullmatch(text) or _EN.fullmatch(text)
     if match is None:

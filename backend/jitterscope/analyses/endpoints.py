@@ -58,7 +58,7 @@ def _keep(principal: Principal, arrived: upload.Upload) -> AnalysisSummary:
         with organization_session(principal.organization_id) as session:
             return _summary(service.add_file(session, principal, arrived))
     finally:
-        arrived.path.unlink(missing_ok=True)  # it was moved where all went well
+        arrived.path.unlink(missing_ok=True)  # it was moved if all went well
 
 
 @router.post("/dns-bench", status_code=201, dependencies=[audited("analysis.create")])

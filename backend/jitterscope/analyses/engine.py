@@ -1,4 +1,4 @@
-"""From the lines of a file to its report: recognise, read, let the causes judge. Pure, apart from reading lines."""
+"""From the lines of a file to its report: recognize, read, let the causes judge. Pure, apart from reading lines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from jitterscope.analyses.judge import report_of
 from jitterscope.analyses.parser import recognise
 from jitterscope.analyses.report import Report
 
-# So many lines at the beginning decide what a file is.
+# This many lines at the beginning decide what a file is.
 HEAD_LINES = 2000
 
 
 class UnknownKind(Exception):
-    """No line of the beginning belongs to any kind. `example` is its first line."""
+    """None of the first lines belongs to any kind. `example` is the first one."""
 
     def __init__(self, example: str) -> None:
         super().__init__(example)

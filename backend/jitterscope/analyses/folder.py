@@ -1,4 +1,4 @@
-"""The evidence folder: FOLDER/ORGANIZATION/ANALYSIS, and FOLDER/incoming while an upload lasts."""
+"""The evidence folder: FOLDER/ORGANIZATION/ANALYSIS, and FOLDER/incoming during an upload."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 from jitterscope.settings import settings
 
 _INCOMING = "incoming"
-# What must stay free for everything else on the disk.
+# Space that must stay free for everything else on the disk.
 RESERVE_BYTES = 256 * 1024 * 1024
 
 
 def path_of(organization_id: int, analysis_id: int) -> Path:
-    """Where the file of an analysis lies. Both are numbers: no name of a user's is part of a path."""
+    """Where the file of an analysis is stored. Both are numbers: no user-supplied name is part of a path."""
     return settings().evidence_path / str(int(organization_id)) / str(int(analysis_id))
 
 
 def new_incoming() -> Path:
-    """A path for an upload that nobody else has; its folder exists and is only ours."""
+    """A unique path for an upload; its folder exists and is private to the service."""
     folder = settings().evidence_path / _INCOMING
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder / secrets.token_hex(16)
@@ -36,12 +36,12 @@ def keep(incoming: Path, organization_id: int, analysis_id: int) -> None:
 
 
 def remove(organization_id: int, analysis_id: int) -> None:
-    """Delete the file of an analysis; it may be gone already."""
+    """Delete the file of an analysis, if it still exists."""
     path_of(organization_id, analysis_id).unlink(missing_ok=True)
 
 
 def free_bytes() -> int:
-    """What may still be written, with the reserve taken off."""
+    """Bytes that can still be written, less the reserve."""
     folder = settings().evidence_path
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return shutil.disk_usage(folder).free - RESERVE_BYTES
@@ -58,7 +58,7 @@ def stored(organization_id: int) -> Iterator[tuple[int, float]]:
 
 
 def sweep_incoming(older_than_s: float) -> int:
-    """Delete uploads that were cut off; returns how many."""
+    """Delete interrupted uploads; returns how many."""
     folder = settings().evidence_path / _INCOMING
     gone = 0
     if folder.is_dir():

@@ -1,4 +1,4 @@
-"""Runs the reader of an untrusted file as a child with limits; what becomes of it is a report or a refusal."""
+"""Runs the reader of an untrusted file as a child process with limits; the outcome is a report or a refusal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GRACE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the analysis of one file may take."""
+    """The resources that the analysis of one file can use."""
 
     unpacked_bytes: int = 16 * 1024**3
     memory_bytes: int = 1024**3
@@ -35,7 +35,7 @@ class Limits:
 def analyse(
     path: Path, year: int, capture_program: Path, limits: Limits, tell: Callable[[float], None] = lambda _: None
 ) -> Report:
-    """The report of a file; `tell` gets how far reading is, 0..1. Raises Refused, whatever the file does."""
+    """The report of a file; `tell` gets the progress of reading, 0..1. Raises Refused, whatever the file does."""
     order = Order(
         path=path.resolve(),
         year=year,
@@ -47,12 +47,12 @@ def analyse(
     )
     with tempfile.TemporaryFile() as complaint:
         child = subprocess.Popen(
-            # -B: its limit of file sizes would cut compiled modules, for everybody who imports them later.
+            # -B: the file size limit would truncate compiled modules, for everything that imports them later.
             [sys.executable, "-I", "-B", "-m", "jitterscope.analyses.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaint,
-            # Nothing of ours: the reader of a hostile file has no use for secrets.
+            # No environment of ours: the reader of a hostile file has no use for secrets.
             env={
                 "PATH": os.environ.get("PATH", ""),
                 "LANG": "C.UTF-8",
@@ -78,7 +78,7 @@ def analyse(
 def _follow(
     child: subprocess.Popen[bytes], order: Order, limits: Limits, tell: Callable[[float], None]
 ) -> dict[str, dict[str, str]] | None:
-    """The last message of the child; None where it ended without one. Raises Refused after too long."""
+    """The last message of the child; None if it ended without one. Raises Refused on timeout."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -116,7 +116,7 @@ def _follow(
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Nothing of it stays, nor of what it started."""
+    """Kill the child and everything that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait(timeout=_GRACE_S)

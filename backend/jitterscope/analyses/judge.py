@@ -1,4 +1,4 @@
-"""Has the causes of a file's areas judge its snapshots, and puts what they say into the report."""
+"""Has the causes of a file's areas judge its snapshots, and adds their results to the report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_SERIES = "Such a file has no measurements over time that this cause reads."
 
 
 def report_of(kind: str, title: str, parsed: Parsed) -> Report:
-    """The report of a file that was read. Every cause of its areas is found, not found or short of data."""
+    """The report of a parsed file. Every cause of its areas is found, not found, or lacks data."""
     causes = [cause for cause in all_causes().values() if cause.id.split("/")[0] in parsed.areas]
     diagnoses = [(snapshot, diagnose(snapshot, causes)) for snapshot in parsed.snapshots]
     findings = sorted((found for _, one in diagnoses for found in one.findings), key=lambda found: -found.score)
@@ -51,7 +51,7 @@ def report_of(kind: str, title: str, parsed: Parsed) -> Report:
 def _answer(
     cause: str, relies_on: Sequence[str], judged: Sequence[tuple[Snapshot, Diagnosis]]
 ) -> NotFound | NotEnoughData | None:
-    """What the first subject that could be judged says; that data are missing only where they are for all."""
+    """The result for the first subject that could be judged; missing data only if they are missing for all."""
     given: list[NotFound | NotEnoughData] = []
     for snapshot, diagnosis in judged:
         prefix = f"{snapshot.subject.name}: " if len(judged) > 1 else ""
@@ -66,7 +66,7 @@ def _answer(
 
 
 def _conclusive(snapshot: Snapshot, missed: NotFound, relies_on: Sequence[str]) -> NotFound | NotEnoughData:
-    """The same, unless it rests on something that the file does not have."""
+    """The same, unless it relies on something that the file does not have."""
     gone = [name for name in relies_on if not _known(snapshot, name)]
     if not gone:
         return missed

@@ -1,4 +1,4 @@
-"""The file that the DNS load driver (collector/cmd/jitterscope-load) writes."""
+"""The file format written by the DNS load driver (collector/cmd/jitterscope-load)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 
 class WrongFormat(Exception):
-    """Another version of the driver wrote the file."""
+    """The file was written by another version of the driver."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What the driver measured: parallel arrays of queries (µs) and of counter readings, both by time.
+    """The driver's measurements: parallel arrays of queries (µs) and of counter samples, both by time.
 
-    `counters` has one row a reading: time, periods, throttled periods, throttled µs, usage µs, bursts.
+    `counters` has one row per sample: time, periods, throttled periods, throttled µs, usage µs, bursts.
     """
 
     sent_us: NDArray[np.int64]
@@ -29,7 +29,7 @@ class LoadResult:
 
 
 def read(path: Path, summary: dict[str, float] | None = None) -> LoadResult:
-    """Read a driver's file; WrongFormat where it is of another version."""
+    """Read a driver's file; WrongFormat if it is from another version."""
     content = path.read_bytes()
     end = content.index(b"\n") + 1
     header = json.loads(content[:end])

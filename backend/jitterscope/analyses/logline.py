@@ -1,4 +1,4 @@
-"""Takes off what log pipelines put before a line (kubectl, CRI, Docker, klog, syslog) and reads its time.
+"""Strips the prefixes of log pipelines from a line (kubectl, CRI, Docker, klog, syslog) and reads its time.
 
 Formats: RFC 3339; k8s.io/cri-api container logs ("TIME stdout F TEXT"); Docker's json-file; klog ("I1010
 08:02:36.571446   1 nanny.go:146] ", no year, usually UTC); RFC 3164 syslog ("Oct 10 08:02:36 host ", no year, no zone).
@@ -25,7 +25,7 @@ _QUARTER_US = 15 * 60 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """`at_us`: µs since the epoch, None where the line has no time. `exact`: it is finer than a second."""
+    """`at_us`: µs since the epoch, None if the line has no time. `exact`: it is finer than a second."""
 
     text: str
     at_us: int | None
@@ -61,7 +61,7 @@ def unwrap(line: str, year: int) -> LogLine:
 
 
 def _docker(line: str) -> str:
-    """A line of Docker's json-file as "TIME TEXT"; anything else as it is."""
+    """A line of Docker's json-file as "TIME TEXT"; anything else unchanged."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
@@ -90,7 +90,7 @@ def _micros(fraction: str | None) -> int:
 
 
 def _in_zone_of(at_us: int, outer_us: int | None) -> int:
-    """A time without year and zone, moved by whole quarter hours (and years) to the wrapper's time beside it."""
+    """A time without year and zone, shifted by whole quarter hours (and years) to match the wrapper's time."""
     if outer_us is None:
         return at_us
     return at_us + round((outer_us - at_us) / _QUARTER_US) * _QUARTER_US

@@ -1,4 +1,4 @@
-"""The table of analyses: what was uploaded, how far reading it is, and what came of it."""
+"""The table of analyses: what was uploaded, the progress of reading it, and the result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitterscope.db import Base
 class AnalysisRow(Base):
     """One file, or one DNS load test. The file is EVIDENCE_FOLDER/ORGANIZATION/ID while `file_kept`.
 
-    States: queued, running, done, failed. While running, `heartbeat_at` says that somebody is at it.
+    States: queued, running, done, failed. While running, `heartbeat_at` shows that a worker is still processing it.
     """
 
     __tablename__ = "analyses"
@@ -38,6 +38,6 @@ class AnalysisRow(Base):
     finished_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     summary: Mapped[str | None] = mapped_column(Text)
     findings: Mapped[int] = mapped_column(Integer, default=0)
-    # A Report; read only where it is shown.
+    # A Report; only loaded when it is shown.
     report: Mapped[dict[str, Any] | None] = deferred(mapped_column(JSONB))
     problem: Mapped[dict[str, Any] | None] = mapped_column(JSONB)

@@ -1,4 +1,4 @@
-"""Which names were asked, by whom and how they were answered: a bounded table, as the collector keeps one."""
+"""Queried names by client and result: a bounded table like the collector's."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Asked:
 
 
 class Names:
-    """Counts by (client, name, type). Beyond 20,000 of them new ones count in the totals alone."""
+    """Counts by (client, name, type). Beyond 20,000 of them, new ones only count in the totals."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str, str], Asked] = {}
         self.queries = self.nxdomain = self.servfail = self.unlisted = 0
 
     def add(self, client: str, name: str, type: str, result: str, latency_us: float) -> None:
-        """One answered query; `latency_us` 0 where it is not known."""
+        """Add one answered query; `latency_us` 0 if unknown."""
         self.queries += 1
         self.nxdomain += result == "NXDOMAIN"
         self.servfail += result == "SERVFAIL"
@@ -48,7 +48,7 @@ class Names:
         row.slowest_us = max(row.slowest_us, latency_us)
 
     def by_name(self) -> list[tuple[str, Asked]]:
-        """Names with all their clients and types together, most asked first."""
+        """Names with all their clients and types together, most queried first."""
         merged: dict[str, Asked] = {}
         for (_, name, _), row in self._rows.items():
             whole = merged.setdefault(name, Asked())
@@ -60,7 +60,7 @@ class Names:
         return sorted(merged.items(), key=lambda item: (-item[1].queries, item[0]))
 
     def table(self) -> Table:
-        """The names asked most."""
+        """The most queried names."""
         names = self.by_name()
         rows: list[list[str | float | None]] = [
             [

@@ -1,4 +1,4 @@
-"""What a parser module exports, and how one is found."""
+"""The interface of a parser module, and how a parser is found."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 @dataclass(slots=True)
 class Parsed:
-    """What one file gave. `snapshots` are what the causes judge, one a subject; none: the file has no time axis.
+    """The content of one file. `snapshots` are what the causes judge, one per subject; none: the file has no time axis.
 
-    `areas` are the cause areas ("dns", "cpu") that the file has something to say about.
+    `areas` are the cause areas ("dns", "cpu") that the file has data for.
     """
 
     summary: str
@@ -39,14 +39,14 @@ class Reading(Protocol):
         """The next line, without its end."""
 
     def finish(self) -> Parsed:
-        """What the lines said. Called once, after the last one."""
+        """The content of the lines. Called once, after the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """`recognise` counts the lines of a file's beginning that only this kind has; the highest count wins.
+    """`recognise` counts how many of a file's first lines are specific to this kind; the highest count wins.
 
-    `begin(year)` starts reading; `year` is what dates without one belong to.
+    `begin(year)` starts reading; `year` applies to dates without one.
     """
 
     kind: str
@@ -67,7 +67,7 @@ def all_parsers() -> tuple[Parser, ...]:
 
 
 def recognise(lines: Sequence[str]) -> Parser | None:
-    """The kind of a text by its content; None where no line belongs to any."""
+    """The kind of a text by its content; None if no line belongs to any."""
     best: Parser | None = None
     most = 0
     for parser in all_parsers():

@@ -23,7 +23,7 @@ class NoService(Exception):
 
 
 class Service:
-    """The API of a service, with a token that has analyses:write."""
+    """The API of a service, used with a token that has analyses:write."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url.rstrip("/")
@@ -76,7 +76,7 @@ class Service:
 
 
 def token_of(token_file: Path | None) -> str:
-    """The token of --token-file or JITTERSCOPE_TOKEN. Raises NoService where there is none."""
+    """The token of --token-file or JITTERSCOPE_TOKEN. Raises NoService if there is none."""
     try:
         found = token_file.read_text().strip() if token_file is not None else os.environ.get("JITTERSCOPE_TOKEN", "")
     except OSError as error:

@@ -1,4 +1,7 @@
-"""What an evidence file tells: facts, charts, tables and findings. Plain serialisable data for API, terminal and UI."""
+"""The report of an evidence file: facts, charts, tables, and findings.
+
+Plain serializable data for API, terminal, and UI.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ class Fact(Part):
     id: str
     label: str
     value: str
-    # attention: this is what hurts, or is near a limit
+    # attention: it causes harm, or is near a limit
     level: Literal["info", "attention"] = "info"
     detail: str | None = None
     numbers: dict[str, float] = Field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Carries out the analysis of one uploaded file: claims it, reads it in a child, keeps what came of it.
+"""Carries out the analysis of one uploaded file: claims it, reads it in a child process, and keeps the result.
 
-A worker that dies leaves a claim without a heartbeat, which another one takes over; after MOST_ATTEMPTS the file is to
-blame.
+A worker that dies leaves a claim without a heartbeat, which another one takes over; after MOST_ATTEMPTS the file is
+blamed.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ log = structlog.get_logger(__name__)
 
 MOST_ATTEMPTS = 3
 BEAT_S = 2.0
-# A claim without a sign of life for so long is nobody's.
+# A claim without a heartbeat for this long is abandoned.
 STALE_S = 20.0
-# Diagnoses go on while files are read.
+# Diagnoses continue while files are read.
 _slots = threading.BoundedSemaphore(2)
-# So much may come out of any file, however small; then what the slowest reader makes of a second of CPU.
+# Any file may unpack to this much, however small; the last value is the slowest reader's throughput per second of CPU.
 _SMALL_BYTES = 256 * 1024**2
 _START_CPU_S = 20
 _SLOWEST_BYTES_PER_CPU_S = 2 * 1024**2
 
 
 class _Gone(Exception):
-    """The analysis was deleted, or somebody else took it over, while it ran."""
+    """While it ran, the analysis was deleted, or another worker took it over."""
 
 
 def run(organization_id: int, analysis_id: int) -> None:
-    """Analyse a file if it waits for that. Safe to call twice, and at once."""
+    """Analyze a file if it is queued. Safe to call twice, and concurrently."""
     if not _slots.acquire(blocking=False):
         return  # stays queued; `waiting` finds it
     try:
@@ -53,7 +53,7 @@ def run(organization_id: int, analysis_id: int) -> None:
 
 
 def waiting(organization_id: int) -> list[int]:
-    """Analyses that nobody is at, oldest first."""
+    """Analyses without a worker, oldest first."""
     with organization_session(organization_id) as session:
         return list(session.scalars(select(AnalysisRow.id).where(_free()).order_by(AnalysisRow.id).limit(20)))
 
@@ -64,9 +64,9 @@ def _free() -> ColumnElement[bool]:
 
 
 def _claim(organization_id: int, analysis_id: int) -> AnalysisRow | None:
-    """Take the analysis, or None where it is done or somebody else's."""
+    """Claim the analysis; None if it is done or claimed by another worker."""
     with organization_session(organization_id) as session:
-        # Two workers must not both take the last place of the organization.
+        # Two workers must not both take the last slot of the organization.
         session.execute(
             text("SELECT pg_advisory_xact_lock(hashtextextended('analyses run', :id))"), {"id": organization_id}
         )
@@ -117,7 +117,7 @@ def _read(row: AnalysisRow) -> Report:
 
 
 def limits_of(size_bytes: int, given: Settings) -> Limits:
-    """What a file of a size may take: a small one that unpacks to very much holds no worker for long."""
+    """Limits for a file of this size: a small one that unpacks to very much does not occupy a worker for long."""
     unpacked = min(given.evidence_max_unpacked_bytes, max(_SMALL_BYTES, size_bytes * given.evidence_max_inflation))
     return Limits(
         unpacked_bytes=unpacked,
@@ -128,7 +128,7 @@ def limits_of(size_bytes: int, given: Settings) -> Limits:
 
 
 class _Heart:
-    """Keeps the claim alive in a thread of its own while the child reads, and passes its progress on."""
+    """Keeps the claim alive in its own thread while the child reads, and passes its progress on."""
 
     def __init__(self, row: AnalysisRow) -> None:
         self._organization_id, self._id, self._attempt = row.organization_id, row.id, row.attempts
@@ -148,7 +148,7 @@ class _Heart:
             raise _Gone
 
     def tell(self, ratio: float) -> None:
-        """How far reading is. Raises _Gone, which ends the child, where the analysis was deleted."""
+        """Report the progress of reading. Raises _Gone, which ends the child, if the analysis was deleted."""
         self._ratio = max(self._ratio, ratio)
         if self._gone:
             raise _Gone
@@ -169,7 +169,7 @@ class _Heart:
                         .values(heartbeat_at=datetime.now(UTC), progress_ratio=ratio)
                     )
                 self._gone = mine.rowcount == 0  # type: ignore[attr-defined]
-            except Exception as error:  # a database that is away: the claim lapses if it stays away
+            except Exception as error:  # the database is down: the claim lapses if it stays down
                 log.warning("analysis_heartbeat_failed", id=self._id, error=str(error)[:200])
                 continue
             publish(self._organization_id, "analysis", self._id, state="running", percent=round(100 * ratio))

@@ -1,4 +1,4 @@
-"""REST shapes of analyses. Times are RFC 3339 UTC; what is inside a report has its own times in µs."""
+"""REST shapes of analyses. Times are RFC 3339 UTC; a report contains its own times in µs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AnalysisProblem(Schema):
 class AnalysisSummary(Schema):
     id: int
     state: AnalysisState
-    kind: str | None  # recognised by the content; None until then
+    kind: str | None  # recognized by the content; None until then
     kind_title: str | None
     name: str
     size_bytes: int
@@ -44,7 +44,7 @@ class AnalysisSummary(Schema):
 
 class Analysis(AnalysisSummary):
     report: Report | None
-    figures: list[list[ImpactFigure]]  # of each finding of the report, its impact as it is shown
+    figures: list[list[ImpactFigure]]  # for each finding of the report, its impact as displayed
 
 
 class BenchTarget(Schema):

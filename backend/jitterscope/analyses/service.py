@@ -1,4 +1,4 @@
-"""Analyses of an organization: made, listed, deleted."""
+"""Analyses of an organization: create, list, delete."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ TASK = "analyses.run"
 
 
 def add_file(session: Session, principal: Principal, upload: Upload) -> AnalysisRow:
-    """Keep an upload and queue its analysis. Raises Problem 413 where the organization keeps too much already."""
-    # Two uploads at once must not both fit into the same space.
+    """Keep an upload and queue its analysis. Raises Problem 413 if the organization already keeps too much."""
+    # Two concurrent uploads must not both claim the same space.
     session.execute(
         text("SELECT pg_advisory_xact_lock(hashtextextended('analyses', :id))"), {"id": principal.organization_id}
     )
@@ -50,14 +50,14 @@ def add_file(session: Session, principal: Principal, upload: Upload) -> Analysis
     folder.keep(upload.path, principal.organization_id, row.id)
     audit.record(session, principal, "analysis.create", f"analysis {row.id}", {"bytes": upload.size_bytes})
     organization_id, id = principal.organization_id, row.id
-    # A broker that is down loses nothing: `analyses.visit` finds what waits.
+    # If the broker is down, nothing is lost: `analyses.visit` finds queued analyses.
     after_commit(session, lambda: publish(organization_id, "analysis", id, state="queued"))
     after_commit(session, lambda: worker.send(TASK, organization_id=organization_id, analysis_id=id))
     return row
 
 
 def add_report(session: Session, principal: Principal, name: str, size_bytes: int, report: Report) -> AnalysisRow:
-    """Keep a report that needs no file: a load test's."""
+    """Keep a report that needs no file, such as that of a load test."""
     now = datetime.now(UTC)
     row = AnalysisRow(
         organization_id=principal.organization_id, state="done", kind=report.kind, kind_title=report.title, name=name,
@@ -87,7 +87,7 @@ def get(session: Session, analysis_id: int) -> AnalysisRow:
 
 
 def delete(session: Session, principal: Principal, analysis_id: int) -> None:
-    """Remove an analysis and its file. One that runs ends at its next sign of life. Raises Problem 404."""
+    """Remove an analysis and its file. A running one ends at its next heartbeat. Raises Problem 404."""
     row = get(session, analysis_id)
     session.delete(row)
     audit.record(session, principal, "analysis.delete", f"analysis {analysis_id}", {"name": row.name})

@@ -1,4 +1,4 @@
-"""Reads a file as lines without trusting it: gzip unpacked while it is read, lines cut, sizes limited."""
+"""Reads an untrusted file as lines: gzip is unpacked while reading, lines are truncated, sizes limited."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Damaged(Exception):
 
 
 class Source:
-    """One file. `at_bytes` tells how much of it, as it lies on disk, was read."""
+    """One file. `at_bytes` is how much of it, as stored on disk, was read."""
 
     def __init__(self, path: Path, most_bytes: int, tell: Callable[[int], None] = lambda _: None) -> None:
         self._path, self._most, self._tell = path, most_bytes, tell
@@ -47,13 +47,13 @@ class Source:
 
     @property
     def is_binary(self) -> bool:
-        """Texts have no NUL and hardly any other control character."""
+        """Text files have no NUL and hardly any other control characters."""
         head = self.first_bytes(8192)
         control = sum(byte < 32 and byte not in (9, 10, 12, 13, 27) for byte in head)
         return b"\0" in head or control > len(head) / 20
 
     def lines(self) -> Iterator[str]:
-        """Lines without their ends, the rest of very long ones left out. Raises TooMuch, Damaged."""
+        """Lines without their ends; very long ones are truncated. Raises TooMuch, Damaged."""
         rest = b""
         cutting = False
         for chunk in self._chunks():
@@ -84,7 +84,7 @@ class Source:
                 yield chunk
 
     def _unpacked(self, file: BinaryIO) -> Iterator[bytes]:
-        """All members of a gzip file; one that ends in the middle gives what it has."""
+        """All members of a gzip file; a truncated one yields what it has."""
         inflate = zlib.decompressobj(wbits=31)
         packed = file.read(_CHUNK)
         begun = False
@@ -111,5 +111,5 @@ class Source:
 
 
 def _text(line: bytes) -> str:
-    # PostgreSQL and terminals take no NUL; half characters become a mark.
+    # PostgreSQL and terminals do not accept NUL; incomplete characters become a replacement mark.
     return line.rstrip(b"\r").replace(b"\0", b"").decode(errors="replace")

@@ -15,7 +15,7 @@ from jitterscope.db import each_organization, organization_ids, organization_ses
 log = structlog.get_logger(__name__)
 
 _DAY_S = 86_400.0
-# A file that belongs to no row yet may be that of an upload whose transaction is about to commit.
+# A file without a row may belong to an upload whose transaction is about to commit.
 _ORPHAN_S = 3600.0
 
 
@@ -27,7 +27,7 @@ def analyse(organization_id: int, analysis_id: int) -> None:
 
 @worker.periodic(seconds=5)
 def visit() -> None:
-    """Send again what waits: its message was lost, its worker died, or no worker had a place for it."""
+    """Requeue what waits: its message was lost, its worker died, or no worker had a free slot."""
     for organization_id in organization_ids():
         for analysis_id in run.waiting(organization_id):
             worker.app.send_task(
@@ -40,13 +40,13 @@ def visit() -> None:
 
 @worker.periodic(seconds=600)
 def expire_files() -> None:
-    """Delete files whose time is over, and what cut-off uploads left. Results stay."""
+    """Delete expired files, and the remains of interrupted uploads. Results stay."""
     folder.sweep_incoming(_DAY_S)
     each_organization("expire files", lambda organization_id: expire(organization_id, datetime.now(UTC)))
 
 
 def expire(organization_id: int, now: datetime) -> int:
-    """The files of one organization that are due; returns how many went."""
+    """Delete the files of one organization that are due; returns how many."""
     with organization_session(organization_id) as session:
         due = session.scalars(
             select(AnalysisRow).where(

@@ -15,7 +15,7 @@ _CELL = 60
 
 
 def lines(report: Report) -> Iterator[str]:
-    """The text of a report, line by line, without colours."""
+    """The text of a report, line by line, without colors."""
     width = min(120, shutil.get_terminal_size((100, 24)).columns)
     yield f"{report.title}: {report.summary}"
     yield ""
@@ -49,7 +49,7 @@ def lines(report: Report) -> Iterator[str]:
 
 
 def facts(report: Report) -> Iterator[str]:
-    """The facts alone, those that hurt marked with !."""
+    """Only the facts; harmful ones are marked with !."""
     for fact in report.facts:
         yield f"{'!' if fact.level == 'attention' else ' '} {fact.label}: {fact.value}"
         if fact.detail:

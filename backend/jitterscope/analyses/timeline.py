@@ -1,4 +1,4 @@
-"""Counts and gauges by 100 ms tick while a file is read, in bounded memory, and what they look like as a chart."""
+"""Counts and gauges per 100 ms tick while a file is read, in bounded memory, and their charts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jitterscope.diagnosis.core.sketch import GAMMA
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray
 
 TICK_US = 100_000
-# An hour: what is later counts in the facts, not in charts and findings.
+# An hour: later values count in the facts, not in charts and findings.
 MOST_TICKS = 36_000
 MOST_POINTS = 1200
 _MOST_BUCKETS = 400_000
 
 
 class Timeline:
-    """Values of named series by tick, from the first time that was given on. Times before it are left out."""
+    """Values of named series by tick, from the first given time on. Earlier times are ignored."""
 
     def __init__(self) -> None:
         self.start_us: int | None = None
@@ -41,21 +41,21 @@ class Timeline:
         return int(index)
 
     def add(self, name: str, at_us: int, amount: float = 1.0) -> None:
-        """Count something that happened."""
+        """Count an event."""
         index = self.tick(at_us)
         if index is not None:
             series = self._sums.setdefault(name, {})
             series[index] = series.get(index, 0.0) + amount
 
     def highest(self, name: str, at_us: int, value: float) -> None:
-        """A gauge of which the tick's highest value is kept."""
+        """Record a gauge; the highest value of a tick is kept."""
         index = self.tick(at_us)
         if index is not None:
             series = self._gauges.setdefault(name, {})
             series[index] = max(series.get(index, value), value)
 
     def spread(self, name: str, at_us: int, value_us: float) -> None:
-        """One value of a distribution."""
+        """Record one value of a distribution."""
         index = self.tick(at_us)
         buckets = self._buckets.setdefault(name, {})
         if index is not None and len(buckets) < _MOST_BUCKETS:
@@ -64,7 +64,7 @@ class Timeline:
 
     @property
     def ticks(self) -> int:
-        """Length in ticks; 0 where nothing had a time."""
+        """Length in ticks; 0 if nothing had a time."""
         return 0 if self.start_us is None else int((self.last_us - self.start_us) // TICK_US) + 1
 
     def counts(self, name: str) -> FloatArray:
@@ -72,7 +72,7 @@ class Timeline:
         return _dense(self._sums.get(name, {}), self.ticks, 0.0)
 
     def gauges(self, name: str) -> FloatArray:
-        """A gauge: NaN where it was not seen."""
+        """A gauge: NaN where it was not observed."""
         return _dense(self._gauges.get(name, {}), self.ticks, np.nan)
 
     def held(self, name: str) -> FloatArray:
@@ -83,7 +83,7 @@ class Timeline:
         return np.where(index >= 0, values[np.maximum(index, 0)], np.nan) if len(values) else values
 
     def distribution(self, name: str) -> Distribution | None:
-        """Log buckets as a snapshot has them; None where there is no value."""
+        """Log buckets as in a snapshot; None if there is no value."""
         entries = sorted(self._buckets.get(name, {}).items())
         if not entries:
             return None

@@ -1,4 +1,4 @@
-"""Takes an upload to disk while it arrives, raw or as multipart/form-data, never more of it than allowed in memory."""
+"""Writes an upload to disk as it arrives, raw or as multipart/form-data, with a bounded part of it in memory."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ _MOST_HEADER_BYTES = 8192
 
 
 class Upload:
-    """A file that arrived: where it lies for now, what its sender calls it, how long it is."""
+    """A received file: its temporary location, the sender's name for it, and its length."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.path, self.name, self.size_bytes = path, name, 0
 
 
 async def receive(request: Request, name: str | None) -> Upload:
-    """Write the body to the evidence folder. Raises Problem 400, 413, 422 or 507; what was written is removed then."""
+    """Write the body to the evidence folder.
+
+    Raises Problem 400, 413, 422, or 507, and then removes what was written.
+    """
     try:
         most = min(settings().evidence_max_bytes, await asyncio.to_thread(folder.free_bytes))
         path = await asyncio.to_thread(folder.new_incoming)
@@ -41,7 +44,7 @@ async def receive(request: Request, name: str | None) -> Upload:
             "`jitterscope analyze` where the file is.",
         ) from None  # fmt: skip
     declared = request.headers.get("content-length", "")
-    # A form's own text comes on top of the file.
+    # A form adds its own text to the file.
     if declared.isdigit() and int(declared) > most + 64 * 1024:
         raise _too_large(most)
     upload = Upload(path, shown_name(name))
@@ -72,7 +75,7 @@ async def receive(request: Request, name: str | None) -> Upload:
 
 
 class _Sink:
-    """Collects about a megabyte, then writes it in another thread, so that the event loop never waits for the disk."""
+    """Buffers about a megabyte, then writes it in another thread, so that the event loop never waits for the disk."""
 
     def __init__(self, file: BinaryIO, upload: Upload, most_bytes: int) -> None:
         self._file, self._upload, self._most = file, upload, most_bytes
@@ -96,7 +99,7 @@ class _Sink:
 
 
 async def _read_form(request: Request, boundary: bytes, sink: _Sink, upload: Upload, *, named: bool) -> None:
-    """The first part of a form that is a file; other parts are passed over."""
+    """Read the first part of a form that is a file; other parts are skipped."""
     if not boundary or len(boundary) > 200:
         raise _malformed("the form has no boundary")
     form = _Form(sink, upload, named=named)
@@ -124,7 +127,7 @@ async def _read_form(request: Request, boundary: bytes, sink: _Sink, upload: Upl
 
 
 class _Form:
-    """What the parser calls while it reads a form."""
+    """Callbacks of the parser while it reads a form."""
 
     def __init__(self, sink: _Sink, upload: Upload, *, named: bool) -> None:
         self._sink, self._upload, self._named = sink, upload, named
@@ -170,9 +173,9 @@ class _Form:
 
 
 def shown_name(name: str | None) -> str:
-    """A file's name as it is shown: its last part, printable, at most 200 characters. It never becomes a path."""
+    """A file's name for display: its last part, printable, at most 200 characters. It never becomes a path."""
     last = os.path.basename((name or "").replace("\\", "/"))
-    # Control characters, unassigned ones and halves of pairs are neither shown nor storable.
+    # Control characters, unassigned ones, and halves of pairs can be neither shown nor stored.
     clean = "".join(character for character in last if unicodedata.category(character)[0] != "C").strip()
     return clean[:200] or "evidence"
 

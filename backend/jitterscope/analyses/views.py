@@ -1,4 +1,4 @@
-"""Puts what a file gave into the shape that the causes read: a snapshot of one DNS server or one process."""
+"""Puts the content of a file into the shape that the causes read: a snapshot of one DNS server or one process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitterscope.diagnosis.core.snapshot import (
 )
 
 NODE, SUBJECT, SERVER, PROCESS = 1, 2, 3, 4
-# Sources that a file cannot replace: said by causes that would need them.
+# Sources that a file cannot replace: reported by causes that need them.
 FILE_ONLY = "not in this file; the collector measures it"
 _SOURCES = (
     "cgroup_cpu", "dns_tcp", "process_children", "go_runtime", "dns_capture", "dns_path_split", "udp_socket",
@@ -39,7 +39,7 @@ def view(
     distributions: Mapping[str, Distribution | None] | None = None,
     queries: Queries | None = None,
 ) -> ResourceView:
-    """A resource of a file; facts and distributions that are None are left out."""
+    """A resource of a file, without facts and distributions that are None."""
     return ResourceView(
         id=id,
         kind=kind,
@@ -83,7 +83,7 @@ def snapshot(
 
 
 def padded(values: FloatArray, ticks: int) -> FloatArray:
-    """A series of exactly `ticks` values; what is beyond the file is missing."""
+    """A series of exactly `ticks` values; those beyond the file are missing."""
     out = np.full(ticks, np.nan)
     out[: min(ticks, len(values))] = values[:ticks]
     return out

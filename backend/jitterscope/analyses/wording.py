@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers formatted for display."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def size(amount: float) -> str:
 
 
 def clock(us: int) -> str:
-    """UTC, "08:02:36.571"; milliseconds only where there are some."""
+    """UTC, "08:02:36.571"; milliseconds only if there are any."""
     time = datetime.fromtimestamp(us / 1e6, UTC)
     return time.strftime("%H:%M:%S") + (f".{us // 1000 % 1000:03d}" if us % 1_000_000 else "")
 

@@ -1,4 +1,4 @@
-"""What is kept of a CoreDNS log while it is read, and what it says."""
+"""The state of a CoreDNS log while it is read, and its conclusions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class State:
     # (kind, upstream, name, type) → how often
     rows: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
     upstreams: dict[str, int] = field(default_factory=dict)
-    # One event a second and kind, as the collector makes them: (second, kind) → [count, upstream, name, line]
+    # One event per second and kind, like the collector's: (second, kind) → [count, upstream, name, line]
     events: dict[tuple[int, str], tuple[int, str, str, str]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     line: Timeline = field(default_factory=Timeline)
@@ -88,7 +88,7 @@ class State:
 
 
 def conclude(state: State) -> Parsed:
-    """Facts, charts, tables and a snapshot of one CoreDNS."""
+    """Facts, charts, tables, and a snapshot of one CoreDNS."""
     errors = sum(state.kinds.values())
     facts = [_errors(state, errors)]
     if state.upstreams:

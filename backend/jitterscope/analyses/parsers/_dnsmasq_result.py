@@ -1,4 +1,4 @@
-"""What a dnsmasq log says, once it is read."""
+"""Conclusions from a dnsmasq log, once it is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 30
 
 
 def conclude(state: State) -> Parsed:
-    """Facts, charts, tables and a snapshot of one dnsmasq."""
+    """Facts, charts, tables, and a snapshot of one dnsmasq."""
     sessions = sessions_of(state)
     answers = sum(state.results.values())
     facts = [

@@ -18,9 +18,9 @@ _SHOWN = 30
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """`rows`: (first line, last line, process, client, requests), times in µs; empty where lines have no time.
+    """`rows`: (first line, last line, process, client, requests), times in µs; empty if lines have no time.
 
-    `count` sessions in all; `known`: the log tells them apart.
+    `count` sessions in total; `known`: the log distinguishes them.
     """
 
     rows: list[tuple[int, int, int, str, int]]
@@ -80,14 +80,14 @@ class Sessions:
         return [timeline.chart("children", title, "1", start_us, timeline.TICK_US, lines, limits)]
 
     def children(self, start_us: int, ticks: int) -> dict[str, FloatArray]:
-        """The series process_children where it is conclusive: what is seen is the least that there were."""
+        """The series process_children if it is conclusive: the observed number is a lower bound."""
         return {"process_children": self._at_work(start_us, ticks)} if self.most_at_once >= CHILD_LIMIT else {}
 
     def _lengths(self) -> FloatArray:
         return np.array([last - first for first, last, *_ in self.rows], dtype=np.float64)
 
     def _at_work(self, start_us: int, ticks: int) -> FloatArray:
-        """Most sessions at once within each tick."""
+        """Most concurrent sessions within each tick."""
         change = np.zeros(ticks + 1)
         for first, last, *_ in self.rows:
             begin, end = (first - start_us) // timeline.TICK_US, (last - start_us) // timeline.TICK_US
@@ -105,7 +105,7 @@ def sessions_of(state: State) -> Sessions:
         for pid, session in single.items()
         if session.first_us is not None and session.last_us is not None
     ]
-    # By lines, not times: they are in order also where they have no time, or the same.
+    # By lines, not times: they are in order even if they have no time, or the same.
     most = _most_at_once([(session.first_line, session.last_line) for session in single.values()])
     return Sessions(rows, len(single), most, known=bool(state.sessions), exact=state.exact)
 

@@ -1,4 +1,4 @@
-"""What is kept of a dnsmasq log while it is read: open requests, sessions, counts by tick. All of it is bounded."""
+"""The state of a dnsmasq log while it is read: open requests, sessions, counts by tick. All of it is bounded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_REQUESTS = 500_000
 
 @dataclass(slots=True)
 class Open:
-    """A request without its answer yet; times in µs, None where the line was not in the file."""
+    """A request without an answer so far; times in µs, None if the line was not in the file."""
 
     name: str
     type: str
@@ -26,7 +26,7 @@ class Open:
 
 @dataclass(slots=True)
 class Session:
-    """The lines of one process: one TCP connection where `clients` never changed."""
+    """The lines of one process: one TCP connection if `clients` never changed."""
 
     client: str
     first_us: int | None
@@ -50,7 +50,7 @@ class State:
     unanswered: int = 0
     from_cache: int = 0
     sessions: dict[int, Session] = field(default_factory=dict)
-    # (whole time, time in dnsmasq before forwarding, time at the upstream, name, process), µs, None: not known
+    # (total time, time in dnsmasq before forwarding, time at the upstream, name, process), µs, None: not known
     requests: list[tuple[int | None, int | None, int | None, str, int, int | None]] = field(default_factory=list)
     results: dict[str, int] = field(default_factory=dict)
     upstreams: dict[str, int] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class State:
             self.last_us = at_us if self.last_us is None else max(self.last_us, at_us)
 
     def worked(self, pid: int, client: str, at_us: int | None) -> None:
-        """A process logged something about a client's connection."""
+        """Record that a process logged something about a client's connection."""
         session = self.sessions.get(pid)
         if session is None:
             if len(self.sessions) < _MOST_SESSIONS:
@@ -80,7 +80,7 @@ class State:
 
     def asked(self, pid: int, serial: str | None, name: str, type: str, client: str, at_us: int | None) -> None:
         key = (pid, serial or name.lower())
-        self.unanswered += key in self._open  # asked again: the answer that comes is the last one's
+        self.unanswered += key in self._open  # retried: the next answer belongs to the last one
         if len(self._open) >= _MOST_OPEN and key not in self._open:
             self._open.pop(next(iter(self._open)))  # the oldest: its answer is not in the file
             self.unanswered += 1
@@ -102,7 +102,7 @@ class State:
 
     def answered(self, pid: int, serial: str | None, name: str, how: str, what: str, at_us: int | None) -> None:
         if what == "<CNAME>":
-            return  # where the chain ends follows
+            return  # the end of the chain follows
         request = self._open.pop((pid, serial or name.lower()), None)
         if request is None:
             return  # a further address of the same answer, or its query is not in the file
@@ -134,7 +134,7 @@ class State:
 
     @property
     def still_open(self) -> int:
-        """Requests whose answer the file does not have."""
+        """Requests whose answer is not in the file."""
         return len(self._open) + self.unanswered
 
 

@@ -1,4 +1,4 @@
-"""What a metrics page of CoreDNS, node-local-dns or kube-dns says, under its old and new names.
+"""Facts from a metrics page of CoreDNS, node-local-dns, or kube-dns, under its old and new names.
 
 Names: coredns.io plugins cache, forward, metrics. Connections and request times of forward moved to coredns_proxy_* in
 1.11; counts lost "_count" in 1.7 (coredns_dns_request_count_total). kubedns_dnsmasq_*: kubernetes/dns sidecar.
@@ -32,7 +32,7 @@ _COUNTERS = (
 
 
 def dns_facts(page: Page, earlier: Page | None) -> list[Fact]:
-    """Facts of DNS counters; rates where an earlier page of the process and the time between are known."""
+    """Facts of DNS counters; rates if an earlier page of the process and the time between are known."""
     return [
         fact
         for fact in (

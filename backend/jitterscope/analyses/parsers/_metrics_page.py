@@ -1,4 +1,4 @@
-"""One page of metrics: the series that have something to say here, and questions to them."""
+"""One metrics page: the relevant series, and queries on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_SAMPLES = 20_000
 
 @dataclass(slots=True)
 class Page:
-    """`pid` and `at_us` as far as the lines around the page tell."""
+    """`pid` and `at_us` as far as the lines around the page show them."""
 
     pid: int | None = None
     at_us: int | None = None
@@ -22,13 +22,13 @@ class Page:
     lines: int = 0
 
     def keep(self, key: Key, value: float) -> None:
-        """One sample. Of pages with very many only known families stay, and no more than 20,000."""
+        """Keep one sample. Of very large pages, only known families are kept, and no more than 20,000 samples."""
         self.lines += 1
         if len(self.samples) < _MOST_SAMPLES and (_KEPT.match(key[0]) or len(self.samples) < 1000):
             self.samples[key] = value
 
     def total(self, *names: str) -> float | None:
-        """A family summed over its labels: the first of these names that the page has (old and new ones)."""
+        """A family summed over its labels: the first of these names on the page (old and new ones)."""
         for name in names:
             values = [value for (found, _), value in self.samples.items() if found == name]
             if values:
@@ -60,7 +60,7 @@ class Page:
 
 
 def same_process(before: Page, after: Page) -> bool:
-    """Could both pages be of one process, the second one later?"""
+    """Whether both pages can be from one process, the second one later."""
     if before.pid is not None and after.pid is not None and before.pid != after.pid:
         return False
     started = before.total("process_start_time_seconds"), after.total("process_start_time_seconds")
@@ -75,7 +75,7 @@ def same_process(before: Page, after: Page) -> bool:
 
 
 def seconds_between(before: Page, after: Page) -> float | None:
-    """Time from one page to the next; None where it cannot be told."""
+    """Time from one page to the next; None if unknown."""
     if before.at_us is not None and after.at_us is not None and after.at_us > before.at_us:
         return (after.at_us - before.at_us) / 1e6
     return None

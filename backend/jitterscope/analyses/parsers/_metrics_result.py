@@ -1,4 +1,4 @@
-"""What metric pages say about garbage collection, and which of them belong together."""
+"""Facts about garbage collection from metrics pages, and which of the pages belong together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN = 50
 
 
 def conclude(pages: Sequence[Page], left_out: int) -> Parsed:
-    """Facts of the last page, what changed since an earlier one of the same process, and a row a page."""
+    """Facts of the last page, what changed since an earlier one of the same process, and one row per page."""
     if not pages:
         return Parsed(summary="no metrics", areas=("dns", "cpu"))
     last = pages[-1]
@@ -22,7 +22,7 @@ def conclude(pages: Sequence[Page], left_out: int) -> Parsed:
     several = len({page.pid for page in pages if page.pid is not None}) > 1
     facts: list[Fact] = []
     for number, page in enumerate(pages[-4:], start=max(1, len(pages) - 3)):
-        # Of one process the last page says it all; other processes speak for themselves.
+        # The last page of a process contains everything; other processes are reported separately.
         if page is last or not any(same_process(page, later) for later in pages[number:]):
             suffix = "" if len(pages) == 1 else f", page {number}" + (f", PID {page.pid}" if page.pid else "")
             facts += _go_facts(page, suffix, "" if len(pages) == 1 else f"_{number}")
@@ -109,7 +109,7 @@ def _go_facts(page: Page, suffix: str, id_suffix: str) -> list[Fact]:
 
 
 def _interval(page: Page, suffix: str, id_suffix: str) -> list[Fact]:
-    """Mean time from cycle to cycle, from the process's start to its last cycle."""
+    """Mean time between cycles, from the process's start to its last cycle."""
     started, last = page.total("process_start_time_seconds"), page.total("go_memstats_last_gc_time_seconds")
     cycles = page.gc_cycles
     if started is None or last is None or not cycles or last <= started:
@@ -130,7 +130,7 @@ def _growth(before: Page, after: Page) -> list[Fact]:
         return []
     gone = before.total("go_memstats_last_gc_time_seconds"), after.total("go_memstats_last_gc_time_seconds")
     if grown > 0 and gone[0] is not None and gone[1] is not None and gone[1] > gone[0]:
-        apart_us = (gone[1] - gone[0]) / grown * 1e6  # from cycle to cycle: exact, whenever the pages were read
+        apart_us = (gone[1] - gone[0]) / grown * 1e6  # between cycles: exact, whenever the pages were scraped
     elif grown > 0 and seconds is not None:
         apart_us = seconds / grown * 1e6
     else:

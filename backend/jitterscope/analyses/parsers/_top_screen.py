@@ -1,4 +1,4 @@
-"""One screen of top: its head, its process rows, and how far screens are apart."""
+"""One screen of top: its header, its process rows, and the interval between screens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DAY_S = 86_400
 
 @dataclass(slots=True)
 class Screen:
-    """`second` is the time of day in s; `busy_ratio` 0..1 of all CPUs, NaN where it was not shown."""
+    """`second` is the time of day in s; `busy_ratio` 0..1 of all CPUs, NaN if it was not shown."""
 
     second: int
     busy_ratio: float = math.nan
@@ -34,7 +34,7 @@ class Row:
 
 
 def read_row(line: str, columns: Sequence[str]) -> Row | None:
-    """A process row under these column heads; None where it is none."""
+    """A process row under these column headers; None if the line is none."""
     values = line.split(None, len(columns) - 1)
     if len(values) != len(columns):
         return None
@@ -54,10 +54,10 @@ def _bytes(text: str) -> float:
 
 
 def interval_s(screens: Sequence[Screen], percent: FloatArray) -> float | None:
-    """Time from screen to screen; None where it cannot be told.
+    """Time between screens; None if unknown.
 
-    The clock of top shows seconds, so it takes two of them; before that the steps of %CPU tell: CPU time is counted in
-    10 ms, which over an interval of d seconds is 1/d percent.
+    The clock of top shows seconds, so it takes two of them; before that, the steps of %CPU show it: CPU time is counted
+    in 10 ms, which over an interval of d seconds is 1/d percent.
     """
     seconds = _unwrapped(screens)
     changes = [number for number in range(1, len(seconds)) if seconds[number] != seconds[number - 1]]
@@ -68,7 +68,7 @@ def interval_s(screens: Sequence[Screen], percent: FloatArray) -> float | None:
     if step_percent < 2:
         return None
     interval = 1 / step_percent
-    # The seconds that did pass must agree.
+    # The seconds that passed must agree.
     passed = seconds[-1] - seconds[0]
     return interval if abs((len(seconds) - 1) * interval - passed) <= 1.0 + 0.2 * passed else None
 
@@ -78,7 +78,7 @@ def spaced(screens: Sequence[Screen], interval: float | None) -> tuple[list[int]
     seconds = _unwrapped(screens)
     if interval is None:
         return [second * 1_000_000 for second in seconds], False
-    # Where within its second the first screen was follows from when the second changed.
+    # When the second changed shows where within its second the first screen was.
     change = next((number for number in range(1, len(seconds)) if seconds[number] != seconds[0]), None)
     first = float(seconds[0]) if change is None else max(float(seconds[0]), seconds[change] - change * interval)
     return [round((first + number * interval) * 1e6) for number in range(len(seconds))], True

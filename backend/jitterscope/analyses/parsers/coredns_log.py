@@ -39,7 +39,7 @@ def _is_own(text: str) -> bool:
 
 
 def kind_of(error: str) -> str:
-    """The kind of an error line as the event dns.error has it (contracts/metrics.toml)."""
+    """The kind of an error line as in the event dns.error (contracts/metrics.toml)."""
     for words, kind in (
         ("i/o timeout", "io_timeout"),
         ("connection refused", "connection_refused"),
@@ -82,7 +82,7 @@ class _Reading:
             )
         elif match := _QUERY.match(rest):
             took_us = float(match["seconds"]) * 1e6
-            # No answer of a plugin: the server says SERVFAIL then, after the log plugin has written its line.
+            # A plugin gave no answer: the server then sends SERVFAIL, after the log plugin has written its line.
             rcode = "SERVFAIL" if match["rcode"] == "-" else match["rcode"]
             state.query(match["client"], match["name"], match["type"], rcode, took_us, log.at_us)
         elif level["level"] in ("ERROR", "PANIC", "FATAL"):

@@ -1,6 +1,6 @@
-"""`cat cpu.stat` of a cgroup, v1 (throttled_time in ns) or v2 (throttled_usec), once or again and again.
+"""`cat cpu.stat` of a cgroup, v1 (throttled_time in ns) or v2 (throttled_usec), once or repeatedly.
 
-Documentation/scheduler/sched-bwc.rst and admin-guide/cgroup-v2.rst. A period is counted only while something ran in it.
+Documentation/scheduler/sched-bwc.rst and admin-guide/cgroup-v2.rst. A period is only counted if something ran in it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Reading:
     def feed(self, line: str) -> None:
         match = _LINE.fullmatch(line)
         if match is None or match["key"] not in _KEYS:
-            # A path can break over lines in what was pasted.
+            # A pasted path can be broken over lines.
             if not self._readings and not self._now and len(self._prompt) < 4096:
                 self._prompt += line.strip()
             return
@@ -109,7 +109,7 @@ def _throttled_us(reading: dict[str, int]) -> float:
 
 
 def _since(readings: Sequence[dict[str, int]]) -> dict[str, int] | None:
-    """The first reading of the same cgroup as the last one; None where there is no earlier one."""
+    """The first sample of the same cgroup as the last one; None if there is no earlier one."""
     start = len(readings) - 1
     while start > 0 and readings[start - 1]["nr_periods"] <= readings[start]["nr_periods"]:
         start -= 1

@@ -50,7 +50,7 @@ class _Reading:
         dnsmasq = "dnsmasq" in self._what.lower()
         full = CHILD_LIMIT + 1
         at_limit = int((counts == full).sum())
-        # A count beyond 21 shows that this dnsmasq may have more children.
+        # A count beyond 21 shows that this dnsmasq has a higher limit.
         known_limit = dnsmasq and most == full and at_limit >= 2
         facts = [
             Fact(

@@ -1,7 +1,7 @@
-"""Pages in the Prometheus text format (`curl …/metrics`), one or several after each other, marked by hand or not.
+"""Pages in the Prometheus text format (`curl …/metrics`), one or several in sequence, possibly annotated by hand.
 
-github.com/prometheus/docs, exposition formats: `NAME{LABELS} VALUE [TIMESTAMP_MS]`. What follows the value is left out
-unless it is a timestamp: people point at lines ("<---").
+github.com/prometheus/docs, exposition formats: `NAME{LABELS} VALUE [TIMESTAMP_MS]`. Text after the value is ignored
+unless it is a timestamp: people mark lines ("<---").
 """
 
 from __future__ import annotations

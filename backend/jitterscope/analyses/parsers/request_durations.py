@@ -24,7 +24,7 @@ _SHOWN = 30
 
 
 def go_duration_us(text: str) -> float | None:
-    """µs of a Go duration ("1m2.5s", "2.273ms", "564.26µs"); None where it is none."""
+    """µs of a Go duration ("1m2.5s", "2.273ms", "564.26µs"); None for anything else."""
     parts = list(_PART.finditer(text.replace("μ", "µ")))
     if not parts or "".join(part[0] for part in parts) != text.replace("μ", "µ"):
         return None

@@ -23,7 +23,7 @@ _SECOND_S = 1.0
 
 
 def recognise(lines: Sequence[str]) -> int:
-    # The column heads count too: a file of few screens has few lines of its own.
+    # The column headers count too: a file with few screens has few lines of its own.
     return sum(bool(HEAD.match(line)) or bool(CPU_LINE.match(line)) or _is_columns(line) for line in lines)
 
 
@@ -67,7 +67,7 @@ class _Reading:
                 notes=["No process row was found under a line with PID, %CPU and COMMAND."],
                 areas=("cpu",),
             )
-        # The one with the highest screen: what bursts is what the averages hide.
+        # The process with the highest single screen: averages hide bursts.
         (pid, command), used = max(self._used.items(), key=lambda item: (max(item[1].values()), item[0]))
         percent = np.array([used.get(number, np.nan) for number in range(len(self._screens))])
         interval = interval_s(self._screens, percent)
@@ -186,7 +186,7 @@ def _facts(
 def _snapshots(
     pid: int, command: str, percent: FloatArray, times_us: list[int], interval: float | None
 ) -> tuple[Snapshot, ...]:
-    """Only screens about a tick apart are ticks; anything else would invent values."""
+    """Only screens about a tick apart become ticks; anything else would invent values."""
     if interval is None or not 0.08 <= interval <= 0.125:
         return ()
     ticks = min(len(percent), timeline.MOST_TICKS)
