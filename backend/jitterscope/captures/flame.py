@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from jitterscope.captures.model import Capture, IntArray
 
-# More boxes than a screen has pixels help nobody.
+# More boxes than a screen has pixels are of no use.
 MAX_NODES = 20_000
-# Different (command, stack) pairs that are merged; the rarest are left out where there are more.
+# Distinct (command, stack) pairs that are merged; beyond that the rarest are left out.
 MAX_STACKS = 50_000
 ROOT, COMMAND, USER, KERNEL = range(4)
 
@@ -26,7 +26,7 @@ class Selection:
     processes: NDArray[np.bool_] | None = None
 
     def of(self, capture: Capture, offset_us: IntArray, process: IntArray) -> NDArray[np.bool_]:
-        """Which entries of parallel arrays are meant."""
+        """Which entries of parallel arrays are selected."""
         at_us = offset_us + capture.start_us
         chosen = (at_us >= self.from_us) & (at_us < self.to_us)
         return chosen if self.processes is None else chosen & self.processes[process]
@@ -36,8 +36,8 @@ class Selection:
 class Flame:
     """A tree as parallel arrays, parents first; node 0 is the root, `names` are texts that `name` indexes.
 
-    `samples` counts a node with what it called. `kind` is ROOT, COMMAND, USER or KERNEL. `hidden_samples` are those
-    whose end of the stack was too rare to be kept.
+    `samples` of a node include its callees. `kind` is ROOT, COMMAND, USER, or KERNEL. `hidden_samples` are those whose
+    end of the stack was too rare to be kept.
     """
 
     names: list[str]
@@ -49,7 +49,7 @@ class Flame:
 
 
 def flame(capture: Capture, selection: Selection) -> Flame:
-    """Processes with one command are one; user frames stand on the command, kernel frames on them."""
+    """Merge processes with the same command; user frames are above the command, kernel frames above them."""
     chosen = selection.of(capture, capture.samples.offset_us, capture.samples.process)
     commands = np.array([one.command for one in capture.processes], np.int64)
     command = commands[capture.samples.process[chosen]] if len(commands) else np.empty(0, np.int64)
@@ -95,7 +95,7 @@ class _Tree:
         samples = np.array(self.samples, np.int64)
         least = 0
         if len(samples) > MAX_NODES:
-            # A node is as large as its largest child at least: cutting by size cuts whole branches.
+            # A node is at least as large as its largest child: cutting by size cuts whole branches.
             least = int(np.sort(samples)[-MAX_NODES])
             least += int((samples >= least).sum() > MAX_NODES)
         kept = np.flatnonzero(samples >= least)

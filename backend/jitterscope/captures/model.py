@@ -31,7 +31,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The process table, once a second: CPU time since the row before (µs), threads, state as a code point."""
+    """The process table, once a second: CPU time since the previous row (µs), threads, state as a code point."""
 
     offset_us: IntArray
     process: IntArray
@@ -43,7 +43,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """What ran in [start_us, end_us) (µs since the epoch, UTC), `rate_hz` samples a second and CPU.
+    """What ran in [start_us, end_us) (µs since the epoch, UTC), with `rate_hz` samples per second and CPU.
 
     `stacks` are (kernel frames, user frames), leaf first; frames index `strings`.
     """
@@ -61,5 +61,5 @@ class Capture:
 
     @property
     def cpus(self) -> int:
-        """CPUs that were seen working."""
+        """CPUs with at least one sample."""
         return len(np.unique(self.samples.cpu))

@@ -1,6 +1,6 @@
-"""Captures of the flight recorder in the database. Other domains use these functions and nothing else of this package.
+"""Captures of the flight recorder in the database. Other domains use only these functions of this package.
 
-Every function takes a session of `db.organization_session`: rows of other organizations do not exist in it.
+Every function takes a session of `db.organization_session`: rows of other organizations are invisible in it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from jitterscope.captures import wire
 from jitterscope.captures.model import Capture
 
-# No capture covers more time: readers look this far back for what reaches into a window.
+# No capture is longer: readers look this far back for captures that reach into a window.
 MAX_SPAN_US = 600_000_000
 
 _COLUMNS = "id, resource_id, reason, start_us, end_us, rate_hz, samples, processes, cpus, lost_samples"
@@ -33,7 +33,7 @@ _RESOURCES = bindparam("resources", type_=ARRAY(BIGINT))
 
 @dataclass(frozen=True, slots=True)
 class NewCapture:
-    """A valid capture as it is stored. `payload` is of `wire.pack`; the rest tells what is in it without reading it."""
+    """A valid capture as it is stored. `payload` comes from `wire.pack`; the rest describes it without unpacking."""
 
     resource_id: int
     reason: str
@@ -64,7 +64,7 @@ class CaptureRow:
 
 
 def store(session: Session, organization_id: int, captures: Sequence[NewCapture]) -> None:
-    """One row a capture."""
+    """Store one row per capture."""
     if captures:
         session.execute(
             _INSERT,

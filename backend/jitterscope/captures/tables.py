@@ -1,4 +1,4 @@
-"""What a capture's process table and samples say of each process, and of each second."""
+"""Figures of each process and each second, from a capture's process table and samples."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Slices:
 
 
 def lines(capture: Capture, selection: Selection) -> tuple[list[ProcessLine], int]:
-    """Processes that did anything, busiest first, and how many more there are."""
+    """Processes with any activity, busiest first, and how many more there are."""
     size = len(capture.processes)
     rows, samples = capture.rows, capture.samples
     chosen = selection.of(capture, rows.offset_us, rows.process)
@@ -76,7 +76,7 @@ def _line(
 
 
 def slices(capture: Capture, selection: Selection) -> Slices:
-    """The whole capture, whatever time is selected: for choosing one."""
+    """The whole capture, whatever time is selected: for choosing a time."""
     everything = Selection(capture.start_us, capture.end_us + 1, selection.processes)
     size = max(1, -(-(capture.end_us - capture.start_us) // SLICE_US))
     samples, rows = capture.samples, capture.rows

@@ -1,4 +1,4 @@
-"""Captures as protobuf: how collectors send them, recordings carry them and the database keeps them."""
+"""Captures as protobuf: how collectors send them, recordings carry them, and the database keeps them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEVEL = 3
 
 
 def capture_of(message: pb.Capture) -> Capture:
-    """The arrays of a message that passed validation."""
+    """The arrays of a validated message."""
     return Capture(
         reason=message.reason,
         start_us=message.start_us,
@@ -38,7 +38,7 @@ def capture_of(message: pb.Capture) -> Capture:
 
 
 def message_of(capture: Capture, resource: int = 0, shift_us: int = 0) -> pb.Capture:
-    """The message, of a resource of its batch, moved by `shift_us`."""
+    """The message, for a resource of its batch, shifted by `shift_us`."""
     samples, rows = capture.samples, capture.rows
     return pb.Capture(
         resource=resource,
@@ -66,7 +66,7 @@ def message_of(capture: Capture, resource: int = 0, shift_us: int = 0) -> pb.Cap
 
 
 def pack(message: pb.Capture) -> bytes:
-    """For the database: without what this version does not know, and without the batch's numbering of resources."""
+    """Pack for the database: without fields unknown to this version, and without the batch's numbering of resources."""
     kept = pb.Capture()
     kept.CopyFrom(message)
     kept.DiscardUnknownFields()
@@ -75,7 +75,7 @@ def pack(message: pb.Capture) -> bytes:
 
 
 def unpack(payload: bytes) -> Capture:
-    """What `pack` made."""
+    """Unpack the output of `pack`."""
     return capture_of(pb.Capture.FromString(zstandard.ZstdDecompressor().decompress(payload)))
 
 
