@@ -1,1 +1,1 @@
-"""Charts: series of a resource within a budget of points, events, and how long series are kept."""
+"""Charts: series of a resource within a budget of points, events, and the retention of series."""

@@ -95,7 +95,7 @@ def query_series(
             result += charted
             if found_sets > _MAX_EXTERNAL:
                 left_out.append(LeftOut(metric=name, found=found_sets, read=_MAX_EXTERNAL))
-    # Written by pydantic at once: FastAPI would walk over every number again.
+    # Serialized directly by pydantic: FastAPI would iterate over every number again.
     answer = SeriesCharts(from_us=from_us, to_us=to_us, series=result, left_out=left_out)
     return respond(request, answer.model_dump_json().encode(), "application/json")
 
