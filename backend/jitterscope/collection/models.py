@@ -1,4 +1,4 @@
-"""Table of what organizations switched off."""
+"""Table of the switches that organizations turned off."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jitterscope.policies import Policy
 
 
 class CollectionPolicyRow(Policy, Base):
-    """Ids of the switches that are off; without a row none is."""
+    """Ids of the switches that are off; without a row, none is."""
 
     __tablename__ = "collection_policies"
 

@@ -1,4 +1,4 @@
-"""What can be switched off, and what is dropped then. An id is a source, or SOURCE:OPTION of its configuration."""
+"""What can be switched off, and what is then dropped. An id is a source, or SOURCE:OPTION of its configuration."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from jitterscope.series.catalogue import EVENTS, FACTS, METRICS, Name
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What ingest leaves out of a batch: ids of metrics, names of facts and events, reasons of triggers, and kinds of
-    resources whose single queries go. `statuses`: the counts of HTTP statuses within events about kinds of requests."""
+    """What ingest removes from a batch.
+
+    Ids of metrics, names of facts and events, reasons of triggers, and kinds of resources whose single queries are
+    dropped. `statuses`: the counts of HTTP statuses within events about kinds of requests.
+    """
 
     metrics: frozenset[int] = frozenset()
     facts: frozenset[str] = frozenset()
@@ -43,7 +46,7 @@ class Switch:
 
 
 def _source(name: str, triggers: Iterable[str] = (), queries_of: Iterable[ResourceKind] = ()) -> Dropped:
-    """All that the catalogue says a source records."""
+    """Everything that a source records according to the catalog."""
 
     def named(names: Iterable[Name]) -> frozenset[str]:
         return frozenset(one.name for one in names if one.source == name)
@@ -110,7 +113,7 @@ SWITCHES = {switch.id: switch for switch in _ALL}
 
 
 def dropped(off: Iterable[str]) -> Dropped:
-    """What is left out of a batch where these are off. An id that is no switch any more drops nothing."""
+    """What is removed from a batch if these are off. An id that is no longer a switch drops nothing."""
     found = Dropped()
     for one in off:
         if one in SWITCHES:
