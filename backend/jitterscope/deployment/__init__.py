@@ -1,1 +1,4 @@
-"""Prepares an installation that others start: containers, Kubernetes, by hand. `make up` has devstack for that."""
+"""Prepares an installation that is started by other means: containers, Kubernetes, by hand.
+
+For `make up`, see devstack.
+"""

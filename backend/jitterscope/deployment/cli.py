@@ -45,7 +45,7 @@ def setup(
 
 
 def first_login(url: str, email: str, password: str) -> str:
-    """What whoever installed it is told: where it is and how to get in."""
+    """The message for the installer: the URL and the first login."""
     return f"\n  {url}\n  {email}  {password}\n"
 
 

@@ -1,4 +1,4 @@
-"""Everything that must be there before API and workers can serve. Safe to repeat."""
+"""Everything that must exist before API and workers can serve. Safe to repeat."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SetupFailed(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class FirstLogin:
-    """`password` is None where it was given, and so is known, or the administrator existed before."""
+    """`password` is None if it was given, and so is known, or if the administrator already existed."""
 
     organization_id: int
     created: bool
@@ -43,9 +43,9 @@ def wait_for_database(url: str, timeout_s: float) -> None:
 
 
 def prepare_database(owner_url: str, app_url: str, superuser_url: str, timeout_s: float) -> str:
-    """Wait for the server and bring the schema up to date; with a superuser's URL, make roles and database before.
+    """Wait for the server and bring the schema up to date; with a superuser's URL, create roles and database first.
 
-    Returns what became of the schema: a rollback finds a newer one, which stays.
+    Returns the outcome for the schema: a rollback finds a newer one, which stays.
 
     Names and passwords are those of the two URLs, which therefore must be of the two roles that migrations know.
     """
@@ -65,7 +65,7 @@ def prepare_database(owner_url: str, app_url: str, superuser_url: str, timeout_s
 
 
 def first_organization(owner_url: str, name: str, email: str, password: str, collector_token: str) -> FirstLogin:
-    """Make the first organization, with a random password where none is given, and accept the collectors' token."""
+    """Create the first organization, with a random password if none is given, and accept the collectors' token."""
     if password and len(password) < MIN_PASSWORD_LENGTH:
         raise SetupFailed(f"JITTERSCOPE_ADMIN_PASSWORD is too short: it needs {MIN_PASSWORD_LENGTH} characters.")
     chosen = password or secrets.token_urlsafe(12)
