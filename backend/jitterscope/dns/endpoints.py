@@ -34,7 +34,7 @@ Some = Annotated[
     list[int] | None, Query(max_length=32, description="Only these DNS servers; default: those that clients query")
 ]
 Limit = Annotated[int, Query(ge=1, le=500)]
-# What the picture is made of, and which source each part comes from.
+# The sources of the picture's parts.
 _SOURCES = ("dns_capture", "dns_tcp", "process_children", "coredns_metrics", "dns_errors", "dns_names")
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a station, or of some of its clients, over a window."""
+"""Figures of a station, or of some of its clients, over a window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitterscope.dns.hops import Station
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Of some clients together; None: not measured."""
+    """Rates of some clients together; None: not measured."""
 
     queries_per_s: float | None
     p50_us: float | None
@@ -52,7 +52,7 @@ class Figures(TypedDict):
 
 
 def rates(snapshot: Snapshot, views: Sequence[ResourceView]) -> Rates:
-    """What several clients, or one, saw."""
+    """The rates of one or several clients."""
     queries = _sum(views, "dns_queries")
     seconds = max(
         (int(np.isfinite(view.series["dns_queries"]).sum()) for view in views if "dns_queries" in view.series),
@@ -73,7 +73,7 @@ def rates(snapshot: Snapshot, views: Sequence[ResourceView]) -> Rates:
 
 
 def station_figures(snapshot: Snapshot, station: Station) -> Figures:
-    """Everything that is shown of a server."""
+    """All displayed figures of a server."""
     whole = station.whole
     own = figures(snapshot, whole)
     seen = rates(snapshot, [whole])
@@ -129,7 +129,8 @@ def _most(view: ResourceView, metric: str) -> float | None:
 def per_second(snapshot: Snapshot, view: ResourceView, metric: str) -> float | None:
     """The rate of a counter over the whole window."""
     array = view.series.get(metric)
-    # Scraped counters come in some ticks only; the ticks between are missing, not zero: the window is the time.
+    # Scraped counters have values in some ticks only; the others are missing, not zero: the rate is over the whole
+    # window.
     seconds = snapshot.ticks * snapshot.step_us / 1e6
     return float(np.nansum(array)) / seconds if array is not None and np.isfinite(array).any() else None
 

@@ -1,4 +1,4 @@
-"""Servers of a node as stations of a path: the addresses of one process are one, with their figures put together."""
+"""Servers of a node as stations of a path: the addresses of one process are one station, with combined figures."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jitterscope.diagnosis.areas.dns.readings.path import PathGraph
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, IntArray, Queries, ResourceView
 from jitterscope.inventory.types import ResourceRow
 
-# Counted by the process or its network namespace, not by the address: the same at each of them.
+# Counted per process or network namespace rather than address: the same at each of them.
 _OF_PROCESS = ("coredns_", "dnsmasq_", "dns_upstream_", "dns_listen_overflows", "dns_latency_max_us")
 MAX_MATCHED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A DNS server: the views of its addresses, and all of them in one. `process` and `cgroup` where known."""
+    """A DNS server: the views of its addresses, and all of them in one. `process` and `cgroup` if known."""
 
     id: str
     views: tuple[ResourceView, ...]
@@ -34,7 +34,7 @@ class Station:
 
 @dataclass(frozen=True, slots=True)
 class OwnTime:
-    """Time at a station besides waiting for the next one, µs, of single queries."""
+    """Time at a station without waiting for the next one, µs, of single queries."""
 
     p50_us: float
     p99_us: float
@@ -99,15 +99,15 @@ def _merged(parts: Sequence[Distribution]) -> Distribution:
 
 
 def own_time(graph: PathGraph, station: Station) -> OwnTime | None:
-    """From queries that were seen both here and at a server that this one asks; None where none were."""
+    """From queries that were seen both here and at an upstream of this server; None if there were none."""
     spent: list[FloatArray] = []
     for view in station.views:
-        # One server can be asked for several zones: its queries count once.
+        # A server can be the upstream of several zones: its queries count once.
         for number in {edge.target for edge in graph.upstreams_of(view.id)}:
             target = graph.view(number)
             if target is None or target.queries is None or view.queries is None:
                 continue
-            # Where only slow queries were kept, a query that only waited here would find no partner of its own.
+            # If only slow queries were kept, a query that only waited here would find no partner.
             spans = _common(view.queries.complete, target.queries.complete)
             outer, inner = _within(view.queries, spans), _within(target.queries, spans)
             if len(outer.sent_us) and len(inner.sent_us):
@@ -126,7 +126,7 @@ def _common(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) ->
 
 
 def _within(queries: Queries, spans: Sequence[tuple[int, int]]) -> Queries:
-    """Queries of the spans; the newest where there are too many to compare."""
+    """Queries of the spans; the newest if there are too many to compare."""
     chosen = np.zeros(len(queries.sent_us), np.bool_)
     for from_us, to_us in spans:
         chosen |= (queries.sent_us >= from_us) & (queries.sent_us < to_us)

@@ -1,4 +1,4 @@
-"""What of a node's DNS is read from the database: the servers with what they live in, their clients, who asks."""
+"""Reads a node's DNS data from the database: the servers with their processes and cgroups, and their clients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jitterscope.inventory.node_windows import NodeWindow
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 from jitterscope.series import service as series
 
-# Bounds of what a page reads: a node with more servers shows those seen last.
+# Limits of what a page reads: on a node with more servers, those seen last are shown.
 MAX_SERVERS, MAX_PATHS, MAX_WORKLOADS = 16, 144, 500
 MAX_WINDOW_US = 900_000_000
 MAX_NAMES_WINDOW_US = 3_600_000_000
@@ -25,7 +25,7 @@ DEFAULT_WINDOW_US = 300_000_000
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """DNS servers of a node; what each lives in, by its id."""
+    """DNS servers of a node, and the process and cgroup of each, by its id."""
 
     rows: tuple[ResourceRow, ...]
     processes: dict[int, ResourceRow]
@@ -63,7 +63,7 @@ def servers(session: Session, node: ResourceRow, from_us: int, to_us: int) -> Se
 
 
 def snapshot(session: Session, node: ResourceRow, found: Servers, from_us: int, to_us: int) -> Snapshot:
-    """Everything measured of the node's servers, as a snapshot whose subject is the node."""
+    """All measurements of the node's servers, as a snapshot whose subject is the node."""
     ids = {row.id for row in found.rows}
     paths = inventory.of_kind_on_node(session, node.id, "dns_path", from_us, to_us, MAX_PATHS)
     tree = SubjectTree(
@@ -83,7 +83,7 @@ def workloads(session: Session, node: ResourceRow, from_us: int, to_us: int) -> 
 
 
 def names(session: Session, rows: tuple[ResourceRow, ...], from_us: int, to_us: int) -> list[ResourceView]:
-    """Servers with facts and their lists of names, nothing else."""
+    """Servers with only their facts and lists of names."""
     ids = [row.id for row in rows]
     events = series.read_events(session, ids, from_us, to_us, [NAMES]) if ids else {}
     return [
@@ -97,7 +97,7 @@ def names(session: Session, rows: tuple[ResourceRow, ...], from_us: int, to_us: 
 
 
 def with_facts(session: Session, rows: tuple[ResourceRow, ...], from_us: int, to_us: int) -> list[ResourceView]:
-    """Views with facts alone."""
+    """Views with only their facts."""
     facts = inventory.facts(session, [row.id for row in rows], from_us, to_us)
     return [
         ResourceView(

@@ -1,4 +1,4 @@
-"""GET /dns/names and /dns/clients: what is asked most, and what search domains make of it."""
+"""GET /dns/names and /dns/clients: the most queried names, and the effect of search domains on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COSTS: dict[Order, Callable[[DnsName], float]] = {
 
 
 def costliest(spans: Sequence[NameSpan], order: Order, limit: int) -> list[DnsName]:
-    """Names with what they cost, all clients together."""
+    """Names with their cost, all clients together."""
     seconds, total = total_seconds(spans), total_queries(spans)
     groups: dict[tuple[str, str], list[NameRow]] = defaultdict(list)
     for row in merged(spans):
@@ -54,7 +54,7 @@ def clients(found: Amplification, limit: int) -> list[DnsClient]:
 
 
 def overall(found: Amplification) -> float:
-    """Queries for each lookup of the names that took more than one."""
+    """Queries per lookup for the names that took more than one."""
     return per_lookup(found.chains)
 
 

@@ -1,4 +1,4 @@
-"""GET /dns/path: the way of a query over a node's servers, with what each station did in a window."""
+"""GET /dns/path: the path of a query over a node's servers, with the figures of each station in a window."""
 
 from __future__ import annotations
 
@@ -40,9 +40,11 @@ def build(
     cgroups: Mapping[int, ResourceRow],
     incidents: Mapping[int, Sequence[IncidentRef]],
 ) -> Picture:
-    """`snapshot` is of a node, its servers are the neighbours. `processes` and `cgroups` are what each server lives in,
-    `incidents` by the id of the cgroup."""
-    # A server that ended is known for some minutes more, but did nothing in the window.
+    """Build the picture. `snapshot` is of a node; its servers are the neighbors.
+
+    `processes` and `cgroups` are those of each server, `incidents` by the id of the cgroup.
+    """
+    # A server that ended is listed for some more minutes, but did nothing in the window.
     snapshot = replace(snapshot, neighbours=tuple(view for view in snapshot.neighbours if view.series))
     graph = path(snapshot)
     known = {view.id: view for view in snapshot.processes}
@@ -94,7 +96,7 @@ def _endpoint(edge: Edge) -> str:
 
 
 def _levels(found: Sequence[Station], asked: Sequence[_Asked]) -> dict[str, int]:
-    """1 for who is asked by clients only, else one more than the farthest asker; bounded where they ask in a circle."""
+    """1 for stations that only clients query, else one more than the farthest asker; bounded if there is a loop."""
     levels = {station.id: 1 for station in found}
     for _ in found:
         for one in asked:
@@ -106,7 +108,7 @@ def _levels(found: Sequence[Station], asked: Sequence[_Asked]) -> dict[str, int]
 def _is_server(
     client: Client, askers: Sequence[Station], graph: PathGraph, workloads: Mapping[int, ResourceView]
 ) -> bool:
-    """Whether a client is a station that asks this one: by its address, or because who else would use loopback."""
+    """Whether a client is a station that queries this one: by address, or because only a station would use loopback."""
     if client.asker is not None and any(client.asker in station.server_ids for station in askers):
         return True
     if askers and client.address.startswith(_LOOPBACK):
@@ -154,7 +156,7 @@ def _server(
 
 
 def _name(station: Station) -> str:
-    """Pod and container where they are known; else what it is."""
+    """Pod and container if they are known; else the kind of server."""
     cgroup = station.cgroup
     if cgroup is not None and cgroup.name != cgroup.key:
         return cgroup.name
@@ -179,7 +181,7 @@ def _clients(
     *,
     alone: bool,
 ) -> DnsHop | None:
-    """Who asks a server that is no server itself; None where nobody asked."""
+    """Clients of a server that are not servers themselves; None if there were no queries."""
     total = rates(snapshot, views)
     if total.queries_per_s is None and alone:
         total = rates(snapshot, [station.whole])
@@ -283,7 +285,7 @@ def _link(
 
 
 def _protocol(one: _Asked) -> Literal["tcp", "udp", "as_asked"] | None:
-    """CoreDNS: force_tcp beats prefer_udp; without either a query goes on as it came."""
+    """CoreDNS: force_tcp overrides prefer_udp; without either, a query is forwarded with the protocol it came by."""
     settings = [edge.upstream for edge in one.edges if edge.upstream is not None]
     if not settings:
         return None
