@@ -1,6 +1,6 @@
 """Live events: something changed, look again. Small JSON objects on one Valkey channel per organization.
 
-They are hints, not data: nothing is lost with one that does not arrive, because clients refetch on (re)connect.
+They are hints, not data: losing one does no harm, because clients refetch on (re)connect.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def channel_of(organization_id: int) -> str:
 
 
 def publish(organization_id: int, type: str, id: int, **details: str | int) -> None:
-    """Tell everybody who is connected. Call it from `db.after_commit`; what Valkey does not take is lost."""
+    """Notify all connected clients. Call it from `db.after_commit`; if Valkey does not accept it, it is lost."""
     try:
         valkey().publish(channel_of(organization_id), json.dumps({"type": type, "id": id, **details}))
     except ValkeyError as error:
