@@ -13,14 +13,14 @@ from jitterscope.diagnosis.core.served import METRICS
 from jitterscope.inventory import service as inventory
 from jitterscope.series import service as series
 
-# Servers that are asked for whether their answers are timed.
+# Servers that are checked for timed answers.
 _MAX_SERVERS = 2000
 _AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """`shown`: those with the worst tick first, of all `compared`; `worst_ticks` by container, where ticks are kept."""
+    """`shown`: those with the worst tick first, of all `compared`; `worst_ticks` by container, if ticks are kept."""
 
     shown: list[Entry]
     worst_ticks: dict[int, int]
@@ -33,7 +33,7 @@ class Glance:
 
 
 def read(session: Session, span: tuple[int, int], most: int) -> Glance:
-    """The containers of a window of whole minutes (µs) with at most so many containers shown."""
+    """The containers of a window of whole minutes (µs), with at most `most` of them shown."""
     entries, found = listing.everything(session, Wanted(span, "", None, gone=False, every=False, throttled=False))
     shown = listing.worst_first(entries)[:most]
     timed, is_least = _timed(session, {one.row.id for one in entries}, span)
@@ -50,7 +50,7 @@ def read(session: Session, span: tuple[int, int], most: int) -> Glance:
 
 
 def _timed(session: Session, containers: Collection[int], span: tuple[int, int]) -> tuple[int, bool]:
-    """How many of the containers have a server whose answers were recorded; whether there may be more."""
+    """How many of the containers have a server whose answers were recorded, and whether there may be more."""
     servers, found = inventory.servers(session, "", *span, _MAX_SERVERS)
     metrics = sorted(METRICS["answers"].values())
     recorded: set[int] = set()
