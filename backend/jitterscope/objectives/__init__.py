@@ -1,1 +1,1 @@
-"""Latency objectives of workloads: set by people, or by the annotation of a pod."""
+"""Latency objectives of workloads: set by users, or by the annotation of a pod."""

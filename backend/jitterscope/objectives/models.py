@@ -1,4 +1,4 @@
-"""Table of the objectives that people set."""
+"""Table of the objectives that users set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitterscope.db import Base
 
 
 class ObjectiveRow(Base):
-    """Of a workload (workloads.py), or with a `port` of one server of it; `port` 0: of all its servers."""
+    """For a workload (workloads.py), or with a `port` for one of its servers; `port` 0: for all its servers."""
 
     __tablename__ = "objectives"
     id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)

@@ -18,7 +18,7 @@ def _written(text: str) -> str:
         raise ValueError(str(error)) from None
 
 
-# The pattern is in the schema only: what does not fit is told in words.
+# The pattern is only in the schema: validation errors are explained in words.
 ObjectiveText = Annotated[
     str, AfterValidator(_written), Field(examples=["p99<50ms"], json_schema_extra={"pattern": GRAMMAR})
 ]

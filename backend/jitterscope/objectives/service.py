@@ -1,4 +1,4 @@
-"""Objectives in effect: what people set for a server, then for its workload, then the annotation of its pod."""
+"""Objectives in effect: what users set for a server, then for its workload, then the annotation of its pod."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from jitterscope.objectives.workloads import Place
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What holds for a resource. `objective` None: none is set, and slow is what is over 20 ms and unusual.
+    """The setting of a resource. `objective` None: none is set, and answers over 20 ms that are unusual are slow.
 
-    `own`: it was set for this very resource. `annotation` is what the pod says, `problem` why that is no objective.
+    `own`: it was set for this very resource. `annotation` is the pod's text, `problem` why that is no objective.
     """
 
     objective: Objective | None
@@ -41,7 +41,7 @@ def in_effect(session: Session, server_ids: Sequence[int]) -> dict[int, Objectiv
 
 
 def settings_of(session: Session, resource_ids: Sequence[int]) -> dict[int, Setting]:
-    """Of servers and cgroups, by id; other resources are absent."""
+    """Settings of servers and cgroups, by id; other resources are absent."""
     places = workloads.places(session, resource_ids)
     wanted = {key for place in places.values() for key in place.keys}
     rows: dict[tuple[str, int], ObjectiveRow] = {}
@@ -74,8 +74,10 @@ def objective_of(row: ObjectiveRow) -> Objective:
 
 
 def put(session: Session, organization_id: int, resource_id: int, objective: Objective, by: str) -> ObjectiveRow | None:
-    """Set the objective of a server or a cgroup; the one that it replaces, where there was one. Raises KeyError for
-    other resources."""
+    """Set the objective of a server or a cgroup; returns the one that it replaces, if any.
+
+    Raises KeyError for other resources.
+    """
     workload, port = workloads.places(session, [resource_id])[resource_id].keys[0]
     before = _own(session, workload, port)
     values = {"quantile": objective.quantile, "limit_us": objective.limit_us, "set_by": by}
@@ -90,7 +92,7 @@ def put(session: Session, organization_id: int, resource_id: int, objective: Obj
 
 
 def remove(session: Session, resource_id: int) -> ObjectiveRow | None:
-    """Take back what was set for a server or a cgroup; None where nothing was. Raises KeyError for other resources."""
+    """Remove what was set for a server or a cgroup; None if nothing was. Raises KeyError for other resources."""
     workload, port = workloads.places(session, [resource_id])[resource_id].keys[0]
     before = _own(session, workload, port)
     if before is not None:
@@ -108,7 +110,7 @@ def _own(session: Session, workload: str, port: int) -> ObjectiveRow | None:
 
 
 def watched(session: Session, seen_after_us: int) -> list[int]:
-    """Cgroups with a server that has an objective below 20 ms, by id: no collector triggers for what misses it."""
+    """Cgroups with a server that has an objective below 20 ms, by id: collectors send no triggers for misses."""
     short = session.scalar(select(exists().where(ObjectiveRow.limit_us < SLOW_US)))
     servers = inventory.seen_servers(session, seen_after_us, annotated=None if short else workloads.ANNOTATION)
     below = [one for one, objective in in_effect(session, servers).items() if objective.limit_us < SLOW_US]

@@ -1,7 +1,7 @@
-"""What an objective is of: a workload, which outlives its containers, and maybe one port of it.
+"""The target of an objective: a workload, which outlives its containers, and optionally one port of it.
 
-A rollout gives a Kubernetes workload new cgroups on other nodes, so it is known by namespace, controller and container.
-Anything else is known by its node and its systemd unit, container or path.
+A rollout gives a Kubernetes workload new cgroups on other nodes, so it is identified by namespace, controller, and
+container. Anything else is identified by its node and its systemd unit, container, or path.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ _CHAINS = text(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where objectives of a resource are looked for: (workload, port) in order of precedence, and what its pod's
-    annotation says, where there is one. `words` name what the first of them is of."""
+    """Where objectives of a resource are looked up: (workload, port) in order of precedence.
+
+    `annotation` is the text of its pod's annotation, if there is one. `words` describe the target of the first.
+    """
 
     keys: tuple[tuple[str, int], ...]
     annotation: str | None
@@ -61,7 +63,7 @@ class _Level:
 
 
 def places(session: Session, resource_ids: Sequence[int]) -> dict[int, Place]:
-    """Of servers and cgroups; other resources have none."""
+    """Places of servers and cgroups; other resources have none."""
     if not resource_ids:
         return {}
     chains: dict[int, dict[int, _Level]] = {}
@@ -75,7 +77,7 @@ def places(session: Session, resource_ids: Sequence[int]) -> dict[int, Place]:
 def _place(levels: Sequence[_Level]) -> Place:
     own, cgroups = levels[0], [one for one in levels if one.kind == "cgroup"]
     port = _port(own.key) if own.kind in SERVERS else 0
-    # A server that lives in no cgroup that is known is a workload by itself.
+    # A server without a known cgroup is a workload by itself.
     named = [_workload(one) for one in cgroups] or [(json.dumps([own.node_id, own.key]), own.key)]
     keys = ((named[0][0], port),) if port else ()
     words = named[0][1] + (f", port {port}" if port else "")
@@ -84,7 +86,7 @@ def _place(levels: Sequence[_Level]) -> Place:
 
 
 def _workload(level: _Level) -> tuple[str, str]:
-    """What it is known by, and how people call it."""
+    """The key of a workload, and its display name."""
     facts = level.facts
     namespace, container = facts.get("workload.namespace"), facts.get("workload.container")
     if namespace and (whole := workload_of(facts)) is not None:
@@ -96,6 +98,6 @@ def _workload(level: _Level) -> tuple[str, str]:
 
 
 def _port(key: str) -> int:
-    """Of "10.0.0.10:53", "127.0.0.1:53@net:4026531840" or "/shop/cart:8080"; 0 where there is none."""
+    """The port of "10.0.0.10:53", "127.0.0.1:53@net:4026531840", or "/shop/cart:8080"; 0 if there is none."""
     port = key.partition("@net:")[0].rpartition(":")[2]
     return int(port) if port.isdecimal() and int(port) < 65_536 else 0
