@@ -1,1 +1,1 @@
-"""How long pods take to start on a node, what of it, and what it would be without the eBPF verifier."""
+"""How long pods take to start on a node, by phase, and how long they would take without the eBPF verifier."""

@@ -1,4 +1,4 @@
-"""What is read of a node whose pods start: histograms, loads of programs, versions."""
+"""Data of a node on which pods start: histograms, loads of programs, versions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from jitterscope.series.types import TICK_US, StoredEvent
 
 DEFAULT_WINDOW_US = 3_600_000_000
 MAX_WINDOW_US = 24 * 3_600_000_000
-# Bounds of what a page reads: nodes to choose from.
+# Limits of what a page reads: nodes to choose from.
 MAX_NODES = 200
 _EVENTS = (bpf_loads.KIND, pod_events.KIND)
-# A load is told of at the cgroup of the agent.
+# A load is recorded at the cgroup of the agent.
 MAX_CGROUPS = 1_000
 _STARTS = ("pod_start_sli_us", "pod_start_total_us")
 
@@ -38,7 +38,7 @@ def window(session: Session, node_id: int | None, from_: str | None, to: str | N
 
 
 def _nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:
-    """Nodes whose kubelet was ever read, those with most starts first."""
+    """Nodes whose kubelet was ever scraped, those with the most starts first."""
     ids = inventory.nodes_seen(session, from_us)[:MAX_NODES]
     if not ids:
         return []
@@ -52,7 +52,7 @@ def _nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:
 
 
 def snapshot(session: Session, node: ResourceRow, from_us: int, to_us: int) -> Snapshot:
-    """The node's histograms of starts, loads of programs and facts; of its series only those about loads."""
+    """The node's histograms of starts, loads of programs, and facts; of its series, only those about loads."""
     histograms = series.read_distributions(session, [node.id], list(PHASES), from_us, to_us)
     values = series.read_series(session, [node.id], ["bpf_loads", "bpf_load_us"], from_us, to_us)
     facts = inventory.facts(session, [node.id], from_us, to_us).get(node.id, ())

@@ -29,7 +29,7 @@ from jitterscope.pods.schemas import (
     StartupVerifier,
 )
 
-# More points than this are merged.
+# Beyond this many, points are merged.
 _POINTS = 240
 _PODS = 20
 _VERSIONS = {"node.cilium": "Cilium", "node.kubelet": "kubelet", "node.kernel": "kernel"}
@@ -65,7 +65,7 @@ def stacks(starts: PodStarts, parts: list[Part]) -> list[StartupStack]:
 
 
 def over_time(snapshot: Snapshot, found: Distribution) -> list[StartupPoint]:
-    """One point a reading; neighbouring ones together where there are many."""
+    """One point per scrape; neighboring ones are merged if there are many."""
     width = max(1, -(-snapshot.ticks // _POINTS))
     slot = found.tick // width
     points = []
@@ -85,7 +85,7 @@ def over_time(snapshot: Snapshot, found: Distribution) -> list[StartupPoint]:
 
 
 def verifier(snapshot: Snapshot, starts: PodStarts) -> tuple[StartupVerifier | None, Owner | None]:
-    """Who loads most, and whether pods wait for it."""
+    """The loader with the most time, and whether pods wait for it."""
     owners = bpf_loads.loaders(snapshot)
     if not owners:
         return None, None
@@ -132,7 +132,7 @@ def slowest(snapshot: Snapshot) -> list[StartupPod]:
 
 
 def changes(snapshot: Snapshot, told: Distribution, split_us: int | None) -> list[StartupChange]:
-    """Versions that changed in the window, and the moment that was asked for, in order of time."""
+    """Versions that changed in the window, and the requested time, in time order."""
     found = list[tuple[int, str | None, str | None, str | None]]()
     for name, what in _VERSIONS.items():
         history = sorted((fact for fact in snapshot.node.facts if fact.name == name), key=lambda fact: fact.since_us)
