@@ -32,7 +32,7 @@ _LOSSLESS = ((pb.ENCODING_I16, np.int16, "<i2"), (pb.ENCODING_I32, np.int32, "<i
 
 
 def slices(recording: Recording, slice_us: int) -> Iterator[tuple[int, int]]:
-    """[from_us, to_us) pieces of a recording, whole ticks each."""
+    """[from_us, to_us) pieces of a recording, each of whole ticks."""
     step = max(TICK_US, min(slice_us, MAX_TICKS * ZOOM_STEP_US) // TICK_US * TICK_US)
     for from_us in range(recording.start_us, recording.end_us, step):
         yield from_us, min(from_us + step, recording.end_us)
@@ -47,11 +47,11 @@ def batch_of(
     *,
     continued: bool = False,
 ) -> pb.Batch:
-    """Everything in [from_us, to_us), moved by `shift_us` (whole ticks). The first slice brings the facts too.
+    """Everything in [from_us, to_us), shifted by `shift_us` (whole ticks). The first slice also carries the facts.
 
-    With `continued` no slice is the first: others come before the recording.
-    `key_suffix` is added to the node's key, so that a replay does not become part of the real node's history.
-    The caller sets spool, sequence, triggers and the time of sealing.
+    With `continued`, no slice is the first: others come before the recording. `key_suffix` is added to the node's key,
+    so that a replay does not become part of the real node's history. The caller sets spool, sequence, triggers, and the
+    time of sealing.
     """
     if shift_us % TICK_US:
         raise ValueError(f"shift_us is {shift_us}, not a whole number of ticks")
@@ -75,7 +75,7 @@ def batch_of(
             _add_queries(batch, index, resource.queries, from_us, to_us, shift_us)
     last_us = recording.end_us - 1
     for one in recording.captures:
-        # With what was measured when it was sent: at its end.
+        # With the data of the time at which it was sent: at its end.
         if from_us <= min(max(one.content.end_us, recording.start_us), last_us) < to_us:
             batch.captures.append(message_of(one.content, one.resource, shift_us))
     if first:
@@ -90,7 +90,7 @@ def _ticks(recording: Recording, from_us: int, to_us: int, step_us: int) -> slic
 
 
 def _add_blocks(batch: pb.Batch, rows: Mapping[tuple[int, int], FloatArray], start_us: int, step_us: int) -> None:
-    """One block per width: the narrowest that holds a series without loss. Series without any tick are left out."""
+    """Add one block per width: the narrowest that holds a series without loss. Series without any tick are left out."""
     groups: dict[int, list[tuple[int, int, bytes]]] = {}
     ticks = 0
     for (resource, metric), values in rows.items():
@@ -154,7 +154,7 @@ def _add_distribution(
 def _add_points(
     batch: pb.Batch, index: int, resource: RecordedResource, from_us: int, to_us: int, shift_us: int, first: bool
 ) -> None:
-    """Facts and events; the first slice has those from before it too, facts moved to its start."""
+    """Add facts and events; the first slice also has those from before it, with facts moved to its start."""
     for fact in resource.facts:
         if from_us <= fact.since_us < to_us or (first and fact.since_us < from_us):
             at_us = max(fact.since_us, from_us) + shift_us
@@ -171,7 +171,7 @@ def _add_points(
 
 
 def _add_queries(batch: pb.Batch, index: int, stored: StoredQueries, from_us: int, to_us: int, shift_us: int) -> None:
-    """A block for each complete span, one for the rest; queries without a known queue wait apart from those with."""
+    """Add a block for each complete span, and one for the rest; queries without a known queue wait stay separate."""
     inside = (stored.sent_us >= from_us) & (stored.sent_us < to_us)
     waits = stored.queue_wait_us
     rest = inside.copy()

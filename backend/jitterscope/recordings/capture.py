@@ -1,4 +1,4 @@
-"""Reads a recording from the database: cgroups with all their neighbours, in one window."""
+"""Reads a recording from the database: cgroups with all their neighbors, in one window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitterscope.series.types import TICK_US, ZOOM_STEP_US, FloatArray, StoredDi
 
 MAX_WINDOW_US = 3600 * 1_000_000
 MAX_RESOURCES = 2_000
-# As many as a batch may hold, so that a replay at once can send them.
+# The maximum of a batch, so that an immediate replay can send them.
 MAX_CAPTURES = 16
 
 
@@ -26,7 +26,7 @@ MAX_CAPTURES = 16
 class Plan:
     """What a recording covers: resources, the node first and parents before children, in [from_us, to_us).
 
-    Nothing measured is read yet: `part` does that, of as much time as fits into memory.
+    Measurements are not read yet: `part` does that, for as much time as fits into memory.
     """
 
     from_us: int
@@ -47,18 +47,18 @@ def capture(
     to_us: int,
     labels: Mapping[str, str] | None = None,
 ) -> Recording:
-    """Everything stored of the given resources and their neighbours, in one piece. Raises Problem."""
+    """Everything stored of the given resources and their neighbors, in one piece. Raises Problem."""
     planned = plan(session, resource_ids, from_us, to_us)
     return part(session, planned, planned.from_us, planned.to_us, labels)
 
 
 def plan(session: Session, resource_ids: Sequence[int], from_us: int, to_us: int) -> Plan:
-    """What a recording of the given resources and their neighbours covers.
+    """What a recording of the given resources and their neighbors covers.
 
-    A cgroup brings its ancestors, processes, servers and probes, and the cgroups that used most CPU beside it; a
-    process or server brings its cgroup; a node brings what a diagnosis of it looks at.
-    A DNS server brings its clients, its neighbours on the path with what they live in, and facts of who asks DNS.
-    All must be of one node. The first one's cgroup, or the node, is the subject. Raises Problem.
+    A cgroup includes its ancestors, processes, servers, and probes, and the other cgroups that used the most CPU; a
+    process or server includes its cgroup; a node includes what its diagnosis reads. A DNS server includes its clients,
+    its neighbors on the path with their processes and cgroups, and facts of the workloads that query DNS. All must be
+    of one node. The first one's cgroup, or the node, is the subject. Raises Problem.
     """
     from_us -= from_us % TICK_US
     to_us += -to_us % TICK_US
@@ -75,7 +75,7 @@ def plan(session: Session, resource_ids: Sequence[int], from_us: int, to_us: int
 def part(
     session: Session, planned: Plan, from_us: int, to_us: int, labels: Mapping[str, str] | None = None
 ) -> Recording:
-    """Everything stored of the plan's resources in a part of its time, with 10 ms ticks where there are any."""
+    """Everything stored of the plan's resources in a part of its time, with 10 ms ticks if there are any."""
     index = {row.id: number for number, row in enumerate(planned.rows)}
     ids = list(index)
     node = planned.rows[0]
@@ -99,7 +99,7 @@ def part(
                 kind=row.kind,
                 key=row.key,
                 name=row.name,
-                # A parent that is not part of the recording: hang it below the node.
+                # A parent that is not part of the recording: attach it to the node.
                 parent=index.get(row.parent_id or node.id, 0),
                 series=values.get(row.id, {}),
                 zoomed=zoomed.get(row.id, {}),
@@ -119,7 +119,7 @@ def part(
 def _captures(
     session: Session, planned: Plan, index: Mapping[int, int], from_us: int, to_us: int
 ) -> Iterator[RecordedCapture]:
-    """Those of the plan's window that are sent in a part of it: with what was measured at their end."""
+    """Captures of the plan's window that are sent in a part of it: with the data of their end."""
     last_us = planned.to_us - 1
     for resource_id, content in captures.contents(session, list(index), planned.from_us, planned.to_us, MAX_CAPTURES):
         if from_us <= min(max(content.end_us, planned.from_us), last_us) < to_us:
@@ -129,7 +129,7 @@ def _captures(
 def _members(
     session: Session, resource_ids: Sequence[int], from_us: int, to_us: int
 ) -> tuple[dict[int, ResourceRow], set[int], int]:
-    """What is recorded, by id; of which of it only facts; the subject's id."""
+    """Recorded resources by id; which of them only have facts; the subject's id."""
     rows: dict[int, ResourceRow] = {}
     workloads: dict[int, ResourceRow] = {}
     subject_id: int | None = None

@@ -46,7 +46,7 @@ def get_recording(
         target = f"resources {', '.join(map(str, resource))}"
         audit.record(session, principal, "recording.export", target, {"from_us": from_us, "to_us": to_us})
     content = stream(principal.organization_id, planned)
-    # What is wrong shows in the first part, before an answer has begun.
+    # Errors show in the first part, before the response has begun.
     first = [next(content), next(content)]
     headers = {"Content-Disposition": f'attachment; filename="{planned.from_us}.jitterscope"'}
     return StreamingResponse(chain(first, content), media_type=MEDIA_TYPE, headers=headers)

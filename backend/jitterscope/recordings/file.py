@@ -23,9 +23,9 @@ from jitterscope.recordings.merge import BadRecording, merge
 from jitterscope.recordings.model import Recording
 
 MAGIC = b"JITTREC1"
-# Longer pieces compress better; this is the longest that 10 ms ticks fit into.
+# Longer slices compress better; this is the longest that 10 ms ticks fit into.
 SLICE_US = 30_000_000
-# A file may not unpack to more than this: it can come from anybody.
+# A file must not unpack to more than this: it can come from an untrusted source.
 MAX_CONTENT_BYTES = 1024 * 1024 * 1024
 _MAX_PART_BYTES = 256 * 1024 * 1024
 
@@ -46,8 +46,10 @@ def parts(
     pieces: Iterable[Recording],
     slice_us: int = SLICE_US,
 ) -> Iterator[bytes]:
-    """The file's bytes while its pieces come: recordings of the same resources, each beginning where the last ended.
-    One slice is held at a time."""
+    """The file's bytes as its pieces arrive: recordings of the same resources, each beginning where the last ended.
+
+    One slice is held at a time.
+    """
     header = {"start_us": start_us, "ticks": ticks, "subject": subject, "names": list(names), "labels": dict(labels)}
     compressor = zstandard.ZstdCompressor(level=9, write_checksum=True).compressobj()
     yield MAGIC + compressor.compress(_prefixed(json.dumps(header, ensure_ascii=False).encode()))
@@ -84,7 +86,7 @@ def read(source: BinaryIO) -> Recording:
 
 
 def save(recording: Recording, path: Path) -> int:
-    """Write a file, whole or not at all; its size in bytes."""
+    """Write a file atomically; returns its size in bytes."""
     part = path.with_name(path.name + ".part")
     try:
         with part.open("wb") as target:

@@ -1,4 +1,4 @@
-"""Ingest batches back to a recording: the inverse of `batches.py`."""
+"""Merges ingest batches into a recording: the inverse of `batches.py`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LAYOUTS = {pb.ENCODING_I16: ("<i2", -(2**15)), pb.ENCODING_I32: ("<i4", -(2**31
 
 
 class BadRecording(ValueError):
-    """The file is no recording, damaged, or of a newer version."""
+    """The file is not a recording, is damaged, or is from a newer version."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _Queries:
 
 @dataclass(slots=True)
 class _Gathered:
-    """What the batches say of one resource."""
+    """The data of one resource from all batches."""
 
     series: dict[str, FloatArray] = field(default_factory=dict)
     zoomed: dict[str, FloatArray] = field(default_factory=dict)
@@ -142,7 +142,7 @@ def _put_block(gathered: list[_Gathered], block: pb.SeriesBlock, start_us: int, 
     for resource, metric, row in zip(block.resource, block.metric, values, strict=True):
         name = _NAME_OF.get(metric)
         if name is None:
-            continue  # of a newer catalogue
+            continue  # from a newer catalog
         target = gathered[resource].zoomed if zoomed else gathered[resource].series
         target.setdefault(name, np.full(size, np.nan))[first : first + block.tick_count] = row
 

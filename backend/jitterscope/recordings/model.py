@@ -31,7 +31,7 @@ class RecordedResource:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCapture:
-    """What the flight recorder kept for a resource, an index into the recording's resources."""
+    """A flight recorder capture of a resource, an index into the recording's resources."""
 
     resource: int
     content: Capture
@@ -41,8 +41,8 @@ class RecordedCapture:
 class Recording:
     """The window [start_us, start_us + ticks * 100 ms) of `resources`; node first, parents before children.
 
-    `subject` is the index of the cgroup or node that a diagnosis is about. `labels` say where it comes from: for a lab
-    run its name, variant, parameters and expected cause.
+    `subject` is the index of the cgroup or node that a diagnosis is about. `labels` describe the origin: for a lab run
+    its name, variant, parameters, and expected cause.
     """
 
     start_us: int

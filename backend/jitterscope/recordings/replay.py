@@ -38,7 +38,7 @@ class ReplayFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What was sent: batches, and the window that the data now have (µs)."""
+    """What was sent: the number of batches, and the new window of the data (µs)."""
 
     batches: int
     from_us: int
@@ -49,7 +49,7 @@ class Replayed:
 def prepare(
     recording: Recording, shift_us: int, key_suffix: str, spool_id: bytes | None = None, first_sequence: int = 1
 ) -> Iterator[pb.Batch]:
-    """The batches of a replay, in order, each with what a collector adds: number, time of sealing and triggers."""
+    """The batches of a replay, in order, each with what a collector adds: number, time of sealing, and triggers."""
     spool = spool_id or secrets.token_bytes(16)
     for number, (from_us, to_us) in enumerate(slices(recording, SLICE_US)):
         batch = batch_of(recording, from_us, to_us, shift_us, key_suffix)
@@ -72,7 +72,7 @@ def replay(
 ) -> Replayed:
     """Send it so that the last tick arrives when it happens, at `speed` times the recorded pace (0: all at once).
 
-    Times are moved by whole ticks: with speed 1 the first tick is now, with speed 0 the last. Raises ReplayFailed.
+    Times are shifted by whole ticks: with speed 1 the first tick is now, with speed 0 the last. Raises ReplayFailed.
     """
     length_us = recording.end_us - recording.start_us
     now_us = time.time_ns() // 1000
@@ -100,7 +100,7 @@ def replay_nodes(
     loop: bool = False,
     tell: Callable[[Replayed], None] = lambda done: None,
 ) -> None:
-    """Replay recordings at once, each as the node whose key has that suffix; with `loop` again and again, moved to now.
+    """Replay recordings concurrently, each as the node whose key has that suffix; with `loop` repeatedly, moved to now.
 
     Nodes begin one after the other within the time of a batch, as collectors do. Raises the first ReplayFailed.
     """
@@ -124,7 +124,7 @@ def replay_nodes(
 
 
 def post(client: httpx.Client, url: str, token: str, batch: pb.Batch) -> None:
-    """Send one batch; repeated on outages, which is harmless: the service stores a batch once."""
+    """Send one batch; retried on outages, which is harmless: the service stores a batch once."""
     body = zstandard.ZstdCompressor(level=3).compress(batch.SerializeToString())
     retrying = Retrying(
         retry=retry_if_exception(_passes),
@@ -150,8 +150,11 @@ def _passes(error: BaseException) -> bool:
 
 
 def _add_triggers(batch: pb.Batch, recording: Recording, from_us: int, to_us: int, shift_us: int) -> None:
-    """As a collector would: the last throttled tick of each cgroup, the last slow answer and full accept queue of each
-    server, the last telling event of each resource, and what the flight recorder shipped."""
+    """Add triggers like a collector.
+
+    The last throttled tick of each cgroup, the last slow answer and full accept queue of each server, the last
+    significant event of each resource, and the captures of the flight recorder.
+    """
     part = slice((from_us - recording.start_us) // TICK_US, (to_us - recording.start_us) // TICK_US)
     for index, resource in enumerate(recording.resources):
         for metric, reason in _TRIGGERS:

@@ -1,4 +1,4 @@
-"""Recordings and snapshots into each other: how recorded runs become tests of the engine."""
+"""Converts recordings and snapshots into each other, so that recorded runs become tests of the engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def load_recording(path: Path) -> Snapshot:
 
 
 def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | None = None) -> Snapshot:
-    """What the engine sees of the recording's subject; of a part of its window where given (whole ticks)."""
+    """The engine's view of the recording's subject; of a part of its window if given (whole ticks)."""
     part = recording if from_us is None and to_us is None else cut(recording, from_us, to_us)
     resources = part.resources
     ancestors: list[int] = []
@@ -59,7 +59,7 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
     of_node = part.subject == 0
     asking = servers and not of_node
     if of_node:
-        # What a recording of a node holds is what its diagnosis looked at.
+        # A recording of a node contains what its diagnosis read.
         ancestors, probes, paths, neighbours = [], [], [], []
     workloads = [
         i for i, one in enumerate(resources)
@@ -97,7 +97,7 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
 
 
 def _objective(resources: Sequence[RecordedResource], server: int) -> Objective | None:
-    """What the annotation of its pod says: those that people set in a service are not recorded."""
+    """The objective in its pod's annotation: those that users set in a service are not recorded."""
     at = server
     while at not in (0, resources[at].parent):
         at = resources[at].parent
@@ -138,7 +138,7 @@ def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) ->
     resources.extend(_recorded(server, "tcp_server", subject) for server in snapshot.tcp_servers)
     resources.extend(_recorded(one, "tcp_upstream", subject) for one in snapshot.tcp_upstreams)
     resources.extend(_recorded(server, "tcp_server", 0) for server in snapshot.asked)
-    # The synthetic ones live in no cgroup that is known.
+    # The synthetic ones have no known cgroup.
     resources.extend(_recorded(neighbour, "dns_server", 0) for neighbour in snapshot.neighbours)
     resources.extend(_recorded(cgroup, "cgroup", 0) for cgroup in snapshot.cgroups)
     written = {cgroup.key for cgroup in snapshot.cgroups}
@@ -160,7 +160,7 @@ def _recording(
 
 
 def _beside(recording: Recording) -> tuple[ResourceView, ...]:
-    """The cgroups that used most CPU beside the subject, as the database would give them: with that alone."""
+    """The cgroups that used the most CPU beside the subject, as the database would return them: with that only."""
     resources = recording.resources
     usage = {
         one.key: float(np.nansum(one.series[_USAGE]))
@@ -204,7 +204,7 @@ def _view(index: int, resource: RecordedResource) -> ResourceView:
 
 
 def _facts_of(index: int, resource: RecordedResource) -> ResourceView:
-    """A workload: what it is and how it asks, no series."""
+    """A workload with its identity and resolver settings, without series."""
     facts = tuple(FactValue(fact.name, fact.value, fact.since_us) for fact in resource.facts)
     return ResourceView(id=index + 1, kind=resource.kind, key=resource.key, name=resource.name, facts=facts)
 
@@ -241,7 +241,7 @@ def _stored(queries: Queries) -> StoredQueries:
 
 
 def cut(recording: Recording, from_us: int | None, to_us: int | None) -> Recording:
-    """A part of the window: by way of a batch, so that cutting and sending agree."""
+    """A part of the window: converted through a batch, so that cutting and sending agree."""
     start = max(recording.start_us, from_us or 0)
     end = min(recording.end_us, recording.end_us if to_us is None else to_us)
     batch = batch_of(recording, start, end)

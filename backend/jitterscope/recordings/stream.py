@@ -1,4 +1,4 @@
-"""A recording as the bytes of its file, read and sent piece by piece: memory is that of a piece, not of the window."""
+"""A recording as the bytes of its file, read and sent piece by piece: memory is bounded by a piece, not the window."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jitterscope.recordings import file
 from jitterscope.recordings.capture import Plan, part
 from jitterscope.recordings.model import Recording
 
-# What a piece of stored data should take; the next one is as long as that allows.
+# Target size of a piece of stored data; it determines the length of the next one.
 _PIECE_BYTES = 24 * 1024 * 1024
 _MOST_SLICES = 8
 # Slices of nodes with more resources are shorter, down to a second.
@@ -18,7 +18,7 @@ _RESOURCES_PER_SLICE = 400
 
 
 def stream(organization_id: int, planned: Plan) -> Iterator[bytes]:
-    """The file's bytes. Each piece is read in a transaction of its own, so that a slow client holds none open."""
+    """The file's bytes. Each piece is read in its own transaction, so that a slow client holds none open."""
     crowd = max(1, -(-len(planned.rows) // _RESOURCES_PER_SLICE))
     slice_us = max(1_000_000, file.SLICE_US // crowd // 1_000_000 * 1_000_000)
     names = [row.name for row in planned.rows]
