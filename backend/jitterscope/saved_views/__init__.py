@@ -1,1 +1,1 @@
-"""Lists of Explore as members saved them: a name, the page, and its URL parameters; for oneself or for all."""
+"""Lists of Explore saved by members: a name, the page, and its URL parameters; private or shared."""

@@ -27,7 +27,7 @@ router = APIRouter(prefix="/views", tags=["views"])
 Reader = Annotated[Principal, Depends(require("views:read"))]
 Writer = Annotated[Principal, Depends(require("views:write"))]
 _NOT_YOURS = "It is another member's and the caller is not an admin, or it is shared and the caller may not share."
-# Views of one's own need no right over the organization; what every member sees does.
+# Private views need no right over the organization; views that every member sees do.
 SHARE = "shared_views:write"
 
 

@@ -11,7 +11,7 @@ from jitterscope.db import Base
 
 
 class SavedViewRow(Base):
-    """A page with its parameters. It ends with its owner's membership; `shared`: every member sees it."""
+    """A page with its parameters. It is deleted with its owner's membership; `shared`: every member sees it."""
 
     __tablename__ = "saved_views"
 

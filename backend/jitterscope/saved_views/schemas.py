@@ -10,9 +10,9 @@ from pydantic import Field, StringConstraints
 from jitterscope.kit.schema import Schema
 
 ViewName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
-# A path of the UI, without a host: a view leads nowhere else.
+# A path of the UI, without a host, so that a view cannot lead elsewhere.
 Page = Annotated[str, StringConstraints(pattern=r"^/[a-z][a-z/-]{0,59}$")]
-# The parameters as the URL has them, with the question mark.
+# The parameters as in the URL, with the question mark.
 Search = Annotated[str, StringConstraints(pattern=r"^(\?[\x21-\x7e]{0,3999})?$")]
 
 

@@ -14,7 +14,7 @@ _MOST_OF_MEMBER = 200
 def listed(
     session: Session, user_id: int | None, page: str | None, before: int | None, limit: int
 ) -> list[SavedViewRow]:
-    """Views that a member sees, newest first: its own and those that are shared."""
+    """Views that a member sees, newest first: private and shared ones."""
     statement = select(SavedViewRow).where(or_(SavedViewRow.shared, SavedViewRow.owner_id == user_id))
     if page is not None:
         statement = statement.where(SavedViewRow.page == page)
@@ -33,8 +33,8 @@ def visible(session: Session, user_id: int | None, view_id: int) -> SavedViewRow
 
 
 def create(session: Session, row: SavedViewRow) -> SavedViewRow:
-    """Raises Problem 409 where its owner has as many as a member may have."""
-    # Two at a time: the second waits and sees the first.
+    """Save a view. Raises Problem 409 if its owner has as many as a member can have."""
+    # Two concurrent ones: the second waits and sees the first.
     lock = text("SELECT pg_advisory_xact_lock(hashtextextended('saved_views', :owner))")
     session.execute(lock, {"owner": row.owner_id})
     own = session.scalar(select(func.count()).where(SavedViewRow.owner_id == row.owner_id)) or 0
