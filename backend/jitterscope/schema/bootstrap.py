@@ -1,4 +1,4 @@
-"""Makes roles, database and extension, as a superuser, once per server. Safe to repeat."""
+"""Creates roles, database, and extension, as a superuser, once per server. Safe to repeat."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlalchemy.pool import NullPool
 OWNER = "jitterscope_owner"
 APP = "jitterscope_app"
 
-# What the two roles may do. The application role must never own a table, nor bypass row-level security.
+# Privileges of the two roles. The application role must never own a table, nor bypass row-level security.
 _ROLES = {
     OWNER: "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS",
     APP: "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS",
@@ -43,13 +43,13 @@ def bootstrap(superuser_url: str, database: str, owner_password: str, app_passwo
 def _role(connection: Connection, role: str, password: str) -> None:
     exists = connection.execute(text("SELECT 1 FROM pg_roles WHERE rolname = :role"), {"role": role}).scalar()
     verb = "ALTER" if exists else "CREATE"
-    # Utility statements take no parameters; quote_literal makes the password one.
+    # Utility statements accept no parameters; quote_literal makes the password a literal.
     quoted = connection.execute(text("SELECT quote_literal(:password)"), {"password": password}).scalar_one()
     connection.exec_driver_sql(f"{verb} ROLE {role} {_ROLES[role]} PASSWORD {quoted}")
 
 
 def _timescaledb(connection: Connection) -> None:
-    """Install the extension where the server offers it."""
+    """Install the extension if the server offers it."""
     offered = connection.execute(text("SELECT 1 FROM pg_available_extensions WHERE name = 'timescaledb'")).scalar()
     if offered:
         connection.execute(text("CREATE EXTENSION IF NOT EXISTS timescaledb"))

@@ -1,4 +1,4 @@
-"""Brings the database schema to the newest version; safe to run by several processes at once."""
+"""Brings the database schema to the newest version; safe to run in several processes at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOCK = 0x6A697474  # "jitt": one advisory lock number for migrations
 
 
 class NewerSchema(RuntimeError):
-    """The database was brought to a version that is newer than this one, which must not change it."""
+    """The database schema is newer than this version, which must not change it."""
 
     def __init__(self, revisions: Sequence[str]) -> None:
         super().__init__(
@@ -31,7 +31,7 @@ class NewerSchema(RuntimeError):
 def migrate(owner_url: str | None = None, target: str = "heads") -> None:
     """Upgrade as the schema's owner (default: JITTERSCOPE_OWNER_DATABASE_URL). Waits for a concurrent migration.
 
-    Raises NewerSchema where another version went further.
+    Raises NewerSchema if a newer version has already upgraded it.
     """
     engine = db.make_engine(owner_url or settings().owner_database_url.get_secret_value(), pool_size=2)
     try:
