@@ -13,7 +13,7 @@ from jitterscope.audit.models import AuditEntry
 
 
 class Actor(Protocol):
-    """Who changes something: a principal of tenancy."""
+    """The author of a change: a principal of tenancy."""
 
     @property
     def organization_id(self) -> int: ...
@@ -28,10 +28,10 @@ class Actor(Protocol):
 
 
 def record(session: Session, actor: Actor, action: str, target: str, detail: dict[str, Any] | None = None) -> None:
-    """Add an entry in the caller's transaction: it is kept exactly if the change is.
+    """Add an entry in the caller's transaction: it is kept if and only if the change is.
 
-    `action` is "domain.verb" ("incident.acknowledge"), `target` names the thing ("incident 17"). Never put a
-    secret in `detail`.
+    `action` is "domain.verb" ("incident.acknowledge"), `target` names the thing ("incident 17"). Never put a secret in
+    `detail`.
     """
     session.add(
         AuditEntry(
@@ -48,7 +48,7 @@ def record(session: Session, actor: Actor, action: str, target: str, detail: dic
 
 
 def changes_of(row: object, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What a change that is not flushed yet makes of a mapped row: {"role": {"from": "admin", "to": "viewer"}}."""
+    """The unflushed changes of a mapped row: {"role": {"from": "admin", "to": "viewer"}}."""
     attributes = inspect(row).attrs
     found = {}
     for name in names:
@@ -63,7 +63,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 
 
 def entries(session: Session, organization_id: int, before_id: int | None, limit: int) -> list[AuditEntry]:
-    """The newest entries first, older than `before_id` where given."""
+    """The newest entries first, older than `before_id` if given."""
     query = select(AuditEntry).where(AuditEntry.organization_id == organization_id)
     if before_id is not None:
         query = query.where(AuditEntry.id < before_id)
@@ -71,7 +71,7 @@ def entries(session: Session, organization_id: int, before_id: int | None, limit
 
 
 def record_system(session: Session, action: str, target: str, detail: dict[str, Any] | None = None) -> None:
-    """Likewise for what the service itself did, in the organization of the session."""
+    """Record an action of the service itself, in the organization of the session."""
     session.add(
         AuditEntry(
             organization_id=session.info["organization_id"],
