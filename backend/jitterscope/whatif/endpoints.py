@@ -45,5 +45,5 @@ def try_settings(
     Nothing is changed or stored. Repeated requests for the same window are fast.
     """
     content = service.answer(principal.organization_id, model, request)
-    # Columns go straight from arrays to text (NaN becomes null), as in timelines.
+    # Columns are serialized directly from arrays (NaN becomes null), as in timelines.
     return respond(http, orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), "application/json")

@@ -1,4 +1,4 @@
-"""Which what-if models there are, as the areas declare them."""
+"""The available what-if models, as the areas declare them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitterscope.whatif import schemas
 
 
 def listed(cause_id: str | None) -> list[schemas.WhatIfModel]:
-    """All models; of a cause those that its incidents can be asked about."""
+    """All models, or those that apply to incidents of a cause."""
     found = []
     for area in all_areas().values():
         for model in area.whatifs:

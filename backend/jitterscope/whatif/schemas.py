@@ -1,4 +1,4 @@
-"""REST shapes of what-if: models with their controls, settings to try on a recorded window, and what each would make.
+"""REST shapes of what-if: models with their controls, settings to try on a recorded window, and their effects.
 
 Window bounds and timelines are µs since the epoch, UTC; every figure names its unit.
 """
@@ -145,5 +145,5 @@ class WhatIf(Schema):
     search: list[SearchResult] | None
     ranges: dict[str, WhatIfRange]
     choices: dict[str, list[str]]
-    notes: list[str]  # about the window: missing data, what would need more of it
+    notes: list[str]  # about the window: missing data, and what would need more of it
     cannot_tell: str | None

@@ -25,10 +25,10 @@ from jitterscope.whatif.windows import RecentWindows
 
 DEFAULT_WINDOW_US = 600_000_000
 MAX_WINDOW_US = 1_800_000_000
-# Long enough for moving sliders; the data of a window can still grow (late batches), so not for longer.
+# Long enough for moving sliders; the data of a window can still grow (late batches), so no longer.
 _KEPT, _KEPT_S = 8, 90.0
 
-# What models prepare of a snapshot once is kept by the snapshot itself.
+# What models prepare from a snapshot is kept by the snapshot itself.
 _recent: RecentWindows[Snapshot] = RecentWindows(_KEPT, _KEPT_S)
 
 
@@ -38,7 +38,7 @@ def answer(organization_id: int, model_id: str, request: WhatIfRequest) -> dict[
     with organization_session(organization_id) as session:
         subject, node = _subject(session, model, request.resource_id)
         from_us, to_us = window_of(session, subject, request.from_, request.to)
-        # Under the organization's id: nobody is answered from what another one's request left behind.
+        # Under the organization's id, so that no request is answered from another organization's data.
         key = (organization_id, subject.id, from_us, to_us, model.recorded_by)
         snapshot = _recent.get(key, lambda: _load(session, model, subject, from_us, to_us))
     goal = None if request.search is None else Goal(request.search.metric, request.search.at_most)
@@ -82,7 +82,7 @@ def answer(organization_id: int, model_id: str, request: WhatIfRequest) -> dict[
 
 
 def _subject(session: Session, model: WhatIf, resource_id: int) -> tuple[ResourceRow, ResourceRow]:
-    """What the model replays, and its node. Raises Problem 404, 422."""
+    """The resource that the model replays, and its node. Raises Problem 404, 422."""
     own = inventory.resource(session, resource_id)
     node = None if own is None else inventory.resource(session, own.node_id)
     if own is None or node is None:
@@ -102,7 +102,7 @@ def _subject(session: Session, model: WhatIf, resource_id: int) -> tuple[Resourc
 
 
 def window_of(session: Session, subject: ResourceRow, from_: Instant | None, to: Instant | None) -> tuple[int, int]:
-    """On the grid (µs). The newest ten minutes where nothing else is asked for. Raises Problem 422."""
+    """The window on the grid (µs). By default the newest ten minutes. Raises Problem 422."""
     newest_us = inventory.node_clock_us(session, subject.node_id) or subject.last_seen_us
     to_us = asked.instant(str(to)) if to is not None else newest_us
     from_us = asked.instant(str(from_)) if from_ is not None else to_us - DEFAULT_WINDOW_US
@@ -120,13 +120,13 @@ def _load(session: Session, model: WhatIf, subject: ResourceRow, from_us: int, t
     known = np.flatnonzero(np.isfinite(snapshot.subject.series.get(model.recorded_by, np.empty(0))))
     if not len(known):
         return snapshot
-    # A minute before the first data is no minute without trouble: rates are of what was recorded.
+    # A minute before the first data is not a minute without trouble: rates cover what was recorded.
     first, last = (snapshot.start_us + int(at) * snapshot.step_us for at in (known[0], known[-1] + 1))
     return snapshot if (first, last) == (from_us, to_us) else snapshots.read(session, tree, first, last)
 
 
 def _notes(snapshot: Snapshot, model: WhatIf, window_us: int) -> list[str]:
-    """What is not known of the window."""
+    """What is not known about the window."""
     notes = [f"{name}: {why}" for name, why in snapshot.unavailable.items()]
     values = None if model.recorded_by is None else snapshot.subject.series.get(model.recorded_by)
     if values is not None:
@@ -166,7 +166,7 @@ def _timeline(one: Timeline, points: int) -> dict[str, Any]:
     return {
         "t_us": one.start_us + np.arange(-(-ticks // fold), dtype=np.int64) * (one.step_us * fold),
         "step_us": one.step_us * fold,
-        # Hundredths of a per cent and whole µs are finer than any screen; short numbers travel faster.
+        # Hundredths of a percent and whole µs are finer than any screen; short numbers transfer faster.
         "lines": [
             {"id": course.id, "values": np.round(folds[course.merged](course.values, fold), 4)}
             for course in one.courses
@@ -193,5 +193,5 @@ def _invalid(error: InvalidSettingError) -> Problem:
 
 
 def forget() -> None:
-    """Read every window anew from now on."""
+    """Discard all cached windows."""
     _recent.clear()

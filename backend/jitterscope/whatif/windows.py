@@ -1,6 +1,7 @@
 """Prepared recordings in process memory, so that a moving slider does not read the database again.
 
-Keyed by organization: nobody is ever answered from another's data. Few and short-lived: one holds some 10 MB.
+Keyed by organization: no request is ever answered from another organization's data. Few and short-lived: one takes
+about 10 MB.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ class _Entry(Generic[Value]):
 
 
 class RecentWindows(Generic[Value]):
-    """The `size` most recently used values, none older than `ttl_s`. Whoever asks for one that is being made waits."""
+    """The `size` most recently used values, none older than `ttl_s`.
+
+    Requests for a value in preparation wait for it.
+    """
 
     def __init__(self, size: int, ttl_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._size, self._ttl_s, self._clock = size, ttl_s, clock
@@ -31,7 +35,7 @@ class RecentWindows(Generic[Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made now where it is not held. What `make` raises is raised, and nothing is held."""
+        """The value of a key, created now if it is not cached. Exceptions of `make` are raised and not cached."""
         with self._lock:
             oldest = self._clock() - self._ttl_s
             for other in [name for name, held in self._entries.items() if held.value is not None]:
