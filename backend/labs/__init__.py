@@ -1,1 +1,1 @@
-"""Labs: each makes one real fault with the real software, lets the product watch, and compares the two accounts."""
+"""Labs: each makes one real fault with real software while the product watches, and compares what the two measured."""

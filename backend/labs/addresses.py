@@ -1,4 +1,4 @@
-"""Loopback addresses for a lab's servers and clients: each its own, as pods have."""
+"""Loopback addresses for a lab's servers and clients: each gets its own, as pods do."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _runs = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """127.`second`.0.0/16, all of which is the machine's own."""
+    """127.`second`.0.0/16, which is all local to this machine."""
 
     second: int
 
     @classmethod
     def unused(cls) -> Block:
-        """One that no other lab uses, nor an earlier run of this process; where every port 53 is taken, any one."""
+        """A block that no other lab and no earlier run of this process uses; any block if every port 53 is taken."""
         begin = os.getpid() * 7 + next(_runs)
         blocks = [cls(16 + (begin + attempt) % 200) for attempt in range(200)]
         return next((block for block in blocks if block._is_free()), blocks[0])

@@ -1,4 +1,4 @@
-"""How long threads of a process were blocked in the kernel, by looking at their states again and again."""
+"""How long threads of a process were blocked in the kernel, by sampling their states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCKED = "process_blocked_us"
 
 
 class BlockedThreads(Reading):
-    """Threads in state D (man 5 proc_pid_stat), each look standing for the time since the one before."""
+    """Threads in state D (man 5 proc_pid_stat); each sample stands for the time since the previous one."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(_EVERY_S)
@@ -24,21 +24,21 @@ class BlockedThreads(Reading):
 
     def look(self, late_us: int) -> None:
         blocked = 0
-        with suppress(OSError):  # it has ended
+        with suppress(OSError):  # the thread has ended
             for task in os.listdir(self._tasks):
                 with suppress(OSError), open(f"{self._tasks}/{task}/stat", "rb") as file:
                     blocked += file.read().rpartition(b") ")[2][:1] == b"D"
         self._rows.append((time.time_ns() // 1000, blocked, late_us, 0))
 
     def blocked_s(self, from_us: int, to_us: int) -> float:
-        """In the window, all threads together."""
+        """Blocked time in the window, summed over all threads."""
         at, blocked, _, _ = self.columns()
         inside = (at[1:] > from_us) & (at[1:] <= to_us)
         return float((np.diff(at) * blocked[1:])[inside].sum()) / 1e6
 
 
 def observed_blocked_s(recording: Recording) -> float | None:
-    """What the product stored of the subject's processes in its window; None where nothing."""
+    """What the product stored for the subject's processes in its window; None if nothing."""
     own = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
     blocked = [one.series[_BLOCKED] for one in own if _BLOCKED in one.series]
     return float(sum(np.nansum(one) for one in blocked)) / 1e6 if blocked else None

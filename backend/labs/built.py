@@ -1,4 +1,4 @@
-"""Programs of the labs that are written in Go (collector/cmd), as `make build` leaves them in bin/."""
+"""The labs' Go programs (collector/cmd), which `make build` leaves in bin/."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labs.errors import LabError
 
 
 def program(name: str, variable: str) -> Path:
-    """The program of that name, built here where it is missing; the environment `variable` names another one."""
+    """The path of that program, built if missing; the environment `variable` overrides it."""
     given = os.environ.get(variable)
     if given:
         return Path(given)
@@ -33,5 +33,5 @@ def program(name: str, variable: str) -> Path:
 
 
 def fault() -> Path:
-    """jitterscope-fault."""
+    """The path of jitterscope-fault."""
     return program("jitterscope-fault", "JITTERSCOPE_FAULT")

@@ -1,4 +1,4 @@
-"""A neighbour in the cgroup: a program that uses a burst of CPU every few seconds, then rests.
+"""A noisy process in the cgroup: it uses a burst of CPU every few seconds, then rests.
 
 Stand-alone: python burner.py EVERY_MS BURN_MS WORKERS. Each worker burns its share of BURN_MS of CPU time.
 """

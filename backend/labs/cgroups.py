@@ -1,6 +1,6 @@
 """The labs' own cgroups, `jitterscope-lab-<pid>/…`, in every hierarchy they need; cgroup v1 and v2.
 
-They are removed when the lab ends, and a later lab removes those of labs that were killed.
+They are removed when the lab ends. A later lab removes those of killed labs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ PRESSURE = "pressure"
 
 @dataclass(frozen=True, slots=True)
 class Hierarchies:
-    """Where cgroups are made. `roots` has one entry a controller on v1, and the single root as "" on v2.
+    """Where cgroups are made.
 
-    Where v1 has the unified hierarchy beside it, that comes first: cgroups are made there too, as systemd makes them,
-    since only there does the kernel count their pressure.
+    `roots` has one entry per controller on v1, and the single root as "" on v2. If v1 has the unified hierarchy beside
+    it, that comes first: cgroups are created there too, as systemd does, since the kernel counts pressure only there.
     """
 
     version: int
@@ -38,7 +38,7 @@ class Hierarchies:
 
     @classmethod
     def of_this_machine(cls, mounts: str | None = None) -> Hierarchies:
-        """Read from /proc/mounts (given as text in tests). Raises LabError where no CPU controller is mounted."""
+        """Read from /proc/mounts (passed as text in tests). Raises LabError if no CPU controller is mounted."""
         text = Path("/proc/mounts").read_text() if mounts is None else mounts
         version1: dict[str, Path] = {}
         unified: Path | None = None
@@ -57,7 +57,7 @@ class Hierarchies:
         raise LabError("No cgroup hierarchy with a CPU controller is mounted: /proc/mounts names none.")
 
     def folders(self, name: str) -> list[Path]:
-        """The folders of a cgroup, without repeats (cpu and cpuacct are often one hierarchy)."""
+        """The folders of a cgroup, deduplicated (cpu and cpuacct are often one hierarchy)."""
         return list(dict.fromkeys(root / name for root in self.roots.values()))
 
 
@@ -65,14 +65,14 @@ _runs = itertools.count(1)
 
 
 class LabRun:
-    """Names for the cgroups of one run: to the product, those of each run of this process are other workloads."""
+    """Names for one run's cgroups: each run of this process must look like a different workload to the product."""
 
     def __init__(self, hierarchies: Hierarchies) -> None:
         self._hierarchies, self._number = hierarchies, next(_runs)
 
     @classmethod
     def begin(cls, say: Say) -> LabRun:
-        """A run on this machine, without the cgroups of labs that were killed. Raises LabError without hierarchies."""
+        """A run on this machine, after removing cgroups of killed labs. Raises LabError without hierarchies."""
         hierarchies = Hierarchies.of_this_machine()
         for name in remove_stale(hierarchies):
             say(f"Removed the cgroup {name} of a killed lab")
@@ -83,7 +83,7 @@ class LabRun:
 
 
 class LabCgroup:
-    """One cgroup below the lab's own. `key` is its path below the hierarchy root, as the collector names it."""
+    """One cgroup below the lab's own. `key`: its path below the hierarchy root, as the collector names it."""
 
     def __init__(self, hierarchies: Hierarchies, name: str) -> None:
         self._hierarchies = hierarchies
@@ -92,7 +92,7 @@ class LabCgroup:
         self.key = f"/{self._name}"
 
     def create(self, *, preferred: bool = True) -> None:
-        """Make it in every hierarchy; `preferred`: the CPU is its own first. Raises LabError where that may not be."""
+        """Make it in every hierarchy; `preferred`: it gets the CPU first. Raises LabError if that is not permitted."""
         try:
             for root in self._hierarchies.roots.values():
                 self._delegate(root)
@@ -108,19 +108,19 @@ class LabCgroup:
     def _delegate(self, folder: Path) -> None:
         if self._hierarchies.version == 2:
             (folder / "cgroup.subtree_control").write_text("+cpu +memory +pids")
-            with suppress(OSError):  # a kernel without it
+            with suppress(OSError):  # the kernel does not have it
                 (folder / "cgroup.subtree_control").write_text("+io")
 
     def _prefer(self, folder: Path) -> None:
-        """Everything else on the machine yields to it: only its own limit may hold it up."""
+        """Everything else on the machine yields to it, so that only its own limit can hold it up."""
         for name, weight in (("cpu.weight", 10_000), ("cpu.shares", 100 * 1024)):
             if (folder / name).exists():
                 (folder / name).write_text(str(weight))
 
     def weigh(self, shares: int) -> None:
-        """Set its CPU weight among the cgroups beside it, in shares of v1 (2 to 262144; 1024 is the default).
+        """Set its CPU weight among sibling cgroups, in v1 shares (2 to 262144; 1024 is the default).
 
-        On v2 the weight that container runtimes make of it (KEP-2254).
+        On v2, use the weight that container runtimes convert it to (KEP-2254).
         """
         self.weight_file.write_text(str(shares if self.version == 1 else 1 + (shares - 2) * 9_999 // 262_142))
 
@@ -129,7 +129,7 @@ class LabCgroup:
         return self._cpu / ("cpu.weight" if self.version == 2 else "cpu.shares")
 
     def procs_files(self) -> list[Path]:
-        """Writing "0" to each moves the writer in."""
+        """Writing "0" to each moves the writer into the cgroup."""
         return [folder / "cgroup.procs" for folder in self._hierarchies.folders(self._name)]
 
     @property
@@ -138,7 +138,7 @@ class LabCgroup:
 
     @property
     def cpuacct_usage(self) -> Path | None:
-        """v1 only: on v2 cpu.stat has the usage."""
+        """v1 only: on v2, cpu.stat has the usage."""
         if self._hierarchies.version == 2:
             return None
         return self._hierarchies.roots.get("cpuacct", self._hierarchies.roots["cpu"]) / self._name / "cpuacct.usage"
@@ -148,7 +148,7 @@ class LabCgroup:
         return self._hierarchies.roots["" if self._hierarchies.version == 2 else "cpu"] / self._name
 
     def limit_cpu(self, quota_us: int, period_us: int, burst_us: int) -> None:
-        """Set the CFS limit; quota -1: none. Raises LabError where the kernel refuses the values."""
+        """Set the CFS limit; quota -1: none. Raises LabError if the kernel rejects the values."""
         try:
             if self._hierarchies.version == 2:
                 quota = "max" if quota_us < 0 else str(quota_us)
@@ -166,9 +166,9 @@ class LabCgroup:
             ) from error
 
     def allow_realtime(self, ratio: float) -> None:
-        """Let its threads take real-time priority, for that share of each CPU: a v1 cgroup has none of its own.
+        """Allow its threads real-time priority for that share of each CPU: a v1 cgroup has no such time by default.
 
-        Linux, Documentation/scheduler/sched-rt-group.rst. Without it, or where none is left, they go without.
+        See Linux, Documentation/scheduler/sched-rt-group.rst. Without it, or if no time is left, they run without.
         """
         for folder in (self._cpu.parent, self._cpu):
             period, runtime = folder / "cpu.rt_period_us", folder / "cpu.rt_runtime_us"
@@ -183,7 +183,7 @@ class LabCgroup:
 
     @property
     def io(self) -> Path | None:
-        """The folder that has the files of I/O limits; None where the kernel has no such controller."""
+        """The folder with the I/O limit files; None if the kernel has no such controller."""
         root = self._hierarchies.roots.get("" if self._hierarchies.version == 2 else "blkio")
         return None if root is None else root / self._name
 
@@ -192,7 +192,7 @@ class LabCgroup:
         return self._hierarchies.version
 
     def limit_memory(self, limit_bytes: int) -> None:
-        """Set the memory limit, without swap where that is counted. Raises LabError where the kernel refuses it."""
+        """Set the memory limit, without swap if swap is counted. Raises LabError if the kernel rejects it."""
         files = ("memory.max", "memory.swap.max") if self.version == 2 else ("memory.limit_in_bytes",)
         try:
             for name, value in zip(files, (limit_bytes, 0), strict=False):
@@ -202,13 +202,13 @@ class LabCgroup:
             raise LabError(f"The kernel rejects a memory limit of {limit_bytes} bytes: {error}") from error
 
     def remove(self) -> None:
-        """End what still runs in it, then remove it and its parent. Safe to call twice."""
+        """Kill whatever still runs in it, then remove it and its parent. Safe to call twice."""
         for folder in self._hierarchies.folders(self._top):
             remove_tree(folder)
 
 
 def remove_stale(hierarchies: Hierarchies) -> list[str]:
-    """Remove cgroups of labs that were killed; returns their names."""
+    """Remove cgroups of killed labs; returns their names."""
     removed: set[str] = set()
     for root in hierarchies.folders(""):
         for folder in root.glob(f"{PREFIX}*"):
@@ -220,9 +220,9 @@ def remove_stale(hierarchies: Hierarchies) -> list[str]:
 
 
 def _is_owner(pid: int, folder: Path) -> bool:
-    """Whether process `pid` is older than the folder: otherwise the number belongs to somebody else by now.
+    """Whether process `pid` is older than the folder: if not, the PID has been reused.
 
-    Times of /proc/PID itself would not tell: they change whenever the kernel drops its cache of names.
+    The times of /proc/PID itself are no use: they change whenever the kernel frees dentries.
     """
     try:
         return psutil.Process(pid).create_time() <= folder.stat().st_ctime + 1
@@ -231,7 +231,7 @@ def _is_owner(pid: int, folder: Path) -> bool:
 
 
 def remove_tree(folder: Path) -> None:
-    """Kill what runs in a cgroup and those below it, and remove them; nothing where there is none."""
+    """Kill everything in a cgroup and its descendants, and remove them; does nothing if it does not exist."""
     for child in _leaf_first(folder):
         for _ in range(50):
             for pid in _members(child):

@@ -30,9 +30,9 @@ def demo(
     seconds: Annotated[
         float, typer.Option(min=30, max=3_600, help="Length of the fault in seconds; Ctrl-C ends it too")
     ] = 600,
-    replay: Annotated[bool, typer.Option(help="Replay a recording even where a real fault is possible")] = False,
+    replay: Annotated[bool, typer.Option(help="Replay a recording even if a real fault is possible")] = False,
 ) -> None:
-    """Start everything, make a real CoreDNS stall, show the incident, and go on while you try a fix on it.
+    """Start everything, make a real CoreDNS stall, show the incident, and keep the fault going while you try a fix.
 
     Without root, replay a recording of a stall. The product keeps running afterwards: `make down` stops it.
     """
@@ -67,7 +67,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Once: Ctrl-C may arrive twice, from the terminal and from `uv run`, and must not end the cleaning up."""
+    """Interrupt once: Ctrl-C may arrive twice, from the terminal and `uv run`, and must not interrupt the cleanup."""
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -21,7 +21,7 @@ def labs() -> None:
 
 
 def _end(number: int, frame: object) -> None:
-    """Leave through the clean-up of everything that was started."""
+    """Exit through the cleanup of everything that was started."""
     sys.exit(128 + number)
 
 

@@ -1,4 +1,4 @@
-"""What the commands of all labs share: which product watches, what is said when it goes wrong, what is printed."""
+"""What all lab commands share: which product watches, error messages, and output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Token = Annotated[str | None, typer.Option(envvar="JITTERSCOPE_TOKEN", help="API
 RecordTo = Annotated[Path | None, typer.Option(help="Keep the run's product data in this file")]
 ApplyFix = Annotated[
     str | None,
-    typer.Option("--apply", help="Apply this fix while the fault goes on; print what was predicted, measured, and why"),
+    typer.Option("--apply", help="Apply this fix during the fault; print what was predicted, measured, and why"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line of stdout")]
 
@@ -36,13 +36,13 @@ def host(
     collector_config: str = "",
     settings: Mapping[str, str] | None = None,
 ) -> AbstractContextManager[Product]:
-    """The product that watches: a running one, or one started for the lab, with that configuration and settings."""
+    """The product that watches: a running one, or one started for the lab with this configuration and settings."""
     return own_product(say, collector_config, settings) if url is None else nullcontext(Product(url, token or ""))
 
 
 @contextmanager
 def complaints(url: str | None, token: str | None) -> Iterator[None]:
-    """Parameters that cannot be and labs that cannot run end with exit code 1 and a line that says why."""
+    """Exit with code 1 and a one-line reason if parameters are invalid or the lab cannot run."""
     if url is not None and token is None:
         fail("--url needs --token or JITTERSCOPE_TOKEN: an API token that can read.")
     try:
@@ -62,7 +62,7 @@ def try_fix(
     json_: bool,
     collector_config: str = "",
 ) -> None:
-    """Make the fault in a folder of its own, apply the fix, and show the product's verdict."""
+    """Make the fault in its own folder, apply the fix, and show the product's verdict."""
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         host(url, token, say, collector_config, attempt.ENVIRONMENT) as product,
@@ -75,12 +75,12 @@ def try_fix(
 
 
 def given_of(names: dict[str, Any], others: set[str]) -> dict[str, Any]:
-    """The parameters that were given: what is not None of a command's locals(), without the names of `others`."""
+    """The parameters that were given: those of a command's locals() that are not None, except the names in `others`."""
     return {name: value for name, value in names.items() if name not in others and value is not None}
 
 
 def show(report: Report[Any], since: str, json_: bool) -> None:
-    """For people on standard output, or on standard error beside the JSON line."""
+    """Print the table on standard output, or on standard error beside the JSON line."""
     typer.echo(table(report, since), err=json_)
     if json_:
         typer.echo(report.model_dump_json(exclude={"incident_urls"}))

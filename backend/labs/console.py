@@ -1,4 +1,4 @@
-"""How labs talk: progress on stderr with the time since the start, one line when they give up."""
+"""How labs report: progress on stderr with the time since the start, and one line when they give up."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def progress() -> Say:
 
 
 def fail(message: str) -> NoReturn:
-    """Say why and end with exit code 1."""
+    """Print the reason and exit with code 1."""
     typer.echo(message, err=True)
     raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Real CoreDNS servers: one that serves a large hosts file, with its GC trace read as it runs, and any other."""
+"""Real CoreDNS servers: one that serves a large hosts file, with its GC trace read as it runs, and others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADDRESSES_OF_A_WIDE_NAME = 150  # an answer of 2.5 KB, for which CoreDNS alloca
 
 
 def executable() -> Path:
-    """CoreDNS, built with `go install` into the cache at first use; JITTERSCOPE_COREDNS names another one."""
+    """CoreDNS, built with `go install` into the cache at first use; JITTERSCOPE_COREDNS overrides it."""
     given = os.environ.get("JITTERSCOPE_COREDNS")
     if given:
         if not os.access(given, os.X_OK):
@@ -43,13 +43,13 @@ def _install(cache: Path, installed: Path) -> None:
         raise LabError("Go is missing: install Go 1.23 or newer, or point JITTERSCOPE_COREDNS to CoreDNS.") from error
     if done.returncode != 0:
         raise LabError(f"`{' '.join(command)}` failed. Check the network.\n{done.stderr[-2000:]}")
-    # In one step, so that two labs at once do not see half a file.
+    # Atomically, so that a concurrent lab does not see a partial file.
     (building / "coredns").replace(installed)
     building.rmdir()
 
 
 def write_hosts(path: Path, records: int, addresses: int = _ADDRESSES_OF_A_WIDE_NAME) -> None:
-    """A hosts file with `records` names: the 16 wide ones with so many addresses, then names with one each."""
+    """A hosts file with `records` names: the 16 wide ones with `addresses` each, then names with one address each."""
     with path.open("w") as out:
         for index, name in enumerate(WIDE_NAMES):
             out.writelines(f"10.255.{index}.{last + 1} {name}\n" for last in range(addresses))
@@ -60,7 +60,7 @@ def write_hosts(path: Path, records: int, addresses: int = _ADDRESSES_OF_A_WIDE_
 
 
 def _corefile(address: str, port: int, hosts: Path, rewrites: int) -> str:
-    """`rewrites` rules that match no name of the hosts file."""
+    """A Corefile with `rewrites` rules that match no name of the hosts file."""
     rules = "".join(
         rf"    rewrite continue name regex ([a-z]+)-([0-9]+)\.region{n}\.old\.test {{1}}.r{n}.lab.test" + "\n"
         for n in range(rewrites)
@@ -69,7 +69,7 @@ def _corefile(address: str, port: int, hosts: Path, rewrites: int) -> str:
 
 
 class CoreDns(Server):
-    """One that serves a large hosts file on a free loopback port, with its GC trace read as it runs."""
+    """A CoreDNS that serves a large hosts file on a free loopback port, with its GC trace read as it runs."""
 
     def __init__(
         self, folder: Path, cgroup: LabCgroup, records: int, rewrites: int, environment: Mapping[str, str]
@@ -88,7 +88,7 @@ class CoreDns(Server):
         )
 
     def restart_with(self, environment: Mapping[str, str]) -> None:
-        """Start it anew on the same address with these variables instead of those that it had."""
+        """Restart on the same address with these environment variables instead of the old ones."""
         self.restart(WIDE_NAMES[0], environment={**environment, **self._own_environment})
 
 
@@ -106,7 +106,7 @@ def configured(name: str, endpoint: tuple[str, int], folder: Path, cgroup: LabCg
 
 
 def slow_corefile(endpoint: tuple[str, int], delay_ms: float, ready: str) -> str:
-    """Of an upstream that knows every name, and takes its time for all but the name `ready`."""
+    """A Corefile for an upstream that knows every name, and delays all answers except for the name `ready`."""
     address, port = endpoint
     return f"""{ready}:{port} {{
     bind {address}
@@ -125,12 +125,12 @@ def slow_corefile(endpoint: tuple[str, int], delay_ms: float, ready: str) -> str
 
 
 def quick_corefile(endpoint: tuple[str, int], addresses: int) -> str:
-    """Of an upstream that knows every name, with so many addresses, and answers at once."""
+    """A Corefile for an upstream that knows every name, with this many addresses, and answers immediately."""
     address, port = endpoint
     answers = "".join(f'        answer "{{{{ .Name }}}} 3600 IN A 192.0.2.{one}"\n' for one in range(1, addresses + 1))
     return f".:{port} {{\n    bind {address}\n    errors\n    template IN A {{\n{answers}    }}\n}}\n"
 
 
 def delay(delay_ms: float) -> str:
-    """The line of an `erratic` that takes so long for each answer."""
+    """The `erratic` line that delays each answer by this much."""
     return f"delay 1 {delay_ms * 1e3:.0f}us" if delay_ms else "drop 0"

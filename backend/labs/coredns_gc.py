@@ -22,7 +22,7 @@ _BURNER = Path(__file__).with_name("burner.py")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened under these parameters, by the lab's own account."""
+    """What happened under these parameters, as measured by the lab itself."""
 
     parameters: Parameters
     measured: Measured
@@ -43,13 +43,13 @@ class Bench:
 
     @property
     def server_key(self) -> str:
-        """How the product names the DNS server."""
+        """The product's key for the DNS server."""
         return self.server.key
 
 
 @contextmanager
 def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """CoreDNS, loaded and without a limit yet, in a cgroup of its own; all of it is gone afterwards."""
+    """CoreDNS, loaded and not limited yet, in its own cgroup; everything is removed afterwards."""
     names = LabRun.begin(say)
     cgroup, clients = names.cgroup("coredns"), names.cgroup("clients")
     with ExitStack() as stack:
@@ -65,7 +65,7 @@ def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> I
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Set the limit, send the load, measure. Raises LabError where the server dies or the driver cannot keep up."""
+    """Set the limit, send the load, and measure. Raises LabError if the server dies or the driver cannot keep up."""
     parameters = _calibrate(made, say)
     _limit(made, parameters, say)
     with _burner(made, parameters):
@@ -75,7 +75,7 @@ def run(made: Bench, say: Say) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A load without an end of its own. `goes_on` raises LabError where the server or the driver died."""
+    """An open-ended load. `goes_on` raises LabError if the server or the driver died."""
 
     parameters: Parameters
     goes_on: Callable[[], bool]
@@ -83,7 +83,7 @@ class Loaded:
 
 @contextmanager
 def loaded(made: Bench, say: Say) -> Iterator[Loaded]:
-    """Set the limit and send the load without measuring, for `seconds` of the parameters or until the context ends."""
+    """Set the limit and send the load without measuring, for the parameters' `seconds` or until the context ends."""
     parameters = _calibrate(made, say)
     _limit(made, parameters, say)
     with (
@@ -101,7 +101,7 @@ def _limit(made: Bench, parameters: Parameters, say: Say) -> None:
 
 
 def environment_of(parameters: Parameters) -> dict[str, str]:
-    """What the Go runtime of the server is told."""
+    """The server's Go runtime settings."""
     environment = {"GOMAXPROCS": str(parameters.gomaxprocs), "GOGC": parameters.gogc}
     if parameters.gomemlimit is not None:
         environment["GOMEMLIMIT"] = parameters.gomemlimit
@@ -113,7 +113,7 @@ def _load_of(parameters: Parameters) -> Load:
 
 
 def _calibrate(made: Bench, say: Say) -> Parameters:
-    """Fill in what the variant leaves open, from the CPU time of a query measured without a limit."""
+    """Fill in what the variant leaves open, from the CPU time per query measured without a limit."""
     if made.variant not in (Variant.OVERLOAD, Variant.REQUEST_BURST):
         return made.parameters
     rate = 1_000.0
@@ -122,7 +122,7 @@ def _calibrate(made: Bench, say: Say) -> Parameters:
         say(f"A query costs {cost_s * 1e6:.0f} µs of CPU here at {rate:g} queries/s")
         settled = settle(made.variant, made.parameters, cost_s)
         chosen = max(settled.qps or 0, settled.burst_qps or 0)
-        # A busy server wakes up less often for the same work: what holds at one rate is too much at another.
+        # A busy server wakes up less often for the same work, so what suits one rate is too much at another.
         if chosen < 1.3 * rate:
             return settled
         rate = chosen
@@ -130,7 +130,7 @@ def _calibrate(made: Bench, say: Say) -> Parameters:
 
 @contextmanager
 def _burner(made: Bench, parameters: Parameters) -> Iterator[None]:
-    """The neighbour of `periodic-burst`, in the server's cgroup."""
+    """The other process of `periodic-burst`, in the server's cgroup."""
     if not parameters.burn_ms:
         yield
         return

@@ -1,4 +1,4 @@
-"""`jitterscope demo`: whether a real fault can be made here (demo_fault.py does), and else a recording of one."""
+"""`jitterscope demo`: whether a real fault can be made here (see demo_fault.py), and otherwise a recording of one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECORDING = REPOSITORY / "tests" / "fixtures" / "recordings" / "coredns-gc-fault
 
 
 def why_no_lab() -> str | None:
-    """What keeps a lab from running here; None where one can."""
+    """The reason why a lab cannot run here; None if one can."""
     if os.geteuid() != 0:
         return "a lab makes cgroups and captures packets, which needs root"
     probe = LabCgroup(Hierarchies.of_this_machine(), "probe")
@@ -34,7 +34,7 @@ def why_no_lab() -> str | None:
 
 
 def recorded(product: Product, ingest_token: str, say: Say, recording: Path = RECORDING) -> str:
-    """Replay the recording of a fault, as fast as it happened; what to print."""
+    """Replay the recording of a fault in real time; returns what to print."""
     before = {int(one["id"]) for one in product.all_incidents()}
     try:
         content = file.load(recording)

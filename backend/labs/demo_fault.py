@@ -1,4 +1,4 @@
-"""The demo's fault: it goes on while somebody tries fixes, and what the product says of it is told as it comes."""
+"""The demo's fault: it lasts while the user tries fixes, and the product's findings are printed as they arrive."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAID = {
 
 
 def run(product: Product, seconds: float, sign_in: str, say: Say) -> None:
-    """Make the fault for `seconds`, or until KeyboardInterrupt. Raises LabError where no incident comes of it."""
+    """Make the fault for `seconds`, or until KeyboardInterrupt. Raises LabError if it leads to no incident."""
     product.wait_for("a collector that delivers (one must run on this machine, as root)", product.receives, 30)
     parameters = parameters_of(Variant.FAULT, {"seconds": seconds})
     since_us = time.time_ns() // 1000
@@ -56,7 +56,7 @@ def run(product: Product, seconds: float, sign_in: str, say: Say) -> None:
 
 
 def invitation(product: Product, incident: dict[str, Any], sign_in: str, seconds: float) -> str:
-    """What to print once the incident is there."""
+    """What to print once the incident is open."""
     return f"""
 {incident["title"]}
 {product.url}/incidents/{incident["id"]}
@@ -70,7 +70,7 @@ after and the prediction on one picture. CoreDNS and its load go on for {seconds
 
 
 def _tell(incident: dict[str, Any], shown: dict[int, int], say: Say) -> None:
-    """Say what is new in its history. `shown` counts the entries told, by incident."""
+    """Print new entries of an incident's history. `shown` counts the entries already printed, by incident."""
     history = incident["history"]
     for entry in history[shown.get(int(incident["id"]), 0) :]:
         if entry["action"] in _SAID:

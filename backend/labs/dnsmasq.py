@@ -15,15 +15,15 @@ from labs.servers import Server
 PACKAGE = "dnsmasq-base"
 # MAX_PROCS of its config.h; since 2.90 --max-tcp-connections overrides it.
 DEFAULT_CHILD_LIMIT = 20
-# As GKE's kube-dns Deployment has them, without addresses.
+# As in GKE's kube-dns Deployment, without addresses.
 _KUBE_DNS = ("-k", "--cache-size=1000", "--no-negcache", "--dns-forward-max=1500", "--log-facility=-", "--max-ttl=30",
              "--max-cache-ttl=30", "--no-resolv")  # fmt: skip
 
 
 def executable() -> tuple[Path, dict[str, str]]:
-    """dnsmasq and the environment that it needs: the installed one, else Debian's, unpacked into the cache.
+    """dnsmasq and its environment: the installed one or, if there is none, Debian's, unpacked into the cache.
 
-    JITTERSCOPE_DNSMASQ names another one. --max-tcp-connections needs 2.90 or newer.
+    JITTERSCOPE_DNSMASQ overrides it. --max-tcp-connections needs 2.90 or newer.
     """
     given = os.environ.get("JITTERSCOPE_DNSMASQ")
     if given:
@@ -45,7 +45,7 @@ def server(
     child_limit: int | None = None,
     more: Sequence[str] = (),
 ) -> Server:
-    """One that forwards everything to `upstream`; `child_limit` None: dnsmasq's own. `more`: arguments."""
+    """A server that forwards everything to `upstream`; `child_limit` None: dnsmasq's default. `more`: arguments."""
     program, environment = executable()
     target = f"{upstream[0]}#{upstream[1]}"
     command = [
@@ -53,7 +53,7 @@ def server(
         *_KUBE_DNS,
         *(f"--server=/{zone}/{target}" for zone in ("cluster.local", "in-addr.arpa", "ip6.arpa")),
         f"--server={target}",
-        # kube-dns's has a network namespace of its own and listens on everything; here it must not.
+        # kube-dns's dnsmasq has its own network namespace and listens on every address; here it must not.
         f"--listen-address={endpoint[0]}", f"--port={endpoint[1]}", "--bind-interfaces",
         "--conf-file=/dev/null", "--no-hosts", "--user=root", "--group=root", "--pid-file=",
     ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""What stops a lab."""
+"""The error that stops a lab."""
 
 from __future__ import annotations
 
 
 class LabError(Exception):
-    """The lab could not run (not: the product saw something else). The text says what to do."""
+    """The lab could not run (not: the product saw something else). The message says what to do."""

@@ -12,18 +12,18 @@ from jitterscope.diagnosis.core.severity import SLOW_US
 from labs.gctrace import GcCycle
 
 TICK_US = 100_000
-READING_US = 10_000  # the driver reads the counters this often
-LATE_US = 2_000  # a reading this late may hold a burst that began after the tick
+READING_US = 10_000  # how often the driver reads the counters
+LATE_US = 2_000  # a sample this late may include a burst that began after the tick
 
 
 class Figures(BaseModel):
-    """Over one window. None: nothing was seen to compute it from.
+    """Figures over one window. None: nothing was seen to compute it from.
 
-    Latencies are of queries answered in the window; `slow_share` counts those over 20 ms and those given up in it, of
-    all queries sent in it: the product counts an answer when it leaves, so a stall at an edge is in both accounts.
-    `throttled_ms` is the kernel's own sum, over CPUs. CPU figures are in CPUs; the peak is over 100 ms, or over the
-    periods that ended in a tick where those are longer: edges a millisecond apart may take in two periods' quota. A
-    tick whose end was read late is taken together with the next.
+    Latencies are of queries answered in the window. `slow_share` counts those over 20 ms and those given up in it, out
+    of all queries sent in it. The product counts an answer when it leaves, so both sides count a stall at an edge.
+    `throttled_ms` is the kernel's own sum, over CPUs. CPU figures are in CPUs. The peak is over 100 ms or, if the
+    periods are longer, over the periods that ended in a tick: edges a millisecond apart may include two periods' quota.
+    A tick whose end was sampled late is merged with the next.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -63,15 +63,15 @@ def measured(load: LoadResult, gc_cycles: list[GcCycle] | None, from_us: int, to
 
 
 def first_slow_us(load: LoadResult) -> int | None:
-    """When the first query or request was sent that was slow or lost; None where there is none."""
+    """When the first slow or lost query or request was sent; None if there is none."""
     slow = (load.latency_us > SLOW_US) | (load.result == TIMEOUT)
     return int(load.sent_us[slow].min()) if slow.any() else None
 
 
 def first_throttled_query_us(load: LoadResult) -> int | None:
-    """When the first query was sent that was slow because its server was throttled; None where there is none.
+    """When the first query was sent that was slow because its server was throttled; None if there is none.
 
-    nr_throttled moves when a period ends, which is when the server runs on and answers: within the query's wait.
+    nr_throttled rises when a period ends. Then the server resumes and answers, so the rise is within the query's wait.
     """
     at, throttled = load.counters[:, 0], load.counters[:, 2]
     moved = at[1:][np.diff(throttled) > 0]
@@ -84,7 +84,7 @@ def first_throttled_query_us(load: LoadResult) -> int | None:
 
 
 def _peak(counters: NDArray[np.int64], ticks: NDArray[np.int64], period_us: int) -> float:
-    """In CPUs, between ticks that were read in time."""
+    """Peak in CPUs, between ticks that were sampled in time."""
     at, periods, _, _, usage_us, _ = counters.T
     reading = np.minimum(np.searchsorted(at, ticks), at.size - 1)
     in_time = np.abs(at[reading] - ticks) <= LATE_US
@@ -94,7 +94,7 @@ def _peak(counters: NDArray[np.int64], ticks: NDArray[np.int64], period_us: int)
 
 
 def _at(column: NDArray[np.int64], at: NDArray[np.int64], when: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A counter's value at each time, a multiple of 10 ms: the reading that was due then comes a moment after it."""
+    """A counter's value at each time (multiples of 10 ms): the sample due then arrives shortly after it."""
     index = np.maximum(np.searchsorted(at, when + READING_US // 2, side="right") - 1, 0)
     return np.asarray(column[index])
 

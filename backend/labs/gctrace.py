@@ -22,7 +22,7 @@ class GcCycle:
 
 
 def parse_line(line: str, printed_us: int) -> GcCycle | None:
-    """The cycle of a line that was read at `printed_us` (it is printed when the cycle ends); None for other lines."""
+    """The cycle in a line read at `printed_us` (it is printed when the cycle ends); None for other lines."""
     match = _LINE.search(line)
     if match is None:
         return None

@@ -15,17 +15,17 @@ from labs.console import Say
 from labs.errors import LabError
 from labs.product import Product
 
-# More often than usual, so that a lab has its answer soon.
+# More often than usual, so that a lab gets its answer soon.
 _SCHEDULED_DIAGNOSIS_EVERY_S = 10.0
-# Whose last words tell why data did not come.
+# Their last log lines tell why data did not arrive.
 _LOGGED = ("collector", "api", "worker", "postgres")
-# On a user's site these run on other machines than the server that is watched.
+# On a user's site these run on other machines than the monitored server.
 _ELSEWHERE = ("postgres", "valkey", "api", "worker", "beat")
 
 
 @contextmanager
 def own_product(say: Say, collector_config: str = "", settings: Mapping[str, str] | None = None) -> Iterator[Product]:
-    """Start a whole product in a temporary folder, and stop it afterwards, even when this process is killed.
+    """Start a whole product in a temporary folder, and stop it afterwards, even if this process is killed.
 
     `collector_config`: the collector's configuration file (TOML). `settings`: further JITTERSCOPE_* variables.
     """
@@ -38,8 +38,10 @@ def own_product(say: Say, collector_config: str = "", settings: Mapping[str, str
 
 @contextmanager
 def product_for_others(say: Say, settings: Mapping[str, str]) -> Iterator[tuple[Product, str]]:
-    """The same without a collector, and an ingest token for those that run elsewhere; it keeps its priority, since what
-    is elsewhere has CPU of its own."""
+    """A product without a collector, and an ingest token for collectors elsewhere.
+
+    It keeps its priority, since those elsewhere have their own CPUs.
+    """
     with _stack(say, None, settings, yields=False) as stack, _product(stack) as product:
         yield product, stack.create_ingest_token(name="elsewhere")
 
@@ -55,7 +57,7 @@ def _product(stack: Stack) -> Iterator[Product]:
 def _stack(
     say: Say, collector_config: str | None, settings: Mapping[str, str], *, yields: bool = True
 ) -> Iterator[Stack]:
-    """`collector_config` None: no collector."""
+    """Start the stack; `collector_config` None: no collector."""
     with tempfile.TemporaryDirectory(prefix="jitterscope-lab-stack-", ignore_cleanup_errors=True) as folder:
         arguments: tuple[str, ...] = ()
         if collector_config:
@@ -85,7 +87,7 @@ def _stack(
 
 
 def yield_cpu(stack: Stack) -> None:
-    """Lower the priority of everything but the collector."""
+    """Lower the priority of everything except the collector."""
     for name, pid in stack.pids().items():
         if name in _ELSEWHERE:
             for task in Path(f"/proc/{pid}/task").glob("*"):

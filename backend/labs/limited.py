@@ -21,15 +21,15 @@ from labs.load import Load
 from labs.pace import check_pace, tick_after
 from labs.servers import Server
 
-SETTLE_S = 2.0  # of load before the measured window, so that nothing in it is a first time
+SETTLE_S = 2.0  # of load before the measured window, so that nothing in it happens for the first time
 _LEAD_S = 1.5  # for the driver to start
-_COST_S = 3.0  # of load without a limit tell what a request costs
+_COST_S = 3.0  # of load without a limit show what a request costs
 _SHARE = 0.6  # of what a load needs: a limit that is too low
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Of the CFS scheduler, in µs. `quota_us` -1: none."""
+    """A limit of the CFS scheduler, in µs. `quota_us` -1: none."""
 
     quota_us: int
     period_us: int
@@ -51,7 +51,7 @@ class Window:
 
     @classmethod
     def soon(cls, seconds: float, settle_s: float = SETTLE_S) -> Self:
-        """One that begins as soon as a driver can be ready."""
+        """A window that begins as soon as a driver can be ready."""
         start_us = tick_after(time.time() + _LEAD_S)
         from_us = start_us + round(settle_s * 1e6 / TICK_US) * TICK_US
         return cls(start_us, from_us, from_us + round(seconds * 1e6 / TICK_US) * TICK_US)
@@ -59,19 +59,19 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What happened, by the lab's own account, in [from_us, to_us)."""
+    """What happened in [from_us, to_us), as measured by the lab itself."""
 
     from_us: int
     to_us: int
     figures: Figures
     first_throttled_query_us: int | None
     load: LoadResult
-    others_cpus: float  # what everything else on this machine used meanwhile, clients and product included
+    others_cpus: float  # what everything else on this machine used during that time, including clients and product
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The running server in a cgroup of its own, before its load."""
+    """The running server in its own cgroup, before its load."""
 
     server: Server
     cgroup: LabCgroup
@@ -82,7 +82,7 @@ class Stage:
         self.cgroup.limit_cpu(limit.quota_us, limit.period_us, limit.burst_us)
 
     def measure(self, shape: Load, window: Window, period_us: int, say: Say) -> Measured:
-        """Send the load and measure. Raises LabError where the server dies or the driver cannot keep up."""
+        """Send the load and measure. Raises LabError if the server dies or the driver cannot keep up."""
         from_us, to_us = window.from_us, window.to_us
         before, began = _busy_s(), time.monotonic()
         result = self._drive(shape, window)
@@ -95,19 +95,19 @@ class Stage:
         return Measured(from_us, to_us, figures, first_throttled_query_us(result), result, others_cpus)
 
     def cost_s(self, shape: Load) -> float:
-        """The CPU time of a query or request under that load, without a limit."""
+        """CPU time per query or request under that load, without a limit."""
         window = Window.soon(_COST_S, 0)
         result = self._drive(shape, window)
         return float(result.counters[-1, 4] - result.counters[0, 4]) / 1e6 / max(1, result.sent_us.size)
 
     def too_low_us(self, shape: Load, period_us: int, say: Say) -> int:
-        """A quota of six tenths of what the load needs, measured without a limit."""
+        """A quota of 60 % of what the load needs, measured without a limit."""
         cost_s = self.cost_s(shape)
         say(f"A request costs {cost_s * 1e6:.0f} µs of CPU here at {shape.qps:g}/s")
         return max(1_000, round(_SHARE * shape.qps * cost_s * period_us / 1_000) * 1_000)
 
     def warm_up(self, shape: Load, seconds: float) -> None:
-        """Send load that nothing is measured of."""
+        """Send load without measuring anything."""
         self._drive(shape, Window.soon(seconds, 0))
 
     def _drive(self, shape: Load, window: Window) -> LoadResult:
@@ -116,9 +116,9 @@ class Stage:
 
     @contextmanager
     def loaded(self, shape: Load, window: Window) -> Iterator[Callable[[], bool]]:
-        """Send the load without measuring, to the window's end or until the context ends.
+        """Send the load without measuring, until the window or the context ends.
 
-        What it yields says whether the load goes on, and raises LabError where the server or the driver died.
+        The yielded object says whether the load still runs, and raises LabError if the server or the driver died.
         """
         out, seconds = self.folder / "load.bin", (window.to_us - window.start_us) / 1e6
         with load.start(self.server, shape, seconds, window.start_us, self.cgroup, self.clients, out) as driver:
@@ -137,11 +137,11 @@ class Stage:
 
 
 def unlimit(cgroup: LabCgroup) -> None:
-    """So that what runs in it can end quickly."""
+    """Remove the limit, so that whatever runs in the cgroup can end quickly."""
     cgroup.limit_cpu(-1, 100_000, 0)
 
 
 def _busy_s() -> float:
-    """CPU time that the whole machine has used since it started."""
+    """CPU time that the whole machine has used since boot."""
     times = psutil.cpu_times()
     return float(sum(times) - times.idle - getattr(times, "iowait", 0.0) - getattr(times, "guest", 0.0))

@@ -1,6 +1,6 @@
-"""Network links between this machine and pods of a lab, as a cluster's network plugin makes them: one veth pair each.
+"""Network links between this machine and a lab's pods, as a cluster's network plugin makes them: one veth pair each.
 
-A pair goes when the pod's network namespace does, which is when its last process ends.
+A pair ends with the pod's network namespace, which ends with its last process.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _runs = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """198.18.`third`.0/24, of a range reserved for measurements (RFC 2544): four addresses for each pod."""
+    """198.18.`third`.0/24, from a range reserved for benchmarks (RFC 2544), with four addresses per pod."""
 
     third: int
 
     @classmethod
     def unused(cls) -> Network:
-        """One that no interface here has, another one for each run. Raises LabError where `ip` is missing."""
+        """A network that no interface here uses, different for each run. Raises LabError if `ip` is missing."""
         shown = json.loads(packages.run(["ip", "-json", "-4", "address"]))
         taken = {one["local"].rsplit(".", 1)[0] for interface in shown for one in interface.get("addr_info", ())}
         begin = os.getpid() + next(_runs)

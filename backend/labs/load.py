@@ -15,16 +15,16 @@ from labs.errors import LabError
 from labs.servers import Server
 
 TIMEOUT_MS = 5000
-_READING_SHARE = 0.05  # of each CPU, for the thread that reads counters; it needs a tenth of that
+_READING_SHARE = 0.05  # of each CPU, for the thread that reads counters, which needs a tenth of that
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Queries per second for `names` in turn, and bursts at another rate where `burst_qps` is not 0.
+    """Queries per second for `names` in turn, and bursts at another rate if `burst_qps` is not 0.
 
-    `http`: they are requests, and the names paths. `unique`: each query asks for another name, below one of `names`.
-    `clients`: addresses to send from, in turn. The first `calm_s` have a rate of their own. Requests go over `ready`
-    connections and those that are opened when all are in use; without `reuse` over one each. `inside`: the command that
+    `http`: send HTTP requests, whose paths are `names`. `unique`: each query is for a new name below one of `names`.
+    `clients`: addresses to send from, in turn. The first `calm_s` have their own rate. Requests use `ready`
+    connections, plus new ones when all are busy; without `reuse`, one connection each. `inside`: the command that
     starts the driver where its clients are.
     """
 
@@ -49,7 +49,8 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start sending at `start_us` (µs since the epoch) for `seconds`, from within the cgroup `clients`.
 
-    Meanwhile it reads the counters of the server's `cgroup`, before ordinary work: late readings guess a tick's edges.
+    Meanwhile the driver reads the counters of the server's `cgroup`, at a higher priority than ordinary work: with late
+    samples, the edges of a tick are a guess.
     """
     clients.allow_realtime(_READING_SHARE)
     command = [
@@ -91,7 +92,7 @@ def finish(driver: subprocess.Popen[bytes], out: Path) -> LoadResult:
 def run(
     server: Server, load: Load, seconds: float, start_us: int, cgroup: LabCgroup, clients: LabCgroup, out: Path
 ) -> LoadResult:
-    """`start` and `finish`; the driver is gone afterwards in any case."""
+    """`start` and `finish`; the driver is removed afterwards in any case."""
     driver = start(server, load, seconds, start_us, cgroup, clients, out)
     try:
         return finish(driver, out)

@@ -1,4 +1,4 @@
-"""The real NSS: certutil, which opens a certificate database as curl and others do that are built with NSS."""
+"""The real NSS: certutil, which opens a certificate database just as curl and others built with NSS do."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Certutil:
 
 
 def certutil(folder: Path, use_cache: str) -> Certutil:
-    """With a new database in `folder`, and NSS_SDB_USE_CACHE set to `use_cache` ("": not set).
+    """certutil with a new database in `folder`, and NSS_SDB_USE_CACHE set to `use_cache` ("": not set).
 
-    Debian's, unpacked into the cache with the library of the same build; JITTERSCOPE_CERTUTIL names another program.
+    Debian's, unpacked into the cache with the library of the same build; JITTERSCOPE_CERTUTIL overrides the program.
     """
     given = os.environ.get("JITTERSCOPE_CERTUTIL")
     if given:

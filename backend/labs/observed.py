@@ -16,10 +16,10 @@ from labs.figures import LATE_US, TICK_US, Figures
 
 
 def observed(recording: Recording, server_key: str) -> Figures:
-    """What the product saw of the subject and of its DNS or TCP server of that key."""
+    """What the product saw of the subject and of its DNS or TCP server with that key."""
     subject = recording.resources[recording.subject]
     server = server_of(recording, server_key)
-    # Others on the node are in it as neighbours, also other servers of the same executable.
+    # Others on the node are in it as neighbors, including other servers with the same executable.
     processes = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
     usage = subject.series.get("cpu_usage_us", np.full(recording.ticks, np.nan))
     cycles = [one.series["gc_cycles"] for one in processes if "gc_cycles" in one.series]
@@ -39,19 +39,19 @@ def observed(recording: Recording, server_key: str) -> Figures:
 
 
 def _peak(subject: RecordedResource, usage: FloatArray, late: FloatArray) -> float:
-    """In CPUs. Edges a moment apart from a tick's may take in two periods' quota: then it is over both periods."""
+    """Peak in CPUs; edges slightly off a tick's may include two periods' quota, and then it is over both periods."""
     known = [number(fact.value) for fact in subject.facts if fact.name == "cpu.period_us"]
     period_us = (known[-1] if known else None) or 0.0
     ended = np.nan_to_num(subject.series.get("cpu_periods", np.zeros(usage.size)))
     highest, used_us, periods, ticks = 0.0, 0.0, 0.0, 0
-    begun = False  # what came before the first reading is not known
+    begun = False  # usage before the first sample is unknown
     for value, of_tick, late_us in zip(usage, ended, np.nan_to_num(late), strict=True):
         ticks += 1
         if np.isnan(value):
             continue
         used_us, periods = used_us + value, periods + of_tick
         if late_us > LATE_US:
-            continue  # together with the ticks until the next reading in time
+            continue  # together with the ticks until the next sample in time
         if begun:
             highest = max(highest, used_us / max(ticks * TICK_US, periods * period_us))
         begun, used_us, periods, ticks = True, 0.0, 0.0, 0
@@ -59,7 +59,7 @@ def _peak(subject: RecordedResource, usage: FloatArray, late: FloatArray) -> flo
 
 
 def missing_ticks_ratio(recording: Recording, say: Say) -> float:
-    """The part of the window's ticks for which the subject's CPU time is not stored; says so where there are any."""
+    """The share of the window's ticks without stored CPU time of the subject; prints a note if there are any."""
     usage = recording.resources[recording.subject].series.get("cpu_usage_us")
     missing = recording.ticks if usage is None else int(np.isnan(usage).sum())
     if missing:
@@ -79,7 +79,7 @@ def _throttled_ratio(subject: RecordedResource) -> float | None:
 
 
 def server_of(recording: Recording, key: str) -> RecordedResource | None:
-    """The DNS server "ADDRESS:PORT" or the TCP server "CGROUP:PORT"; None where none of that key was seen."""
+    """The DNS server "ADDRESS:PORT" or the TCP server "CGROUP:PORT"; None if no server with that key was seen."""
     kinds = METRICS["requests"]
     return next((one for one in recording.resources if one.kind in kinds and one.key == key), None)
 

@@ -1,4 +1,4 @@
-"""Times of a lab run: the ticks it begins on, and whether the load driver kept its pace."""
+"""Times of a lab run: the ticks on which it begins, and whether the load driver kept its pace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def tick_after(when_s: float) -> int:
 
 
 def check_pace(result: LoadResult, say: Say) -> None:
-    """Latency counts from when a query really left, so a driver that is held up changes the load, not the latency."""
+    """Check the pace: latency counts from when a query really left, so a late driver changes the load, not latency."""
     late_ms = result.summary["send_delay_p99_us"] / 1e3
     if late_ms > 1_000 or result.summary["not_sent"]:
         raise LabError(

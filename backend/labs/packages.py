@@ -13,14 +13,14 @@ from labs.errors import LabError
 
 
 def cache(name: str) -> Path:
-    """A folder of the cache, made where it is missing."""
+    """A folder in the cache, created if missing."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jitterscope" / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def run(command: Sequence[str], folder: Path | None = None, environment: Mapping[str, str] | None = None) -> str:
-    """Its standard output. Raises LabError with what it complained about. `environment` is added to ours."""
+    """Standard output of the command. Raises LabError with its stderr. `environment` is added to this process's."""
     variables = {**os.environ, **(environment or {})}
     try:
         done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=True)
@@ -30,7 +30,7 @@ def run(command: Sequence[str], folder: Path | None = None, environment: Mapping
 
 
 def unpack(packages: Iterable[str], folder: Path) -> None:
-    """Download and unpack into `folder`. Raises LabError where apt knows them not, or cannot be reached."""
+    """Download and unpack into `folder`. Raises LabError if apt does not know them or cannot be reached."""
     packages = list(packages)
     archives = folder / "archives"
     archives.mkdir(parents=True)
@@ -39,7 +39,7 @@ def unpack(packages: Iterable[str], folder: Path) -> None:
     except LabError:
         if os.geteuid() != 0:
             raise
-        run(["apt-get", "update", "-q"])  # the lists may be missing, or name a file that was replaced since
+        run(["apt-get", "update", "-q"])  # the lists may be missing, or name a file that has since been replaced
         run(["apt-get", "download", "-q", *packages], archives)
     for archive in archives.glob("*.deb"):
         run(["dpkg-deb", "-x", str(archive), str(folder)])
@@ -47,8 +47,10 @@ def unpack(packages: Iterable[str], folder: Path) -> None:
 
 
 def unpacked(package: str, *along: str) -> Path:
-    """The cache's folder of a package: unpacked at first use, with `along` and libraries that any of them needs and
-    this machine has not."""
+    """The cache folder of a package, unpacked at first use.
+
+    With `along`, and the libraries that any of them needs and that this machine does not have.
+    """
     folder = cache("packages") / package
     if not folder.exists():
         partial = folder.with_name(f"{folder.name}.{os.getpid()}")
@@ -56,10 +58,10 @@ def unpacked(package: str, *along: str) -> Path:
             wanted = [package, *along]
             needed = [library for one in wanted for library in missing_libraries(one)]
             unpack(dict.fromkeys([*wanted, *needed]), partial)
-            # In one step, so that two labs at once do not see half of it.
+            # Atomically, so that a concurrent lab does not see a partial folder.
             partial.replace(folder)
         except OSError:
-            if not folder.exists():  # otherwise another lab was quicker
+            if not folder.exists():  # otherwise another lab was faster
                 raise
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -67,7 +69,7 @@ def unpacked(package: str, *along: str) -> Path:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """So that programs of an unpacked package find their libraries."""
+    """Environment in which programs of an unpacked package find their libraries."""
     return {"LD_LIBRARY_PATH": ":".join(str(one) for one in folder.glob("usr/lib/*-linux-*"))}
 
 
@@ -80,7 +82,7 @@ def missing_libraries(package: str) -> list[str]:
         ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *libraries],
         capture_output=True,
         text=True,
-        check=False,  # it fails where one is unknown, and lists the others
+        check=False,  # it fails if one is unknown, but lists the others
     )
     installed = {line.split()[0] for line in shown.stdout.splitlines() if line.endswith(" installed")}
     return [one for one in libraries if one not in installed]

@@ -1,4 +1,4 @@
-"""Child processes of a lab: born in their cgroup, ended with the lab even when it is killed."""
+"""Child processes of a lab: started in their cgroup, and ended with the lab even if it is killed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _enter(cgroup_procs: Sequence[Path]) -> Callable[[], None]:
 
 
 def terminate(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
-    """Ask it to end, then insist. Its pipes stay open, for those who still read them."""
+    """Ask it to end, then kill it. Its pipes stay open for their readers."""
     if process.poll() is None:
         process.terminate()
         try:

@@ -1,4 +1,4 @@
-"""What a lab asks a running product, over its REST interface only."""
+"""What a lab queries from a running product, over its REST API only."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _LOG_LINES_SHOWN, _LOG_LINE_SHOWN = 15, 400
 
 
 class Product:
-    """A running Jitterscope. `token`: an API token that may read incidents, resources and series.
+    """A running Jitterscope.
 
-    `scheduled_diagnosis_every_s`: its setting of that name. `logs`: the log files of its programs, where they are at
-    hand: their last lines are told with every failure to get data.
+    `token`: an API token that may read incidents, resources, and series. `scheduled_diagnosis_every_s`: the product's
+    setting of that name. `logs`: the log files of its programs, if available: every failure to get data quotes their
+    last lines.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Product:
 
     @classmethod
     def signed_in(cls, url: str, email: str, password: str) -> Self:
-        """With a session instead of a token. Raises LabError where the sign-in is refused."""
+        """A product accessed through a session instead of a token. Raises LabError if the sign-in is refused."""
         product = cls(url, "")
         del product._http.headers["Authorization"]
         product._http.headers["X-Requested-With"] = "jitterscope"
@@ -71,11 +72,11 @@ class Product:
         return response
 
     def receives(self) -> bool:
-        """Whether a collector delivers now. Raises LabError where the URL or the token is wrong."""
+        """Whether a collector delivers now. Raises LabError if the URL or the token is wrong."""
         return any(one["state"] == "receiving" for one in self._get("/collectors").json())
 
     def wait_for(self, what: str, ready: Callable[[], Answer | None], patience_s: float) -> Answer:
-        """Ask until there is an answer. Raises LabError after `patience_s`."""
+        """Poll until there is an answer. Raises LabError after `patience_s`."""
         deadline = time.monotonic() + patience_s
         while not (found := ready()):
             if time.monotonic() > deadline:
@@ -89,12 +90,12 @@ class Product:
         return max((int(one["id"]) for one in items if one["key"] == key), default=None)
 
     def all_cgroups(self) -> list[dict[str, Any]]:
-        """Every cgroup resource that there ever was."""
+        """Every cgroup resource that ever existed."""
         found: list[dict[str, Any]] = []
         page: dict[str, Any] = {"items": [], "next_cursor": ""}
         while page["next_cursor"] is not None:
             after = {"cursor": page["next_cursor"]} if page["next_cursor"] else {}
-            # Each comes with what it used in the last minute: more at once are too much data.
+            # Each comes with its usage in the last minute: more of them at once are too much data.
             page = self._get("/resources", kind="cgroup", gone=True, limit=50, **after).json()
             found += page["items"]
         return found
@@ -108,17 +109,17 @@ class Product:
         return list(self._get("/resources", kind=kind, limit=200).json()["items"])
 
     def slowest_starts(self) -> list[dict[str, Any]]:
-        """The pods that took longest to start in the newest hour, by name."""
+        """The pods that took longest to start in the last hour, by name."""
         return list(self._get("/pod-starts").json()["slowest"])
 
     def node_id(self) -> int | None:
-        """The node resource of this machine; where none has its name, the only one that there is."""
+        """The node resource of this machine; if none has its name, the only one that exists."""
         items = self._get("/resources", kind="node", limit=200).json()["items"]
         own = [one for one in items if one["name"] == socket.gethostname()] or (items if len(items) == 1 else [])
         return max((int(one["id"]) for one in own), default=None)
 
     def wait_until_stored(self, resource_id: int, metric: str, from_us: int, to_us: int) -> None:
-        """Until every tick of the window is stored, or no more have come for a while: some are never sampled."""
+        """Wait until every tick of the window is stored, or no more have come for a while: some are never sampled."""
         stored, since = -1, time.monotonic()
         while stored < (to_us - from_us) // 100_000:
             now = self._ticks(resource_id, metric, max(from_us, to_us - _LONGEST_CHECK_US), to_us)
@@ -132,7 +133,7 @@ class Product:
             raise LabError(f"The product stored nothing of resource {resource_id}.{self._last_logged()}")
 
     def _last_logged(self) -> str:
-        """What its programs logged last, or where to look."""
+        """The last log lines of its programs, or where to look."""
         if not self._logs:
             return " See the collector's log."
         said = [""]
@@ -163,26 +164,26 @@ class Product:
         }
 
     def collectors(self) -> dict[str, dict[str, Any]]:
-        """Every collector that has ever delivered, by the key of its node."""
+        """Every collector that has ever delivered, by its node's key."""
         return {one["node"]["key"]: one for one in self._get("/collectors").json()}
 
     @property
     def cookies(self) -> httpx.Cookies:
-        """Of the session, where it was signed in."""
+        """Cookies of the session, if signed in."""
         return self._http.cookies
 
     def has_diagnosed(self, resource_id: int, until_us: int) -> bool:
-        """Whether it has looked at all data of the cgroup or node up to then."""
+        """Whether it has diagnosed all data of the cgroup or node up to that time."""
         until = self._get(f"/resources/{resource_id}/diagnosis").json()["diagnosed_until"]
         return until is not None and datetime.fromisoformat(until) >= _EPOCH + timedelta(microseconds=until_us)
 
     def recording(self, resource_id: int, from_us: int, to_us: int) -> Recording:
-        """Everything stored of the cgroup and its neighbours in the window."""
+        """Everything stored for the cgroup and its neighbors in the window."""
         content = self._get("/recordings", resource=resource_id, **{"from": str(from_us), "to": str(to_us)}).content
         return file.read(io.BytesIO(content))
 
     def incidents(self, cgroup_id: int, since_us: int) -> list[dict[str, Any]]:
-        """Incidents of the cgroup seen since then, the first opened first."""
+        """Incidents of the cgroup seen since then, in opening order."""
         found = self._get("/incidents", subject=cgroup_id, since=_instant(since_us), limit=100).json()["items"]
         return sorted(found, key=lambda one: (str(one["opened_at"]), int(one["id"])))
 
@@ -195,7 +196,7 @@ class Product:
         return list(self._get(f"/incidents/{incident_id}/verifications").json())
 
     def declare(self, incident_id: int, fix_id: str, applied_us: int) -> None:
-        """Say that a fix was applied, and when."""
+        """Declare that a fix was applied, and when."""
         said = {"fix_id": fix_id, "applied_at": _instant(applied_us)}
         response = self._http.post(f"/incidents/{incident_id}/verify", json=said)
         if response.status_code >= 400:
@@ -206,14 +207,14 @@ class Product:
         return list(self._get("/incidents", limit=100).json()["items"])
 
     def risks(self, cgroup_id: int | None) -> list[dict[str, Any]]:
-        """Risks of the cgroup, or of all, the first seen first."""
+        """Risks of the cgroup, or of all, in the order first seen."""
         of = {} if cgroup_id is None else {"subject": cgroup_id}
         found = self._get("/risks", limit=100, **of).json()["items"]
         return sorted(found, key=lambda one: (str(one["first_seen_at"]), int(one["id"])))
 
 
 def _complaint(response: httpx.Response) -> str:
-    """What a problem says is wrong and what to do; else the beginning of what came instead."""
+    """The problem's detail and what to do; otherwise the beginning of the response."""
     try:
         told = response.json()
         words = [told["detail"], told.get("what_to_do")]

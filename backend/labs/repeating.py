@@ -1,4 +1,4 @@
-"""Something that a lab looks at again and again while it runs, in a thread of its own."""
+"""Something that a lab samples repeatedly while it runs, in its own thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 class Repeating(ABC):
-    """Calls `look` every `every_s` within the context, and goes on at once where a look took longer than that."""
+    """Calls `look` every `every_s` within the context, or again immediately if a call took longer than that."""
 
     def __init__(self, every_s: float) -> None:
         self._every_s = every_s
@@ -22,7 +22,7 @@ class Repeating(ABC):
 
     @abstractmethod
     def look(self, late_us: int) -> None:
-        """Take one look, `late_us` after it was due."""
+        """Take one sample, `late_us` after it was due."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -43,12 +43,12 @@ class Repeating(ABC):
 
 
 class Reading(Repeating):
-    """Keeps four numbers of each look, the first of them its time (µs since the epoch)."""
+    """Keeps four numbers per sample, the first of which is its time (µs since the epoch)."""
 
     def __init__(self, every_s: float) -> None:
         super().__init__(every_s)
         self._rows: list[tuple[int, int, int, int]] = []
 
     def columns(self) -> NDArray[np.int64]:
-        """Everything read so far, a row for each of the four."""
+        """Everything read so far, with a row for each of the four numbers."""
         return np.array(self._rows, np.int64).reshape(-1, 4).T

@@ -1,4 +1,4 @@
-"""What a lab prints: its last line is one of these, as JSON."""
+"""What a lab prints: its last line is one of these reports, as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FiguresT = TypeVar("FiguresT", bound=BaseModel)
 
 
 class IncidentLine(BaseModel):
-    """One incident or risk of the lab's cgroups. `severity` is None for a risk.
+    """One incident or risk of the lab's cgroups; `severity` is None for a risk.
 
     `also_affected`: keys of others that the incident lists.
     """
@@ -25,10 +25,11 @@ class IncidentLine(BaseModel):
 
 
 class Report(BaseModel, Generic[FiguresT]):
-    """What the product said beside what the lab measured itself.
+    """What the product said and what the lab measured itself.
 
-    `time_to_incident_s`: from when the trouble began to the row of the first incident; None without one.
-    `missing_ticks_ratio`: of the subject's ticks, in the product's data; None where a lab does not look.
+    `time_to_incident_s`: from the start of the trouble to the first incident's row; None without one.
+    `missing_ticks_ratio`: share of the subject's ticks that are missing in the product's data; None if a lab does not
+    check.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -46,7 +47,7 @@ class Report(BaseModel, Generic[FiguresT]):
 
 
 def line_of(found: dict[str, Any]) -> IncidentLine:
-    """From an incident or a risk of the REST interface."""
+    """A line from an incident or a risk of the REST API."""
     return IncidentLine(
         cause=found["cause"],
         confidence=found["confidence"],
@@ -58,24 +59,24 @@ def line_of(found: dict[str, Any]) -> IncidentLine:
 
 
 def onset_us(incident: dict[str, Any]) -> int:
-    """When its first symptom was, before anybody knew (µs since the epoch)."""
+    """When its first symptom occurred (µs since the epoch), before the incident opened."""
     return round(datetime.fromisoformat(incident["onset_at"]).timestamp() * 1e6)
 
 
 def opened_us(incident: dict[str, Any]) -> int:
-    """When the row of an incident came to be (µs since the epoch)."""
+    """When the incident's row was created (µs since the epoch)."""
     return round(datetime.fromisoformat(incident["opened_at"]).timestamp() * 1e6)
 
 
 def seconds_to_incident(incidents: list[dict[str, Any]], since_us: int | None) -> float | None:
-    """From `since_us` to the row of the first incident."""
+    """From `since_us` to the first incident's row."""
     if not incidents or since_us is None:
         return None
     return round((opened_us(incidents[0]) - since_us) / 1e6, 3)
 
 
 def table(report: Report[Any], since: str) -> str:
-    """For people: both accounts side by side. `since`: what the time to the incident is counted from."""
+    """Human-readable table of both sets of figures. `since`: what the time to the incident is counted from."""
     measured, observed = report.measured.model_dump(), report.observed.model_dump()
     width = max(map(len, measured)) + 2
     lines = [f"{'':{width}}{'measured':>12}{'observed':>12}"]

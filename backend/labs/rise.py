@@ -1,4 +1,4 @@
-"""A load that rises after a calm, from several clients that each ask for something new."""
+"""A load that rises after a calm period, from several clients that each query something new."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from labs.pace import tick_after
 from labs.servers import Server
 
 _LEAD_S = 1.5  # for the driver to start
-_TIMEOUT_MS = 12_000  # CoreDNS gives up after 5 s and what its last attempt takes
-VOLLEY_QPS = 5_000.0  # of each client, of the queries that come at once: what it has query ids for
-_CLIENTS = 3  # the network of the lab's block in which clients have their addresses
+_TIMEOUT_MS = 12_000  # CoreDNS gives up after 5 s plus what its last attempt takes
+VOLLEY_QPS = 5_000.0  # per client, of the queries sent at once: it has query IDs for no more
+_CLIENTS = 3  # the network in the lab's block that has the client addresses
 
 
 class Rising(Protocol):
@@ -53,9 +53,9 @@ class Rise:
         unique: bool = True,
         volley: int = 0,
     ) -> Self:
-        """One that begins as soon as a driver can be ready. `unique`: no name is asked for twice.
+        """A rise that begins as soon as a driver can be ready. `unique`: no name is queried twice.
 
-        `volley`: so many queries at once each time that the length of the calm has passed.
+        `volley`: this many queries at once, at intervals as long as the calm.
         """
         say(f"{p.calm_qps:g} queries/s for {p.calm_seconds:g} s, then {p.qps:g} queries/s for {p.seconds:g} s")
         calm_us = round(p.calm_seconds * 1e6 / TICK_US) * TICK_US
@@ -78,6 +78,6 @@ class Rise:
         return cls(start_us, from_us, from_us + round(p.seconds * 1e6 / TICK_US) * TICK_US, shape)
 
     def send(self, server: Server, clients: LabCgroup, out: Path) -> LoadResult:
-        """Send it from the cgroup `clients`. Raises LabError where the driver fails."""
+        """Send it from the cgroup `clients`. Raises LabError if the driver fails."""
         seconds = (self.to_us - self.start_us) / 1e6
         return load.run(server, self.load, seconds, self.start_us, server.cgroup, clients, out)

@@ -1,4 +1,4 @@
-"""Servers of a lab: real programs on loopback addresses, each in a cgroup, with what they print kept."""
+"""A lab's servers: real programs on loopback addresses, each in a cgroup, with their output kept."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from labs.gctrace import GcCycle
 
 
 class Server:
-    """One running server, of DNS unless a subclass says otherwise.
+    """One running server, for DNS unless a subclass says otherwise.
 
-    It starts in `cgroup`, whose limit the caller sets later. `log`: a file for what it prints, as a service manager or
-    container runtime keeps it; without one, `heard` gets each line. `reads_gc`: the cycle that a line tells of.
+    It starts in `cgroup`, whose limit the caller sets later. `log`: a file for its output, as a service manager or
+    container runtime keeps it; without one, `heard` gets each line. `reads_gc`: parses the GC cycle in a line.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Server:
         self._readers: list[threading.Thread] = []
 
     def start(self, probe: str, patience_s: float = 180.0) -> None:
-        """Start and wait until it answers for the name `probe`. Raises LabError with its log where it does not."""
+        """Start and wait until it answers for the name `probe`. Raises LabError with its log if it does not."""
         if self.log is None:
             self._spawn(subprocess.PIPE)
             streams = [stream for stream in (self._process.stderr, self._process.stdout) if stream is not None]
@@ -62,7 +62,7 @@ class Server:
     def restart(
         self, probe: str, *, command: Sequence[str] | None = None, environment: Mapping[str, str] | None = None
     ) -> None:
-        """Stop it and start it anew on the same address, with another command or environment where given."""
+        """Restart it on the same address, with another command or environment if given."""
         self.stop()
         self.command = self.command if command is None else list(command)
         self.environment = self.environment if environment is None else environment
@@ -83,7 +83,7 @@ class Server:
                 self.heard(raw.decode(errors="replace"), time.time_ns() // 1000)
 
     def heard(self, line: str, now_us: int) -> None:
-        """One line that the server printed, read at `now_us`."""
+        """Handle one line that the server printed, read at `now_us`."""
         cycle = None if self._reads_gc is None else self._reads_gc(line, now_us)
         if cycle is None:
             self._lines.append(line)
@@ -91,12 +91,12 @@ class Server:
             self._gc_cycles.append(cycle)
 
     def answers(self, probe: str) -> bool:
-        """Whether it answers for the name; waits a little where it does not."""
+        """Whether it answers for the name; waits a little if it does not."""
         return answers(self.address, self.port, probe)
 
     @property
     def gc_cycles(self) -> list[GcCycle] | None:
-        """Every cycle that it has told of so far, oldest first; None: it tells of none."""
+        """Every GC cycle that it has reported so far, oldest first; None: it reports none."""
         return None if self._reads_gc is None else list(self._gc_cycles)
 
     def said(self) -> str:
@@ -111,21 +111,21 @@ class Server:
 
     @property
     def key(self) -> str:
-        """How the product names it."""
+        """The product's key for it."""
         return f"{self.address}:{self.port}"
 
     def is_running(self) -> bool:
         return self._process.poll() is None
 
     def stop(self) -> None:
-        # Where it is throttled it takes its time to end.
+        # A throttled server takes time to end.
         processes.terminate(self._process, 10.0)
         for reader in self._readers:
             reader.join(5)
 
 
 def free_port(address: str = "127.0.0.1", preferred: int = 0) -> int:
-    """A port that is free for UDP and TCP on the address now: the preferred one, else any."""
+    """A port that is currently free for UDP and TCP on the address: the preferred one, otherwise any."""
     if preferred and _is_free(address, preferred):
         return preferred
     for _ in range(100):
@@ -140,7 +140,7 @@ def free_port(address: str = "127.0.0.1", preferred: int = 0) -> int:
 def _is_free(address: str, port: int) -> bool:
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
         with socket.socket(socket.AF_INET, kind) as probe:
-            # As the servers set it: what is left of closed connections is in nobody's way.
+            # As servers set it: leftovers of closed connections do not block the port.
             if kind is socket.SOCK_STREAM:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -153,7 +153,7 @@ def _is_free(address: str, port: int) -> bool:
 
 
 def answers(address: str, port: int, name: str, patience_s: float = 0.3) -> bool:
-    """Whether a server answers an A query over UDP, with any result but an error. Waits a little where it does not."""
+    """Whether a server answers an A query over UDP, with any result but an error. Waits a little if it does not."""
     labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
     query = struct.pack(">6H", 1, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(">2H", 1, 1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:

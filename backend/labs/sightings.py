@@ -1,4 +1,4 @@
-"""What the product says while a lab still runs: an incident's first words, before what came later changed them."""
+"""What the product says while a lab still runs: an incident's first wording, before later findings changed it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _EVERY_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """An incident as the REST interface gave it, in whole, at `at_us` (µs since the epoch)."""
+    """A whole incident as the REST API returned it, at `at_us` (µs since the epoch)."""
 
     at_us: int
     incident: dict[str, Any]
 
 
 class Sightings(Repeating):
-    """Asks for incidents of the subjects four times a second, and keeps what it sees."""
+    """Polls incidents of the subjects four times a second, and keeps what it sees."""
 
     def __init__(self, product: Product, subject_ids: Sequence[int], since_us: int) -> None:
         self._product, self._subjects, self._since_us = product, subject_ids, since_us
@@ -36,12 +36,12 @@ class Sightings(Repeating):
         return [one for one in self._seen if until_us is None or one.at_us < until_us]
 
     def look(self, late_us: int) -> None:
-        """Ask once."""
+        """Poll once."""
         for subject in self._subjects:
             try:
                 self._ask(subject)
             except LabError:
-                continue  # a product that is busy for a moment; whether it answers at all is asked at the end
+                continue  # the product is briefly busy; whether it answers at all is checked at the end
 
     def _ask(self, subject: int) -> None:
         for line in self._product.incidents(subject, self._since_us):

@@ -14,9 +14,9 @@ from labs.servers import Server
 
 
 def executable() -> tuple[Path, dict[str, str]]:
-    """unbound and the environment that it needs: the installed one, else Debian's, unpacked into the cache.
+    """unbound and its environment: the installed one or, if there is none, Debian's, unpacked into the cache.
 
-    JITTERSCOPE_UNBOUND names another one.
+    JITTERSCOPE_UNBOUND overrides it.
     """
     given = os.environ.get("JITTERSCOPE_UNBOUND")
     if given:
@@ -38,7 +38,7 @@ def server(
     limit_qps: int = 0,
     inside: Sequence[str] = (),
 ) -> Server:
-    """One that drops what comes over `limit_qps` of a client address (unbound.conf(5), ip-ratelimit); 0: no limit.
+    """A server that drops a client address's queries over `limit_qps` (unbound.conf(5), ip-ratelimit); 0: no limit.
 
     `inside`: a command that enters a namespace.
     """

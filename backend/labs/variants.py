@@ -1,7 +1,7 @@
-"""Parameters of the coredns-gc lab and what each variant sets. A command-line value wins over a variant's.
+"""Parameters of the coredns-gc lab and what each variant sets; command-line values override the variant's.
 
 The fault: CoreDNS keeps a live heap of 145 MB (500,000 names), so one GC cycle needs more CPU than a quota of 50 ms per
-100 ms gives, though the mean demand is far below it. Variants change one thing; look-alikes make the same symptom
+100 ms allows, although the mean demand is far below it. Variants change one thing. Look-alikes make the same symptom
 (slow answers in throttled ticks) from another cause, or no symptom at all.
 """
 
@@ -62,7 +62,7 @@ _VARIANTS: dict[Variant, dict[str, Any]] = {
     Variant.GOGC: {"gogc": "off", "gomemlimit": "3GiB"},
     Variant.GOMAXPROCS: {"gomaxprocs": 1},
     Variant.BURST: {"burst_us": None},
-    # Six tenths of what the load needs, all the time.
+    # 60 % of what the load needs, all the time.
     Variant.OVERLOAD: {**_COSTLY_QUERIES, "quota_us": None, "qps": 1_000},
     # Ten times the usual rate for 200 ms every 3 s, which needs twice the limit; the mean needs a third of it.
     Variant.REQUEST_BURST: {
@@ -73,11 +73,11 @@ _VARIANTS: dict[Variant, dict[str, Any]] = {
         "burst_ms": 200,
         "every_ms": 3_000,
     },
-    # A neighbour in the same cgroup needs three periods' quota every 3 s.
+    # Another process in the same cgroup needs three periods' quota every 3 s.
     Variant.PERIODIC_BURST: {"records": 1_000, "burn_ms": None},
-    # Six tenths of the live heap: GC never ends.
+    # 60 % of the live heap: GC never ends.
     Variant.GC_SPIRAL: {"gomemlimit": None},
-    # The fault's heap and load under a limit that the peaks of its GC stay below.
+    # The fault's heap and load under a limit that its GC peaks stay below.
     Variant.HEALTHY: {"quota_us": 300_000},
 }
 
@@ -86,7 +86,7 @@ MAX_QPS = 10_000
 
 
 def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
-    """A variant's parameters with the given ones in their place. Raises LabError where they contradict it."""
+    """The variant's parameters, overridden by those given. Raises LabError if they contradict the variant."""
     chosen: dict[str, Any] = {**_VARIANTS[variant], **given}
     if "quota_us" in given and "qps" not in given:
         for name in ("qps", "burst_qps"):
@@ -112,7 +112,7 @@ def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
 
 
 def settle(variant: Variant, parameters: Parameters, cpu_s_per_query: float) -> Parameters:
-    """Choose what was left open from the CPU time that one query costs without a limit."""
+    """Choose what was left open from the CPU time per query without a limit."""
     factor, peak = (0.6, "qps") if variant is Variant.OVERLOAD else (0.5, "burst_qps")
     if variant not in (Variant.OVERLOAD, Variant.REQUEST_BURST):
         return parameters

@@ -1,6 +1,6 @@
-"""A file system of a lab's own, on a loop device, that a cgroup may use only so fast.
+"""A lab's own file system on a loop device, with I/O limits per cgroup.
 
-The file behind it names the process that made it: a later lab unmounts what a killed one left.
+The backing file names the process that made it, so that a later lab can unmount what a killed one left.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ class Volume:
 
 @contextmanager
 def volume(within: Path, size_mib: int) -> Iterator[Volume]:
-    """An ext4 of that size, mounted in a new folder below `within`. Raises LabError where that cannot be done here."""
+    """An ext4 of that size, mounted in a new folder below `within`. Raises LabError if that is not possible here."""
     remove_stale_volumes()
-    # In memory where there is room: the disk of the machine has others to serve, and the lab wants one to itself.
+    # In memory if there is room: the machine's disk also serves others, and the lab needs one to itself.
     room = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 2 * size_mib * MIB
     image, folder = (_MEMORY if room else within) / f"{_PREFIX}{os.getpid()}", within / "volume"
     with image.open("wb") as file:
-        file.truncate(size_mib * MIB)  # sparse: only what is written takes room
+        file.truncate(size_mib * MIB)  # sparse: only what is written takes up space
     folder.mkdir()
     try:
         device = packages.run(["losetup", "--find", "--show", str(image)]).strip()
     finally:
         image.unlink()  # the device keeps it
     try:
-        # All of it at once: a kernel that goes on initializing would write in the middle of a run.
+        # Without lazy initialization: the kernel would otherwise go on initializing and write in the middle of a run.
         packages.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device])
         packages.run(["mount", "-o", "noatime", device, str(folder)])
         number = Path(f"/sys/class/block/{Path(device).name}/dev").read_text().strip()
@@ -58,7 +58,7 @@ def volume(within: Path, size_mib: int) -> Iterator[Volume]:
 
 
 def limit_io(cgroup: LabCgroup, volume: Volume, *, read_bps: int = -1, write_bps: int = -1) -> None:
-    """Let a cgroup read and write so many bytes a second there; -1: as many as it likes. Raises LabError."""
+    """Limit the bytes/s that a cgroup can read and write there; -1: no limit. Raises LabError."""
     folder = cgroup.io
     if folder is None:
         raise LabError("The kernel has no I/O limits: neither the blkio controller of cgroup v1 nor cgroup v2.")
@@ -69,14 +69,14 @@ def limit_io(cgroup: LabCgroup, volume: Volume, *, read_bps: int = -1, write_bps
             (folder / "io.max").write_text(f"{volume.number} {text}")
             return
         for name, value in (("read_bps", read_bps), ("write_bps", write_bps)):
-            # 0 removes a limit, also one that was never there.
+            # 0 removes a limit, even one that was never set.
             (folder / f"blkio.throttle.{name}_device").write_text(f"{volume.number} {max(value, 0)}")
     except OSError as error:
         raise LabError(f"The kernel rejects the I/O limits {read_bps}, {write_bps} bytes/s: {error}") from error
 
 
 def remove_stale_volumes() -> list[str]:
-    """Unmount and detach volumes of labs that were killed; returns their devices."""
+    """Unmount and detach volumes of killed labs; returns their devices."""
     removed = []
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         with suppress(OSError):
@@ -91,7 +91,7 @@ def _remove(device: str) -> None:
     for line in Path("/proc/mounts").read_text().splitlines():
         source, folder, *_ = line.split()
         if source == device:
-            # What is still open there is unmounted once it is closed.
+            # If something is still open there, it is unmounted once that is closed.
             with suppress(LabError):
                 packages.run(["umount", "--lazy", folder])
     with suppress(LabError):

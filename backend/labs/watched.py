@@ -1,4 +1,4 @@
-"""A coredns-gc run that a product watches: the run, then the questions to the product."""
+"""A coredns-gc run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _EXPECTED = {
 
 
 def expected_cause(variant: Variant) -> str:
-    """The cause that is really there; "none" where none is."""
+    """The actual cause, or "none"."""
     return _EXPECTED.get(variant, "none")
 
 
 def watch(
     product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say
 ) -> Report[Figures]:
-    """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
+    """Run the lab under a running product and report both sets of figures. `record_to` keeps the product's data."""
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         coredns_gc.bench(variant, parameters, Path(folder), say) as made,
@@ -63,7 +63,7 @@ def watch(
 
 
 def record(product: Product, variant: Variant, run: Run, cgroup_id: int, path: Path) -> None:
-    """Keep what the product stored of a run, with what the lab measured."""
+    """Record what the product stored of a run, with what the lab measured."""
     done = run.measured
     labels = watching.labels(LAB, variant.value, expected_cause(variant), run.parameters, done.figures, done.from_us)
     labels["others_cpus"] = f"{done.others_cpus:.3f}"

@@ -1,4 +1,4 @@
-"""What all labs ask the product after a run: its last word on the lab's cgroups, and a recording."""
+"""What all labs query from the product after a run: its final verdict on the lab's cgroups, and a recording."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from labs.observed import missing_ticks_ratio
 from labs.product import Product
 from labs.report import Report, line_of, seconds_to_incident
 
-# What is not answered is given up after 5 s; data come within a second.
+# Unanswered queries are given up after 5 s; data arrive within a second.
 _AFTERMATH_US = 6_000_000
-# The product looks at a troubled cgroup again every 10 s.
+# The product diagnoses a troubled cgroup again every 10 s.
 _AGAIN_S = 10.0
 RECORD_LEAD_US = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Incidents and risks of the lab's cgroups as the REST interface gives them, the first opened first."""
+    """Incidents and risks of the lab's cgroups as the REST API returns them, in opening order."""
 
     incidents: list[dict[str, Any]]
     risks: list[dict[str, Any]]
@@ -44,7 +44,7 @@ class Said:
 
 
 def find_cgroups(product: Product, keys: Iterable[str]) -> list[int]:
-    """The ids of the lab's cgroups, once the product knows them all."""
+    """The IDs of the lab's cgroups, once the product knows them all."""
     product.wait_for("a collector that delivers (one must run on this machine, as root)", product.receives, 30)
     return [product.wait_for(f"the cgroup {key}", partial(product.cgroup_id, key), 30) for key in keys]
 
@@ -57,10 +57,10 @@ def last_word(
     visited: int | None = None,
     node: str | None = None,
 ) -> Said:
-    """What it says of them once it has looked at the first `visited` (all) after the run. `from_us`: its beginning.
+    """The product's verdict once it has diagnosed the first `visited` (all) after the run. `from_us`: the run's start.
 
-    It looks at troubled cgroups, at those with DNS servers and at nodes by itself; at one that it does not look at it
-    has had the time to. They are cgroups; with `node`, a metric of every tick, the first one is a node.
+    By itself it diagnoses troubled cgroups, those with DNS servers, and nodes; any other has had enough time by then.
+    The subjects are cgroups; with `node`, a metric of every tick, the first one is a node.
     """
     until_us = to_us + _AFTERMATH_US
     patience_s = _AFTERMATH_US / 1e6 + _AGAIN_S + 2 * product.scheduled_diagnosis_every_s
@@ -81,7 +81,7 @@ def last_word(
 def labels(
     lab: str, variant: str, expected: str, parameters: BaseModel, measured: BaseModel, from_us: int
 ) -> dict[str, str]:
-    """What a recording says of the run that it is of."""
+    """Labels of a recording that describe its run."""
     return {
         "lab": lab,
         "variant": variant,
@@ -93,14 +93,14 @@ def labels(
 
 
 def record(product: Product, cgroup_id: int, from_us: int, to_us: int, labels: Mapping[str, str], path: Path) -> None:
-    """Keep what the product stored of a run, with what the lab measured, in the format of `jitterscope record`."""
+    """Record what the product stored of a run, with what the lab measured, in the format of `jitterscope record`."""
     whole = product.recording(cgroup_id, from_us - RECORD_LEAD_US, to_us)
     path.parent.mkdir(parents=True, exist_ok=True)
     file.save(replace(whole, labels=dict(labels)), path)
 
 
 def say_why_not(cause: str, seen: Recording, say: Say) -> None:
-    """What the engine makes of the whole run of which the product did not tell its cause."""
+    """Print the engine's diagnosis of the whole run, if the product did not report its cause."""
     told = diagnose(snapshot_of(seen))
     reasons = {one.cause: one.reason for one in told.not_found}
     reasons |= {one.cause: one.reason for one in told.not_enough_data}
@@ -124,7 +124,7 @@ class Bench(Protocol):
 
     @property
     def parameters(self) -> BaseModel:
-        """Those of the run, with nothing left open."""
+        """The run's parameters, with nothing left open."""
 
 
 FiguresT = TypeVar("FiguresT", bound=Figures)
@@ -132,7 +132,7 @@ FiguresT_co = TypeVar("FiguresT_co", bound=Figures, covariant=True)
 
 
 class Run(Protocol[FiguresT_co]):
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     @property
     def measured(self) -> Measured:
@@ -159,10 +159,10 @@ def _first_slow_us(done: Run[Any]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Watch(Generic[VariantT, ParametersT, BenchT, RunT, FiguresT]):
-    """A lab of one server in one cgroup, under a running product: what it does, and what the product is asked for.
+    """A lab of one server in one cgroup, under a running product: what it does, and what it queries from the product.
 
     `observed`: the lab's figures from the product's data of the server with that key. `began_us`: when the trouble
-    began, None where there was none. `cgroups`: whose incidents and risks count, that of the server first.
+    began, None if there was none. `cgroups`: those whose incidents and risks count, with the server's first.
     """
 
     lab: str
@@ -176,7 +176,7 @@ class Watch(Generic[VariantT, ParametersT, BenchT, RunT, FiguresT]):
     def __call__(
         self, product: Product, variant: VariantT, parameters: ParametersT, record_to: Path | None, say: Say
     ) -> Report[FiguresT]:
-        """Run the lab and report both accounts. `record_to` keeps the product's data."""
+        """Run the lab and report both sets of figures. `record_to` keeps the product's data."""
         with (
             tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
             self.bench(parameters, Path(folder), say) as made,

@@ -1,1 +1,1 @@
-"""Fixes tried on a fault that goes on: applied for real, seen or declared, measured and judged by the product."""
+"""Fixes tried on a sustained fault: really applied, detected or declared, then measured and judged by the product."""

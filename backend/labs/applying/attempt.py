@@ -1,4 +1,4 @@
-"""Waits for the incident of a fault that goes on, applies a fix, and waits for the product's verdict."""
+"""Waits for the incident of a sustained fault, applies a fix, and waits for the product's verdict."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from labs.console import Say
 from labs.errors import LabError
 from labs.product import Product
 
-# How the product that watches is set: soon enough for a lab, long enough for its tests over blocks of 10 s.
+# Settings of the product that watches: fast enough for a lab, long enough for its tests over blocks of 10 s.
 SETTLE_S, LEAST_S = 10.0, 60.0
 ENVIRONMENT = {
     "JITTERSCOPE_VERIFICATION_SETTLE_S": f"{SETTLE_S:g}",
     "JITTERSCOPE_VERIFICATION_LEAST_S": f"{LEAST_S:g}",
 }
 _LOOK_EVERY_S = 0.5
-# Most facts are read every few seconds, a resolv.conf once a minute in the end; and a change is taken as one once no
-# other came for a while.
+# Most facts are read every few seconds, a resolv.conf only once a minute by then. A change counts only after no other
+# change has followed for a while.
 _TO_NOTICE_S = 80.0
 _FINAL = ("verified", "did_not_help", "made_worse")
 
 
 class Figure(BaseModel):
-    """One measure on both sides of the fix, as the product measured it."""
+    """One measure before and after the fix, as the product measured it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,10 +42,10 @@ class Figure(BaseModel):
 
 
 class Attempt(BaseModel):
-    """What came of one fix. `predicted`: by measure, [low, expected, high] of a 90 % interval.
+    """The outcome of one fix.
 
-    `noticed`: the product saw by itself that the fix landed, or the lab declared it. `verdict` is None where none came
-    in time; then `waiting_for` says what was missing.
+    `predicted`: by measure, [low, expected, high] of a 90 % interval. `noticed`: whether the product detected the fix
+    by itself, or the lab declared it. `verdict` is None if none came in time; then `waiting_for` says what was missing.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -64,7 +64,7 @@ class Attempt(BaseModel):
 
 
 def attempt(product: Product, fault: Ongoing, fix_id: str, say: Say, patience_s: float = 420.0) -> Attempt:
-    """Try the fix on the running fault. Raises LabError where no incident comes, or where it proposes no such fix."""
+    """Try the fix on the running fault. Raises LabError if no incident opens, or if it does not propose the fix."""
     if fix_id not in fault.fixes:
         known = ", ".join(sorted(fault.fixes))
         raise LabError(f"{fault.lab} --variant {fault.variant} cannot try {fix_id!r}. It can try: {known}.")
@@ -72,7 +72,7 @@ def attempt(product: Product, fault: Ongoing, fix_id: str, say: Say, patience_s:
     subjects = _subjects(product, fault)
     incident = _incident(product, fault, subjects, since_us)
     say(f"Incident: {incident['title']}")
-    # Where the machine is busy an incident comes late: what is compared begins with its first symptom.
+    # On a busy machine an incident comes late, so the comparison begins with its first symptom.
     gone_s = min(time.monotonic() - began, (watching.now_us() - report.onset_us(incident)) / 1e6)
     for _ in _while(fault, fault.before_s - gone_s):
         pass
@@ -94,7 +94,7 @@ def attempt(product: Product, fault: Ongoing, fix_id: str, say: Say, patience_s:
 
 
 def table(done: Attempt) -> str:
-    """For people."""
+    """Human-readable table."""
     lines = [f"{done.cause}: {done.title}", f"landing: {done.noticed}"]
     for name, figure in done.measured.items():
         predicted = done.predicted.get(name)
@@ -115,7 +115,7 @@ def _node(product: Product) -> int:
 
 
 def _while(fault: Ongoing, seconds: float) -> Iterator[None]:
-    """Turns of half a second, as long as the fault goes on. Raises LabError where it ends before its time."""
+    """Poll every half second while the fault lasts. Raises LabError if it ends early."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not fault.goes_on():
@@ -125,7 +125,7 @@ def _while(fault: Ongoing, seconds: float) -> Iterator[None]:
 
 
 def _subjects(product: Product, fault: Ongoing) -> list[int] | None:
-    """None: any."""
+    """The subjects' ids; None: any."""
     if fault.subjects is None:
         return None
     return watching.find_cgroups(product, fault.subjects) if fault.subjects else [_node(product)]
@@ -143,7 +143,7 @@ def _incident(product: Product, fault: Ongoing, subjects: list[int] | None, sinc
             return own[0]
     listed = [one for subject in ([None] if subjects is None else subjects) for one in product.risks(subject)]
     risks = [one["title"] for one in listed if one["cause"] == fault.cause]
-    harmless = f" It is a risk, as nobody is hurt: {risks[0]}" if risks else ""
+    harmless = f" It is only a risk, as no harm was measured: {risks[0]}" if risks else ""
     raise LabError(
         f"No incident of {fault.cause} within {fault.to_incident_s:.0f} s. Found: {said or 'none'}.{harmless}"
     )
@@ -175,7 +175,7 @@ def _verdict(
         newest = own[0] if own else newest
         if newest.get("state") in _FINAL:
             break
-        # How many seconds there are changes all the time; what is waited for does not.
+        # Its number of seconds changes constantly; what is being waited for does not.
         kind = re.sub(r"[\d.,]+", "", str(newest.get("waiting_for")))
         if kind != said:
             said = kind

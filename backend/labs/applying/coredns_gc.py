@@ -1,4 +1,4 @@
-"""The faults of the coredns-gc lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the coredns-gc lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The server under its load, and the settings that it has."""
+    """The server under load, and its current settings."""
 
     made: Bench
     parameters: Parameters
 
     def restart(self, **changes: Any) -> None:  # noqa: ANN401
-        """With other settings of the Go runtime."""
+        """Restart with other settings of the Go runtime."""
         self.made.server.restart_with(coredns_gc.environment_of(self.parameters.model_copy(update=changes)))
 
 

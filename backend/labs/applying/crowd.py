@@ -1,4 +1,4 @@
-"""The faults of the accept-queue lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the accept-queue lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
 
 
 def _backlog(now: _Running, fix: ProposedFix) -> None:
-    """The number of the title: this service has no setting that the product knows."""
+    """The number in the title: the product knows no setting of this service."""
     words = [word for word in str(fix["title"]).replace(",", "").split() if word.isdecimal()]
     if not words:
         raise LabError(f"The fix names no backlog: {fix['title']}")

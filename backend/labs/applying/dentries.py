@@ -1,4 +1,4 @@
-"""The storms of the negative-dentries lab, going on, and the fixes that can be tried on them."""
+"""The sustained storms of the negative-dentries lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from labs.dentries.watched import LAB
 from labs.errors import LabError
 
 _SECONDS, _DENTRIES = 1_500.0, 50_000_000
-# Of one of several storms, and what a program looks for that was mended.
+# These apply to one of several storms, and to what a fixed program looks up.
 _STORM_S, _FEW = 15.0, 10
 _PRESSURE = Path("/proc/sys/vm/vfs_cache_pressure")
 
 
 class Storm:
-    """The program that starts again and again; where the variant frees the names, that too."""
+    """The program that starts again and again, and the freeing of the names if the variant does that."""
 
     def __init__(self, made: Bench, say: Say) -> None:
         self._made, self._say = made, say
@@ -33,32 +33,32 @@ class Storm:
         self.begin()
 
     def begin(self) -> None:
-        """Start, as it is set up now."""
+        """Start with the current configuration."""
         made = self._made
         self._program = processes.spawn(
             made.place.inside(self._command), cgroup_procs=made.cgroup.procs_files(), environment=self._variables
         )
 
     def end(self) -> None:
-        """Start no more."""
+        """Stop starting the program."""
         if self._program is not None:
             processes.stop(self._program)
             self._program = None
 
     def set_variable(self, name: str, value: str) -> None:
-        """Start from now on with another environment."""
+        """From now on, start with another environment."""
         self.end()
         self._variables[name] = value
         self.begin()
 
     def look_up_few(self) -> None:
-        """Start from now on as often, and look for a few names."""
+        """From now on, start equally often but look up only a few names."""
         self.end()
         self._command = [f"--count={_FEW}" if one.startswith("--count=") else one for one in self._command]
         self.begin()
 
     def goes_on(self) -> bool:
-        """Raises LabError where it failed; ended on purpose it has become the calm after the fix."""
+        """Raises LabError if it failed; if it was ended on purpose, it counts as the calm after the fix."""
         if self._program is None or self._program.poll() is None:
             return True
         if self._program.returncode:
@@ -78,9 +78,9 @@ class Storm:
 
 @contextmanager
 def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Ongoing]:
-    """The variant's storm, until the context ends. Where the variant frees the names, one storm follows the other."""
+    """The variant's storm, until the context ends. If the variant frees the names, storms follow one another."""
     if variant is Variant.FILES:
-        raise LabError("The variant files makes no fault that a fix could be tried on.")
+        raise LabError("Variant files makes no fault to try a fix on.")
     frees = variant in FORGETTING
     lasting = {"seconds": _STORM_S} if frees else {"seconds": _SECONDS, "dentries": _DENTRIES}
     before = _PRESSURE.read_text()
@@ -89,7 +89,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
         say(f"{made.program} starts {parameters.starts_per_s:g}/s")
         try:
             cause = expected_cause(variant, parameters)
-            # Where one storm follows the other, several are needed on both sides.
+            # If storms follow one another, several are needed both before and after.
             before_s = 120.0 if frees else 70.0
             yield Ongoing(LAB, variant.value, cause, (), storm.goes_on, bound(FIXES, storm), before_s=before_s)
         finally:

@@ -1,4 +1,4 @@
-"""The faults of the slow-dependency lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the slow-dependency lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labs.errors import LabError
 from labs.limited import Window
 
 _SECONDS = 1_500.0
-# Longer than the session that locks ever rests between two statements of its own accord.
+# Longer than the locking session ever idles between two statements by itself.
 _TIMEOUT = "10ms"
 
 

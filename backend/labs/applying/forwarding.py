@@ -1,4 +1,4 @@
-"""The faults of the dns-forward lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the dns-forward lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from labs.pace import tick_after
 from labs.servers import Server
 
 _SECONDS = 1_500.0
-# Of each resolver's limit: an even share of the queries is not even in every second.
+# Per resolver, of its limit: an even share of the queries is not even in every second.
 _USED = 0.7
-# Until a driver sends.
+# Until a driver starts sending.
 _LEAD_S = 1.5
 
 
 class Running:
-    """The servers, and who asks them."""
+    """The servers and their clients."""
 
     def __init__(self, made: Bench, shape: Load, seconds: float, start_us: int) -> None:
         self.made, self._shape, self._seconds = made, shape, seconds
@@ -43,7 +43,7 @@ class Running:
         self._drivers.append((driver, out))
 
     def spread(self, addresses: Sequence[str]) -> None:
-        """The same load, from now on an equal share of the clients at each address."""
+        """The same load, spread from now on over the addresses with an equal share of the clients at each."""
         self.end()
         start_us, clients = tick_after(time.time() + _LEAD_S), self._shape.clients
         for number, address in enumerate(addresses):
@@ -55,7 +55,7 @@ class Running:
             self._ask(server, replace(shape, calm_s=0.0, clients=own), start_us)
 
     def goes_on(self) -> bool:
-        """Raises LabError where a server or a driver failed."""
+        """Raises LabError if a server or a driver failed."""
         if ended := [one.name for one in (self.made.server, self.made.upstream) if not one.is_running()]:
             raise LabError(f"{', '.join(ended)} exited under load.")
         for driver, out in self._drivers:
@@ -64,7 +64,7 @@ class Running:
         return all(driver.returncode is None for driver, _ in self._drivers)
 
     def end(self) -> None:
-        """Nobody asks any more."""
+        """Stop all drivers."""
         for driver, _ in self._drivers:
             processes.stop(driver)
         self._drivers.clear()
@@ -98,7 +98,7 @@ def _more_resolvers(now: Running, _fix: ProposedFix) -> None:
 
 
 def _cache(now: Running, fix: ProposedFix) -> None:
-    """The lines of the patch, above those of forward."""
+    """Insert the lines of the patch above those of forward."""
     patch = "".join(f"    {line}\n" for line in fix["patches"][0]["text"].splitlines())
     _edit(now.made, "    forward ", f"{patch}    forward ")
 
@@ -108,7 +108,7 @@ def _negative_cache(now: Running, _fix: ProposedFix) -> None:
 
 
 def _another_socket(now: Running, _fix: ProposedFix) -> None:
-    """On a second address, and so with a second socket: more than that no option of dnsmasq gives. Both get as much."""
+    """Listen on a second address, and so a second socket; no option of dnsmasq gives more. Both get the same load."""
     made, second = now.made, now.made.addresses.address(0, 11)
     made.server.restart(READY, command=[*made.server.command, f"--listen-address={second}"])
     now.spread((made.server.address, second))
@@ -128,7 +128,7 @@ FIXES: Mapping[str, Callable[[Running, ProposedFix], None]] = {
 
 
 def _edit(made: Bench, old: str, new: str) -> None:
-    """Change the CoreDNS's Corefile, and restart it."""
+    """Change CoreDNS's Corefile, and restart CoreDNS."""
     corefile = made.folder / "coredns.Corefile"
     corefile.write_text(corefile.read_text().replace(old, new))
     made.server.restart(READY)

@@ -1,4 +1,4 @@
-"""The faults of the noisy-neighbour lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the noisy-neighbour lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
 
 
 def _weight(now: Bench, fix: ProposedFix) -> None:
-    """The number of the patch, in the unit of this machine's cgroups."""
+    """The number in the patch, in the unit of this machine's cgroups."""
     now.stage.cgroup.weight_file.write_text(str(number_in(fix, r"echo (\d+) >")))
 
 

@@ -1,4 +1,4 @@
-"""A fault that goes on while somebody tries a fix on it."""
+"""A sustained fault on which a fix can be tried."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from labs.errors import LabError
 
-# One fix of an incident as the REST interface gives it.
+# One fix of an incident, as the REST API returns it.
 ProposedFix = Mapping[str, Any]
 Apply = Callable[[ProposedFix], None]
 Running = TypeVar("Running")
@@ -18,13 +18,13 @@ Running = TypeVar("Running")
 
 @dataclass(frozen=True, slots=True)
 class Ongoing:
-    """`subjects` are the keys of the cgroups that the incident may be about; none: this machine's node; None: whatever
-    the product watches.
+    """A fault that lasts until its context ends.
 
-    `goes_on` says whether the fault still goes on, and raises LabError where a server or the load died. `fixes` apply
-    a fix for real, by its id; each gets the fix as the incident proposes it, for the values in it.
-    `before_s`: how long the fault must have gone on for a comparison. `to_incident_s`: how long the incident may take.
-    `comparable_s`: what a verdict needs after it.
+    `subjects`: keys of the cgroups that the incident may be about; none: this machine's node; None: whatever the
+    product watches. `goes_on` says whether the fault still lasts, and raises LabError if a server or the load died.
+    `fixes`: by id, functions that really apply a fix; each gets the fix as the incident proposes it, for its values.
+    `before_s`: how long the fault must have lasted for a comparison. `to_incident_s`: how long the incident may take to
+    open. `comparable_s`: how much time after the fix a verdict needs.
     """
 
     lab: str
@@ -39,15 +39,15 @@ class Ongoing:
 
 
 def number_in(fix: ProposedFix, pattern: str) -> int:
-    """The number that the first patch has where `pattern` captures one. Raises LabError where none has."""
+    """The number that `pattern` captures in the first patch that matches it. Raises LabError if none does."""
     for patch in fix["patches"]:
         if found := re.search(pattern, patch["text"]):
             return int(found[1])
-    raise LabError(f"No patch of {fix['id']} has a number as /{pattern}/: {fix['patches']}")
+    raise LabError(f"No patch of {fix['id']} has a number that matches /{pattern}/: {fix['patches']}")
 
 
 def setting(fix: ProposedFix, name: str) -> float:
-    """The value that the incident proposes. Raises LabError where it gives none."""
+    """The value that the incident proposes. Raises LabError if it proposes none."""
     value = (fix.get("setting") or {}).get(name)
     if not isinstance(value, int | float):
         raise LabError(f"The incident gives no value for {name} with {fix['id']}: {fix.get('setting')}")
@@ -55,5 +55,5 @@ def setting(fix: ProposedFix, name: str) -> float:
 
 
 def bound(fixes: Mapping[str, Callable[[Running, ProposedFix], None]], running: Running) -> dict[str, Apply]:
-    """The fixes of a lab, for what runs now."""
+    """The fixes of a lab, bound to what currently runs."""
     return {name: partial(apply, running) for name, apply in fixes.items()}

@@ -1,4 +1,4 @@
-"""The faults of the coredns-oom lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the coredns-oom lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from labs.rise import Rise
 _SECONDS = 1_500.0
 # Until the product watches the new cgroup.
 _LEAD_S = 6.0
-# One burst after the other: long enough to kill the server, with time to start again and be calm between. One comes in
-# each block of the comparison, so that all blocks have the same load, wherever they begin.
+# Bursts follow one another. Each is long enough to kill the server, with time to restart and to be calm in between.
+# Each block of the comparison contains one, so that all blocks have the same load wherever they begin.
 EVERY_S = BLOCK_US / 1e6
 _BURST_S = 0.7 * EVERY_S
 
 
 @contextmanager
 def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Ongoing]:
-    """The variant's fault, until the context ends: bursts that kill the server, or a load that goes on.
+    """The variant's fault, until the context ends: bursts that kill the server, or a constant load.
 
-    A killed server is started again at once, as by a kubelet.
+    A killed server is restarted immediately, as a kubelet would do.
     """
     with bench(parameters, folder, say) as made:
         burst_s = min(parameters.seconds, _BURST_S)
@@ -63,7 +63,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
 
         killed = not parameters.reclaims
         cause = expected_cause(variant, killed, parameters.reclaims)
-        # Where one kill follows the other, several are needed before; a leak takes its time.
+        # If kills follow one another, several are needed before the fix; a leak takes time.
         before_s = _LEAD_S + {Variant.LEAK: 150.0, Variant.RECLAIM: 70.0}.get(variant, 100.0)
         try:
             with readers(made, start_us):

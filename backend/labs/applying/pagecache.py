@@ -1,4 +1,4 @@
-"""The faults of the page-cache lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the page-cache lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The faults of the bpf-startup lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the bpf-startup lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _CAUSES = {Variant.FAULT: "pods/bpf_verification", Variant.SLOW_START: "pods/pod
 
 
 class Starting:
-    """Pods that start one after the other."""
+    """Pods that start one after another."""
 
     def __init__(self, made: Node, parameters: Parameters) -> None:
         self._made, self._number = made, 0
         self.parameters = parameters
 
     def goes_on(self) -> bool:
-        """Start the next one; it takes some seconds."""
+        """Start the next pod, which takes some seconds."""
         self._made.start(self._number, self.parameters)
         self._number += 1
         return True
 
     def change(self, **changes: float) -> None:
-        """Let the next ones start otherwise."""
+        """Start the next pods with other parameters."""
         self.parameters = self.parameters.model_copy(update=changes)
 
 
@@ -40,7 +40,7 @@ def ongoing(served: Kubelet, variant: Variant, parameters: Parameters, folder: P
     with node(folder, served.url, served.page, say) as made:
         starting = Starting(made, calibrated(made, parameters, say))
         cause = _CAUSES.get(variant, "none")
-        # A start takes six seconds, and several are needed on both sides.
+        # A start takes 6 s, and several are needed before and after the fix.
         yield Ongoing(LAB, variant.value, cause, (), starting.goes_on, bound(FIXES, starting), before_s=110.0)
 
 

@@ -1,4 +1,4 @@
-"""The fault of the search-domains lab, going on, and the fixes that can be tried on it."""
+"""The sustained fault of the search-domains lab, and the fixes that can be tried on it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
 def _ndots(made: Bench, fix: ProposedFix) -> None:
     value = number_in(fix, r"ndots\D+(\d+)")
     for pod in made.pods:
-        # The same file, so that the mount over /etc/resolv.conf shows it; glibc reads it again when it changes.
+        # Written in place, so that the mount over /etc/resolv.conf shows it; glibc rereads it when it changes.
         pod.resolv_conf.write_text(re.sub(r"ndots:\d+", f"ndots:{value}", pod.resolv_conf.read_text()))
 
 

@@ -1,4 +1,4 @@
-"""The faults of the service-gc lab, going on, and the fixes that can be tried on them."""
+"""The sustained faults of the service-gc lab, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _option(now: Bench, fix: ProposedFix) -> None:
 
 
 def options_of(fix: ProposedFix) -> list[str]:
-    """The JVM's options in the title, which ends with them in brackets. Raises LabError where it names none."""
+    """The JVM options in parentheses at the end of the title. Raises LabError if it names none."""
     found = re.search(r"\((-X[^()]+)\)$", str(fix["title"]))
     if found is None:
         raise LabError(f"The fix names no option of the JVM: {fix['title']}")
@@ -46,14 +46,14 @@ def options_of(fix: ProposedFix) -> list[str]:
 
 
 def with_options(command: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """The command of a JVM with these options instead of those that set the same."""
+    """The command of a JVM with these options, which replace those that set the same thing."""
     program, *words = command
     taken = {_name(option) for option in chosen}
     return [program, *chosen, *(word for word in words if _name(word) not in taken)]
 
 
 def _name(option: str) -> str:
-    """What an option sets: collectors replace each other."""
+    """What an option sets; all garbage collectors count as the same setting."""
     if option.removeprefix("-XX:+") in jvm.FLAGS:
         return "collector"
     return "-Xmx" if option.startswith("-Xmx") else option.partition("=")[0]

@@ -1,1 +1,1 @@
-"""One lab a file: `NAME`, what to type after `jitterscope lab`, and `command`, what runs."""
+"""One lab per file: `NAME` is what to type after `jitterscope lab`, and `command` is what runs."""

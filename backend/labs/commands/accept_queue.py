@@ -1,4 +1,4 @@
-"""`jitterscope lab accept-queue`: a service to which more connections come at once than may wait to be accepted."""
+"""`jitterscope lab accept-queue`: a service that gets more connections at once than its accept queue holds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "accept-queue"
 def command(
     variant: Annotated[Variant, typer.Option(help="The fault, a fix of it, or a look-alike")] = Variant.FAULT,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [30]")] = None,
-    calm_seconds: Annotated[float | None, typer.Option(help="Load before it, in s [4]")] = None,
+    calm_seconds: Annotated[float | None, typer.Option(help="Load before that window, in s [4]")] = None,
     backlog: Annotated[
         int | None, typer.Option(help="Connections that may wait to be accepted [16; backlog 1024]")
     ] = None,
@@ -36,7 +36,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A service with a short accept queue beside clients that connect all at once, or anew each time (docs/labs.md)."""
+    """A service with a short accept queue whose clients connect all at once, or anew each time (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

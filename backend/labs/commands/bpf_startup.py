@@ -45,7 +45,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """Pods whose agent loads eBPF programs that take the verifier long, on a node of the lab's own (docs/labs.md)."""
+    """Pods whose agent loads eBPF programs that take long to verify, on a node of the lab's own (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_", "kubelet_port"})
     say = progress()
     with complaints(url, token):

@@ -1,4 +1,4 @@
-"""`jitterscope lab chart`: the chart on a real cluster, from its installation to its removal."""
+"""`jitterscope lab chart`: the chart on a real cluster, from installation to removal."""
 
 from __future__ import annotations
 

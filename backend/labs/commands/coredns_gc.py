@@ -1,4 +1,4 @@
-"""`jitterscope lab coredns-gc`: a CoreDNS that runs out of CPU quota."""
+"""`jitterscope lab coredns-gc`: a CoreDNS that uses up its CPU quota."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A CoreDNS that its garbage collector, or something else, runs out of CPU quota (docs/labs.md)."""
+    """A CoreDNS whose CPU quota is used up by garbage collection, or by something else (docs/labs.md)"""
     given = given_of(locals(), _NOT_PARAMETERS)
     if whatif and variant is not Variant.FAULT:
         fail("--whatif starts from the fault and applies every fix: omit --variant.")
@@ -83,7 +83,7 @@ def _whatif(
     say: Say,
     json_: bool,
 ) -> None:
-    # Only here: the models take longer to import than other labs take to start.
+    # Imported only here: the models take longer to import than other labs take to start.
     from labs.whatif.kept import judge_again
     from labs.whatif.run import run
 

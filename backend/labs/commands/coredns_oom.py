@@ -1,4 +1,4 @@
-"""`jitterscope lab coredns-oom`: a burst of queries that a CoreDNS has not the memory to wait for."""
+"""`jitterscope lab coredns-oom`: a burst of waiting queries that needs more memory than CoreDNS has."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A CoreDNS that a burst of queries, or something that it keeps, runs out of memory (docs/labs.md)."""
+    """A CoreDNS that runs out of memory through a burst of queries, or through what it keeps (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

@@ -18,7 +18,7 @@ NAME = "disk-stall"
 def command(
     variant: Annotated[Variant, typer.Option(help="The fault, a fix of it, or a look-alike")] = Variant.FAULT,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [30]")] = None,
-    settle_s: Annotated[float | None, typer.Option(help="Load before it, in s [6]")] = None,
+    settle_s: Annotated[float | None, typer.Option(help="Load before that window, in s [6]")] = None,
     qps: Annotated[float | None, typer.Option(help="Requests per second [50; steady 30]")] = None,
     write_kib_s: Annotated[int | None, typer.Option(help="Write limit in KiB/s; -1: none [1536]")] = None,
     record_kib: Annotated[int | None, typer.Option(help="KiB each request writes [8]")] = None,
@@ -36,7 +36,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A service that syncs each request to a disk on which its cgroup may write only so much (docs/labs.md)."""
+    """A service that syncs each request to a disk on which its cgroup has a write limit (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

@@ -1,4 +1,4 @@
-"""`jitterscope lab dns-forward`: a CoreDNS whose upstream limits it, loses its queries, or is asked in vain."""
+"""`jitterscope lab dns-forward`: a CoreDNS whose upstream rate-limits it, loses its queries, or gets wasted queries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A CoreDNS that forwards, and what goes wrong between it and its upstream (docs/labs.md)."""
+    """A CoreDNS that forwards, and what goes wrong between it and its upstream (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

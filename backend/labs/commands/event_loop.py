@@ -33,7 +33,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A Node.js or asyncio service that makes a report in its event loop now and then (docs/labs.md)."""
+    """A Node.js or asyncio service that now and then makes a report in its event loop (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

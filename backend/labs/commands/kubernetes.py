@@ -21,15 +21,15 @@ def command(
         int, typer.Option(help="; ".join(f"{one.number}: {one.title}" for one in cases.CASES.values()))
     ] = 1,
     churn: Annotated[
-        bool, typer.Option("--churn", help="No case: pods come and go, a node is drained, a kubelet restarted")
+        bool, typer.Option("--churn", help="Instead of a case: pods come and go, a node is drained, a kubelet restarts")
     ] = False,
     pods: Annotated[int, typer.Option(min=20, max=2_000, help="How many pods --churn creates")] = 200,
     seconds: Annotated[int, typer.Option(min=60, max=900, help="Over how many seconds it creates them")] = 300,
     json_: Json = False,
 ) -> None:
-    """A case on a real Kubernetes, with the chart's collector; its fix is applied with kubectl (docs/labs.md)."""
+    """A case on a real Kubernetes with the chart's collector; kubectl applies its fix (docs/labs.md)"""
     if case not in cases.CASES:
-        raise typer.BadParameter(f"{case} is none of {', '.join(map(str, cases.CASES))}.", param_hint="--case")
+        raise typer.BadParameter(f"{case} is not one of {', '.join(map(str, cases.CASES))}.", param_hint="--case")
     say = progress()
     if churn:
         with complaints(None, None):

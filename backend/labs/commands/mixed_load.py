@@ -1,4 +1,4 @@
-"""`jitterscope lab mixed-load`: twelve real servers under ordinary load, of which the product must say nothing."""
+"""`jitterscope lab mixed-load`: twelve real servers under ordinary load, which must cause no incident."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def command(
     keep: Annotated[Path | None, typer.Option(help="Folder for a recording of each incident and risk")] = None,
     json_: Json = False,
 ) -> None:
-    """Twelve real servers under ordinary load without a fault: no incident and no risk is right (docs/labs.md)."""
+    """Twelve real servers under ordinary load, without a fault: correct is no incident and no risk (docs/labs.md)"""
     given = given_of(locals(), {"url", "token", "keep", "json_"})
     say = progress()
     with complaints(url, token):

@@ -1,4 +1,4 @@
-"""`jitterscope lab negative-dentries`: names that do not exist fill the kernel's cache of names."""
+"""`jitterscope lab negative-dentries`: names that do not exist fill the kernel's dentry cache."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """Programs that look for names that do not exist, and what it takes to forget them (docs/labs.md).
+    """Programs that look up names that do not exist, and the cost of freeing them (docs/labs.md)
 
-    `drop` makes the kernel forget all unused names and inodes of this machine.
+    `drop` makes the kernel free all unused dentries and inodes of this machine.
     """
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
@@ -57,7 +57,7 @@ def command(
         show(report, "the first start", json_)
         if report.named_s is not None:
             typer.echo(
-                f"from the first start until the program and its names were told: {report.named_s:.1f} s", err=True
+                f"from the first start until an incident named program and names: {report.named_s:.1f} s", err=True
             )
         if report.pause is not None:
             told = f"{report.pause.predicted_s:.2f} s ({report.pause.low_s:.2f} to {report.pause.high_s:.2f})"

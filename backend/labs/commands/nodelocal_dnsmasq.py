@@ -1,4 +1,4 @@
-"""`jitterscope lab nodelocal-dnsmasq`: a node-local CoreDNS that wants more TCP connections than dnsmasq serves."""
+"""`jitterscope lab nodelocal-dnsmasq`: a node-local CoreDNS that needs more TCP connections than dnsmasq serves."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """NodeLocal DNSCache and kube-dns's dnsmasq, which serves 20 TCP connections at once (docs/labs.md)."""
+    """NodeLocal DNSCache and kube-dns's dnsmasq, which serves 20 TCP connections at once (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

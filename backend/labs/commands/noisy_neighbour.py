@@ -1,4 +1,4 @@
-"""`jitterscope lab noisy-neighbour`: a server that is runnable and does not run, as another workload has the CPUs."""
+"""`jitterscope lab noisy-neighbour`: a server that is runnable but does not run, as another workload has the CPUs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """An unbound or a Go service beside a workload that wants all CPUs and has the larger weight (docs/labs.md)."""
+    """An unbound or a Go service beside a workload that wants all CPUs and has the larger weight (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

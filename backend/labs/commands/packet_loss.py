@@ -1,4 +1,4 @@
-"""`jitterscope lab packet-loss`: a service whose packets are lost on the way to its clients."""
+"""`jitterscope lab packet-loss`: a service whose packets to its clients are lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "packet-loss"
 def command(
     variant: Annotated[Variant, typer.Option(help="The fault, or a look-alike")] = Variant.FAULT,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [30]")] = None,
-    calm_seconds: Annotated[float | None, typer.Option(help="Load before it, in s [4]")] = None,
+    calm_seconds: Annotated[float | None, typer.Option(help="Load before that window, in s [4]")] = None,
     loss_percent: Annotated[
         float | None, typer.Option(help="Packets lost on the way to clients, in percent [2; healthy 0]")
     ] = None,
@@ -42,7 +42,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A service whose packets to its clients are lost now and then, by nftables (docs/labs.md)."""
+    """A service some of whose packets to its clients are dropped, by nftables (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

@@ -18,7 +18,7 @@ NAME = "page-cache"
 def command(
     variant: Annotated[Variant, typer.Option(help="The fault, a fix of it, or a look-alike")] = Variant.FAULT,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [30]")] = None,
-    settle_s: Annotated[float | None, typer.Option(help="Load before it, in s [10]")] = None,
+    settle_s: Annotated[float | None, typer.Option(help="Load before that window, in s [10]")] = None,
     qps: Annotated[float | None, typer.Option(help="Requests per second [16; cpu-limit 50]")] = None,
     memory_mib: Annotated[int | None, typer.Option(help="Memory limit in MiB [96; more-memory 256]")] = None,
     files: Annotated[int | None, typer.Option(help="Files the service serves [160; healthy 40]")] = None,
@@ -32,7 +32,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A service that serves files which are larger together than its memory limit (docs/labs.md)."""
+    """A service whose files together are larger than its memory limit (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

@@ -1,4 +1,4 @@
-"""`jitterscope lab search-domains`: pods that ask for every name several times over."""
+"""`jitterscope lab search-domains`: pods that send several queries for every name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """Pods with six search domains and ndots:5, whose resolver asks for every name seven times (docs/labs.md)."""
+    """Pods with six search domains and ndots:5, whose resolver sends seven queries for every name (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

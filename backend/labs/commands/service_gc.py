@@ -1,4 +1,4 @@
-"""`jitterscope lab service-gc`: an HTTP service whose garbage collector runs it out of CPU quota."""
+"""`jitterscope lab service-gc`: an HTTP service whose garbage collector uses up its CPU quota."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """An HTTP service of Go, a JVM, or Node that its garbage collector runs out of CPU quota (docs/labs.md)."""
+    """An HTTP service in Go, on a JVM, or in Node whose garbage collector uses up its CPU quota (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

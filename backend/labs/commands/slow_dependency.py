@@ -1,4 +1,4 @@
-"""`jitterscope lab slow-dependency`: an HTTP service that waits for a database or another service that is slow."""
+"""`jitterscope lab slow-dependency`: an HTTP service that waits for a slow database or another slow service."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """A Go service that asks a PostgreSQL whose table is locked now and then, or another service (docs/labs.md)."""
+    """A Go service that queries a PostgreSQL whose table is locked now and then, or another service (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

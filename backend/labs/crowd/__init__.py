@@ -1,1 +1,1 @@
-"""The accept-queue lab: a service to which more connections come at once than may wait for it."""
+"""The accept-queue lab: a service that gets more connections at once than its accept queue holds."""

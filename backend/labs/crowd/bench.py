@@ -1,4 +1,4 @@
-"""A service with a short accept queue, clients that come all at once, and what happens."""
+"""A service with a short accept queue, clients that connect all at once, and the measurements."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from labs.wire.namespaces import Wire, wire
 from labs.wire.service import PATH, WiredService
 
 _PORT = 8080
-_BURST_QPS = 8_000.0  # what one machine sends: all of a burst within some ms
+_BURST_QPS = 8_000.0  # what one machine can send: all of a burst within a few ms
 _PERIOD_US = 100_000
 _ANSWER_BYTES = 1_000
-_TIMEOUT_MS = 20_000  # clients of real services have more patience than DNS clients
+_TIMEOUT_MS = 20_000  # clients of real services are more patient than DNS clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,14 @@ class Bench:
         )  # fmt: skip
 
     def listen_with(self, backlog: int) -> None:
-        """Start the service anew with another backlog."""
+        """Restart the service with another backlog."""
         p = self.parameters.model_copy(update={"backlog": backlog})
         self.server.restart(PATH, command=[*self.server.command[: -len(_options(p))], *_options(p)])
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     measured: Measured
     figures: WireFigures
@@ -65,7 +65,7 @@ class Run:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Start the service; all of it is gone afterwards."""
+    """Start the service; everything is removed afterwards."""
     p, names = parameters, LabRun.begin(say)
     with ExitStack() as stack:
         cgroup, clients = names.cgroup("service"), names.cgroup("clients")
@@ -73,7 +73,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
             stack.callback(one.remove)
             one.create()
         link = stack.enter_context(wire(clients, p.delay_ms))
-        # Its own limit is what the lab sets, whatever this machine has.
+        # The lab sets the service's own limit, whatever this machine's limit is.
         link.server.run("sysctl", "-qw", "net.core.somaxconn=4096")
         server = WiredService("the service", link.server, _PORT, cgroup, _options(p))
         say(
@@ -93,7 +93,7 @@ def _options(p: Parameters) -> list[str]:
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load, measure. Raises LabError where the service dies or the driver cannot keep up."""
+    """Send the load and measure. Raises LabError if the service dies or the driver cannot keep up."""
     p = made.parameters
     with Counters(made.wire.server) as counters:
         done = made.stage.measure(made.load, Window.soon(p.seconds, p.calm_seconds), _PERIOD_US, say)
@@ -102,7 +102,7 @@ def run(made: Bench, say: Say) -> Run:
     inside = (result.sent_us >= done.from_us) & (result.sent_us < done.to_us)
     all_waited = (result.latency_us > 1000 * (1000 - LATE_MS)) | (result.result == TIMEOUT)
     waited = inside & all_waited
-    # It began with the load, before the window; where clients are far and connect anew, with the first of them.
+    # It began with the load, before the window. If clients are far away and reconnect, it began with the first of them.
     late = all_waited if all_waited.any() else np.full(len(inside), bool(p.delay_ms) and not p.keep)
     first = int(result.sent_us[late][0]) if late.any() else None
     sent = int(inside.sum())
@@ -110,7 +110,7 @@ def run(made: Bench, say: Say) -> Run:
         done,
         WireFigures(
             **done.figures.model_dump(), opened=counted.opened, dropped=counted.dropped,
-            # The kernel counts SYN-ACKs among them.
+            # The kernel also counts SYN-ACKs.
             resent=counted.resent if p.keep else None,
             waited_share=float(waited.sum()) / sent if sent else None,
         ),
@@ -120,8 +120,10 @@ def run(made: Bench, say: Say) -> Run:
 
 @contextmanager
 def loaded(made: Bench, window: Window) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
-    """Send the load without measuring. What it yields says whether it goes on, and has clients keep their
-    connections."""
+    """Send the load without measuring.
+
+    The yielded object says whether the load still runs, and can make clients keep their connections.
+    """
     out, seconds = made.stage.folder / "load.bin", (window.to_us - window.start_us) / 1e6
     stage = made.stage
     with load.start(made.server, made.load, seconds, window.start_us, stage.cgroup, stage.clients, out) as driver:

@@ -1,4 +1,4 @@
-"""An accept-queue run that a product watches: the run, then the questions to the product."""
+"""An accept-queue run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ LAB = "accept-queue"
 
 
 def _observed(recording: Recording, key: str) -> WireFigures:
-    """A client waits where a handshake comes late; of SYNs that are dropped the product knows how many there were at
-    least."""
+    """A client waits if a handshake is late; for dropped SYNs the product knows only a minimum number."""
     server = server_of(recording, key)
     requests = total(server, "requests")
     overflow = read_overflow(snapshot_of(recording))

@@ -1,1 +1,1 @@
-"""The negative-dentries lab: names that do not exist fill the kernel's cache, and dropping them takes time."""
+"""The negative-dentries lab: names that do not exist fill the kernel's dentry cache, and freeing them takes time."""

@@ -1,4 +1,4 @@
-"""Programs that look for names that do not exist, or that do; then, in some variants, the names are thrown away."""
+"""Programs that look up names that do not exist, or that do; then, in some variants, the dentries are freed."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from labs.figures import TICK_US
 from labs.pace import tick_after
 
 DROP = Path("/proc/sys/vm/drop_caches")
-SLAB = "2"  # dentries and inodes, as proc(5) has it; 3 would drop the page cache too
-# Until the node is what it was without the storm, as far as the product looks back to tell how busy it is.
+SLAB = "2"  # dentries and inodes, see proc(5); 3 would drop the page cache too
+# Until the node looks as it did before the storm, given how far the product looks back to judge how busy it is.
 BEFORE_DROP_S = 12.0
 FORGETTING = (Variant.DROP, Variant.UNMOUNT)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account: the storm in [from_us, ended_us), all of it in [from_us, to_us).
+    """What happened, as measured by the lab: the storm is in [from_us, ended_us), the whole run in [from_us, to_us).
 
-    `pause`: when dropping or unmounting began and ended; `everything`: not only the lab's names were forgotten then.
+    `pause`: when dropping or unmounting began and ended. `everything`: not only the lab's dentries were freed.
     """
 
     from_us: int
@@ -46,7 +46,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What is ready to run. `program` is the short name of what will look for names, as the kernel has it (comm)."""
+    """A bench that is ready to run. `program`: the kernel's short name (comm) of what will look up names."""
 
     cgroup: LabCgroup
     place: Place
@@ -59,7 +59,7 @@ class Bench:
 
 @contextmanager
 def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """A file system and a cgroup of the lab's own; both are gone afterwards, and with them every name."""
+    """A file system and a cgroup of the lab's own; both are removed afterwards, and with them every name."""
     with ExitStack() as stack:
         cgroup = LabRun.begin(say).cgroup("tools")
         stack.callback(cgroup.remove)
@@ -77,7 +77,7 @@ def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> I
                 real = nss.certutil(folder, parameters.use_cache)
                 started, environment = real.command, real.environment
             else:
-                # As many as it takes: the 33 ms of an old NSS would be fewer on a slow machine.
+                # A fixed number of lookups: the 33 ms limit of an old NSS would allow fewer on a slow machine.
                 started = [
                     fault, "lookups", f"--dir={made.folder}", f"--names={parameters.names}",
                     f"--count={parameters.lookups}", "--most=0s",
@@ -91,7 +91,7 @@ def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> I
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Make the names, then forget them where the variant says so. Raises LabError where a program fails."""
+    """Make the names, then free them if the variant says so. Raises LabError if a program fails."""
     p = made.parameters
     with Watcher() as watcher:
         time.sleep(max(1.0, p.calm_seconds))
@@ -129,7 +129,7 @@ def _work(made: Bench) -> dict[str, Any]:
 
 
 def forget(made: Bench, say: Say) -> tuple[int, int] | None:
-    """Have the kernel free what the variant frees; when that began and ended. None: this variant frees nothing."""
+    """Have the kernel free what the variant frees; returns when that began and ended, or None if it frees nothing."""
     if made.variant not in FORGETTING:
         return None
     begin_us = time.time_ns() // 1000

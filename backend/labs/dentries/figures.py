@@ -1,4 +1,4 @@
-"""The figures that the lab measures itself and that the product is asked for: the same names, the same meaning."""
+"""The figures that the lab measures itself and the same ones queried from the product."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from labs.dentries.truth import Readings
 
 
 class DentryFigures(BaseModel):
-    """Of the measured window, which begins with the first start. None: not seen, or there was none.
+    """Figures of the measured window, which begins with the first start; None: not seen, or there was none.
 
-    `gained`: dentries at their peak less those at the beginning, `negative_gained`: negative ones. `failures`: lookups
-    of names that do not exist, by the programs of the lab. `pause_s`: how long dropping or unmounting took, `dropped`:
-    dentries that were gone afterwards. `latest_ms`: how late a task got a CPU meanwhile.
+    `gained`: peak number of dentries minus the initial number, `negative_gained`: the same for negative ones.
+    `failures`: lookups of names that do not exist, by the lab's programs. `pause_s`: how long dropping or unmounting
+    took, `dropped`: how many dentries it freed. `latest_ms`: how late a task got a CPU during that time.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -32,7 +32,7 @@ class DentryFigures(BaseModel):
 def measured(
     readings: Readings, repeated: dict[str, Any] | None, from_us: int, ended_us: int, pause: tuple[int, int] | None
 ) -> DentryFigures:
-    """`repeated`: what the driver printed; `pause`: when dropping began and ended (µs)."""
+    """Compute the figures. `repeated`: what the driver printed; `pause`: when dropping began and ended (µs)."""
     seen = readings.within(from_us, ended_us)
     before = readings.within(0, from_us)
     if not seen.at_us.size or not before.at_us.size:

@@ -21,8 +21,8 @@ def observed(
 ) -> DentryFigures:
     """What the product saw of the node, in a recording that begins before the storm.
 
-    Failing lookups are those that it ascribes to `program`; it traces them only while negative dentries grow, so
-    the rate is of the time in which it did.
+    Failing lookups are those that it attributes to `program`. It traces them only while negative dentries grow, so the
+    rate covers only the traced time.
     """
     failures, traced_s = traced(node, program, ended_us)
     figures = DentryFigures(
@@ -39,7 +39,7 @@ def observed(
 
 
 def traced(node: Recording, program: str, ended_us: int) -> tuple[int | None, float]:
-    """Failing lookups of a program by its short name, and for how long (s) they were traced until then; None: never."""
+    """Failing lookups of a program by its short name, and how long (s) they had been traced; None: never."""
     spans, total = [], 0
     for event in (one for one in _lookups(node) if one.start_us < ended_us):
         spans.append((event.start_us, min(ended_us, event.start_us + event.duration_us)))
@@ -52,13 +52,13 @@ def traced(node: Recording, program: str, ended_us: int) -> tuple[int | None, fl
 
 
 def _lookups(node: Recording) -> list[StoredEvent]:
-    """Who looked: the node's own events; where it has none, those of its cgroups."""
+    """Lookups by program: the node's own events or, if it has none, those of its cgroups."""
     of_all = [[event for event in one.events if event.kind == LOOKUPS] for one in node.resources]
     return of_all[0] or [event for events in of_all[1:] for event in events]
 
 
 def tracing_ended_us(node: Recording, ended_us: int) -> int | None:
-    """When the tracing ended that was on when the storm ended, or came on right after it; None where none was."""
+    """When the tracing ended that was on at the end of the storm, or that started right after it; None if none did."""
     ends = [
         event.start_us + event.duration_us
         for event in node.resources[0].events
@@ -72,7 +72,7 @@ def _gained(node: Recording, metric: str, from_us: int, ended_us: int) -> int | 
     if series is None:
         return None
     begin, end = ((at - node.start_us) // TICK_US for at in (from_us, ended_us))
-    before, during = _known(series[:begin]), _known(series[begin : end + 11])  # it may be read once a second
+    before, during = _known(series[:begin]), _known(series[begin : end + 11])  # it is sometimes read only once a second
     return round(float(during.max() - before[-1])) if before.size and during.size else None
 
 
@@ -81,7 +81,7 @@ def _known(series: FloatArray) -> FloatArray:
 
 
 def _fall(node: Recording, pause: tuple[int, int]) -> Fall | None:
-    """The largest one that began about then."""
+    """The largest drop that began at about that time."""
     near = [
         one
         for one in falls(snapshot_of(node))

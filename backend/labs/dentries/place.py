@@ -22,22 +22,22 @@ _BYTES_PER_FILE = 1_024
 
 
 class Place:
-    """A mounted file system. Programs enter it with the command that `inside` gives."""
+    """A mounted file system. Programs enter it through the command that `inside` returns."""
 
     def __init__(self, holder: subprocess.Popen[bytes], folder: Path) -> None:
         self._holder, self.folder = holder, folder
 
     @property
     def pid(self) -> int:
-        """Of the process that holds the mount namespace."""
+        """PID of the process that holds the mount namespace."""
         return self._holder.pid
 
     def inside(self, command: list[str]) -> list[str]:
-        """The command, as one that sees the file system."""
+        """The command, wrapped so that it sees the file system."""
         return ["nsenter", f"--mount=/proc/{self._holder.pid}/ns/mnt", *command]
 
     def unmount(self) -> float:
-        """Unmount it, and with it forget every name; how long that took (s)."""
+        """Unmount it, which frees every name; returns how long that took (s)."""
         begin = time.monotonic()
         if not self._turn("gone"):
             raise LabError("The lab's file system cannot be unmounted: something else uses it.")
@@ -49,7 +49,7 @@ class Place:
             raise LabError("The lab's file system cannot be mounted again.")
 
     def _turn(self, wanted: str) -> bool:
-        """Have the holder do what is next; whether it says that it did."""
+        """Have the holder take its next step; returns whether it confirmed it."""
         assert self._holder.stdin is not None
         assert self._holder.stdout is not None
         self._holder.stdin.write(b"\n")
@@ -59,7 +59,7 @@ class Place:
 
 @contextmanager
 def place(folder: Path, files: int) -> Iterator[Place]:
-    """A new file system with room for so many files; unmounted afterwards, also when this process is killed."""
+    """A new file system with room for this many files; unmounted afterwards, even if this process is killed."""
     image, mounted = folder / "image", folder / "mounted"
     mounted.mkdir()
     size = max(64 << 20, files * _BYTES_PER_FILE)
@@ -67,7 +67,7 @@ def place(folder: Path, files: int) -> Iterator[Place]:
         file.truncate(size)
     quick = ["-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", "-O", "^has_journal"]
     packages.run(["mkfs.ext4", "-q", "-F", "-N", str(files + files // 500 + 1_000), *quick, str(image)])
-    # A namespace goes with its last process, and with it what was mounted there.
+    # A namespace ends with its last process, and its mounts end with it.
     holder = processes.spawn(
         ["unshare", "--mount", "--propagation", "private", "sh", "-c", _HOLD, "sh", str(image), str(mounted)],
         stdin=subprocess.PIPE,

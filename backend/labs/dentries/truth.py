@@ -1,4 +1,4 @@
-"""What the lab itself sees: the kernel's dentry counters, and how late a task gets that only wants to run."""
+"""What the lab itself sees: the kernel's dentry counters, and how late a task that only wants to run gets a CPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERY_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Parallel arrays by time: dentries of the machine, negative ones of them, how late the reading was (µs)."""
+    """Parallel arrays by time: dentries of the machine, negative dentries, how late the sample was (µs)."""
 
     at_us: NDArray[np.int64]
     dentries: NDArray[np.int64]
@@ -25,19 +25,19 @@ class Readings:
     late_us: NDArray[np.int64]
 
     def within(self, from_us: int, to_us: int) -> Readings:
-        """Those in [from_us, to_us)."""
+        """Only the samples in [from_us, to_us)."""
         inside = (self.at_us >= from_us) & (self.at_us < to_us)
         return Readings(*(column[inside] for column in (self.at_us, self.dentries, self.negative, self.late_us)))
 
 
 def dentry_state() -> tuple[int, int]:
-    """Dentries of the machine, and negative ones on its lists."""
+    """Number of dentries of the machine, and of negative ones on its LRU lists."""
     fields = _STATE.read_text().split()
     return int(fields[0]), int(fields[4])
 
 
 class Watcher(Reading):
-    """Reads every 20 ms."""
+    """Samples every 20 ms."""
 
     def __init__(self) -> None:
         super().__init__(_EVERY_S)

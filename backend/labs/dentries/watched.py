@@ -1,4 +1,4 @@
-"""A negative-dentries run that a product watches: the run, then the questions to the product."""
+"""A negative-dentries run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PATTERNS = ("snotexist", "session-")  # letters may be masked as hexadecimal di
 
 
 class PausePrediction(BaseModel):
-    """What the product's data of before said that forgetting the lab's names would take (s), and what it took."""
+    """How long (s) freeing the lab's names would take, predicted from earlier data, and how long it took."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -38,8 +38,10 @@ class PausePrediction(BaseModel):
 
 
 class DentryReport(Report[DentryFigures]):
-    """`time_to_incident_s` and `named_s` are from the first start; `named_s`: until an incident named the program and
-    its names. `tracing_off_s`: from the last start until tracing was off again; None where it never was on.
+    """The report of one run.
+
+    `time_to_incident_s` and `named_s` are from the first start. `named_s`: until an incident named the program and its
+    names. `tracing_off_s`: from the last start until tracing was off again; None if it never was on.
     """
 
     named_s: float | None
@@ -48,7 +50,7 @@ class DentryReport(Report[DentryFigures]):
 
 
 def watch(product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say) -> DentryReport:
-    """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
+    """Run the lab under a running product and report both sets of figures. `record_to` keeps the product's data."""
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         bench(variant, parameters, Path(folder), say) as made,
@@ -95,11 +97,11 @@ def _named_s(sightings: Sightings, made: Bench, from_us: int) -> float | None:
 
 
 def _predicted(node: Recording, done: Run) -> PausePrediction | None:
-    """From what the product had stored until dropping began."""
+    """Predict from what the product had stored when dropping began."""
     if done.pause is None or done.figures.dropped is None or done.figures.pause_s is None:
         return None
     before = snapshot_of(node, node.start_us, done.pause[0])
-    # An unmount forgets the lab's own names, a drop everything that nobody uses.
+    # An unmount frees the lab's own names, a drop every unused dentry.
     negative = None if done.everything else done.figures.dropped
     found = dentry_drop.predict(before, negative)
     if found is None:

@@ -1,1 +1,1 @@
-"""The slow-dependency lab: an HTTP service that asks a database, or another service, that is slow."""
+"""The slow-dependency lab: an HTTP service that calls a slow database or another slow service."""

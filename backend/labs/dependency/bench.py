@@ -1,4 +1,4 @@
-"""A service and what it asks, in cgroups of their own, requests to it, and what happens."""
+"""A service and its dependency in separate cgroups, requests to the service, and the measurements."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _SLOW_US = 20_000
 
 
 class DependencyFigures(Figures):
-    """`slow_calls`: calls to what the service asks that took over 20 ms; `slowest_call_ms`: the slowest."""
+    """`slow_calls`: calls to the dependency that took over 20 ms; `slowest_call_ms`: the slowest one."""
 
     slow_calls: int | None = None
     slowest_call_ms: float | None = None
 
 
 class Asking(HttpService):
-    """The Go service, which tells of each long call."""
+    """The Go service, which reports each long call."""
 
     def __init__(self, command: list[str], cgroup: LabCgroup) -> None:
         super().__init__("the Go service", command, cgroup, {"GODEBUG": "gctrace=1"}, parse_line)
@@ -45,13 +45,13 @@ class Asking(HttpService):
             super().heard(line, now_us)
 
     def calls_us(self, from_us: int, to_us: int) -> list[int]:
-        """How long those took that ended in the window, µs."""
+        """Durations (µs) of the calls that ended in the window."""
         return [took for ended, took in self._calls if from_us <= ended < to_us]
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running service, before its load. `asked` is the cgroup of what it asks; `database` None: a service."""
+    """The running service, before its load. `asked`: the dependency's cgroup; `database` None: another service."""
 
     stage: Stage
     server: Asking
@@ -66,7 +66,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     measured: Measured
     figures: DependencyFigures
@@ -74,7 +74,7 @@ class Run:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Service and dependency; all of it is gone afterwards."""
+    """Service and dependency; everything is removed afterwards."""
     p, names = parameters, LabRun.begin(say)
     own, asked, clients = (
         names.cgroup("shop"),
@@ -99,7 +99,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 def _asked(
     p: Parameters, folder: Path, cgroup: LabCgroup, stack: ExitStack, say: Say
 ) -> tuple[Database | None, list[str]]:
-    """Start what the service asks; how the service is told of it."""
+    """Start the dependency; returns the service's options for it."""
     if p.database:
         database = Database(folder / "database", cgroup)
         say(f"Starting PostgreSQL in {cgroup.key}")
@@ -128,7 +128,7 @@ def _asked(
 
 @contextmanager
 def locked(made: Bench, from_us: int) -> Iterator[None]:
-    """The locks of the variant, from that time on until the context ends."""
+    """The variant's locks, from that time until the context ends."""
     p = made.parameters
     if made.database is None:
         yield
@@ -138,7 +138,7 @@ def locked(made: Bench, from_us: int) -> Iterator[None]:
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load and make the trouble of the variant. Raises LabError where a part of it fails."""
+    """Send the load and cause the variant's trouble. Raises LabError if any part of it fails."""
     p = made.parameters
     window = Window.soon(p.seconds, p.calm_seconds)
     with locked(made, window.from_us):

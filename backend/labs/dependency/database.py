@@ -40,7 +40,7 @@ class Database:
         return self._server.port
 
     def start(self) -> None:
-        """Start it and make the table. Raises LabError."""
+        """Start it and create the table. Raises LabError."""
         try:
             self._server.initialize()
             with self._log.open("ab") as output:
@@ -59,7 +59,7 @@ class Database:
             connection.execute(f"INSERT INTO {TABLE} SELECT n, n % 97 FROM generate_series(1, {ROWS}) AS n")  # noqa: S608
 
     def stop(self) -> None:
-        """Fast shutdown: clients are sent away."""
+        """Fast shutdown: clients are disconnected."""
         with suppress(OSError, ValueError):
             os.kill(self._server.pid, signal.SIGINT)
             self._process.wait(10)
@@ -73,9 +73,9 @@ class Database:
 
 
 class Locking:
-    """Takes the table for itself for a while, again and again from a time on: what a migration with a slow client does.
+    """Locks the table for a while, again and again from a given time: what a migration with a slow client does.
 
-    It begins anew where the server ends its session.
+    It starts over if the server ends its session.
     """
 
     def __init__(self, database: Database, from_us: int, lock_ms: int, every_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""A slow-dependency run that a product watches: the run, then the questions to the product."""
+"""A slow-dependency run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 

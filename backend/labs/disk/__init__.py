@@ -1,1 +1,1 @@
-"""The disk-stall lab: a service that writes each request down and waits until it is safe, on a limited disk."""
+"""The disk-stall lab: a service that writes each request to a limited disk and waits until it is durable."""

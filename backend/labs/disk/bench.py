@@ -1,4 +1,4 @@
-"""A service on a file system of its own under an I/O limit, requests to it, and what happens."""
+"""A service on its own file system under an I/O limit, requests to it, and the measurements."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _KIB = 1 << 10
 
 
 class DiskFigures(Figures):
-    """`blocked_s`: how long threads of the service were blocked in the kernel, added up."""
+    """`blocked_s`: how long threads of the service were blocked in the kernel, summed."""
 
     blocked_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running service, before its load. Nothing is left open in `parameters`."""
+    """The running service, before its load. `parameters` are complete."""
 
     stage: Stage
     volume: Volume
@@ -43,7 +43,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     measured: Measured
     figures: DiskFigures
@@ -51,7 +51,7 @@ class Run:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """The service with its limits, in a cgroup of its own; all of it is gone afterwards."""
+    """The service with its limits, in its own cgroup; everything is removed afterwards."""
     p, names = parameters, LabRun.begin(say)
     cgroup, clients = names.cgroup("journal"), names.cgroup("clients")
     with ExitStack() as stack:
@@ -70,7 +70,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         if p.quota_us is None:
             p = p.model_copy(update={"quota_us": made.too_low_us(shape, _PERIOD_US, say)})
         made.limit(Limit(-1 if p.quota_us is None else p.quota_us, _PERIOD_US, 0))
-        limit = f"{p.write_kib_s} KiB/s" if p.write_kib_s >= 0 else "any number of bytes"
+        limit = f"{p.write_kib_s} KiB/s" if p.write_kib_s >= 0 else "unlimited bytes"
         say(f"It may write {limit} to {disk.device}; {p.qps:g} requests/s for {p.seconds:g} s")
         yield Bench(made, disk, p)
 
@@ -95,7 +95,7 @@ def _command(p: Parameters, folder: Path) -> list[str]:
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load, measure. Raises LabError where the service dies or the driver cannot keep up."""
+    """Send the load and measure. Raises LabError if the service dies or the driver cannot keep up."""
     p = made.parameters
     with BlockedThreads(made.stage.server.pid) as blocked:
         done = made.stage.measure(made.load, Window.soon(p.seconds, p.settle_s), _PERIOD_US, say)

@@ -1,1 +1,1 @@
-"""The event-loop lab: a service of Node.js or Python whose one thread makes a report now and then."""
+"""The event-loop lab: a Node.js or Python service whose only working thread makes a report now and then."""

@@ -1,4 +1,4 @@
-"""A service with one working thread, requests to it, and what happens."""
+"""A service with one working thread, requests to it, and the measurements."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _SOURCES = Path(__file__).parent
 
 
 class EventLoopFigures(Figures):
-    """`run_delay_s`: how long threads of the service were runnable and did not run, added up."""
+    """`run_delay_s`: how long threads of the service were runnable but not running, summed."""
 
     run_delay_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running service, before its load; the neighbor rests."""
+    """The running service, before its load; the neighbor is idle."""
 
     stage: Stage
     server: HttpService
@@ -49,13 +49,13 @@ class Bench:
         return Load(self.parameters.qps, names=(PATH,), http=True)
 
     def move_off(self) -> None:
-        """Serve from now on with reports made elsewhere."""
+        """From now on, make reports outside the event loop."""
         os.kill(self.server.pid, signal.SIGUSR2)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     measured: Measured
     figures: EventLoopFigures
@@ -63,12 +63,12 @@ class Run:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Start the service; all of it is gone afterwards."""
+    """Start the service; everything is removed afterwards."""
     p, names = parameters, LabRun.begin(say)
     with ExitStack() as stack:
 
         def cgroup(name: str, shares: int) -> LabCgroup:
-            """With a neighbor the lab has no more of the machine than others: the product has to get its share."""
+            """With a neighbor, the lab gets no higher priority than others: the product needs its share of the CPUs."""
             made = names.cgroup(name)
             stack.callback(made.remove)
             made.create(preferred=not p.loops)
@@ -102,7 +102,7 @@ def _command(p: Parameters) -> list[str]:
 
 @contextmanager
 def crowded(made: Bench, from_us: int) -> Iterator[None]:
-    """The neighbor's loops, from that time on until the context ends."""
+    """The neighbor's loops, from that time until the context ends."""
     command = [sys.executable, "-I", "-c", LOOP, str(from_us / 1e6)]
     with ExitStack() as stack:
         for _ in range(made.parameters.loops):
@@ -111,7 +111,7 @@ def crowded(made: Bench, from_us: int) -> Iterator[None]:
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load. Raises LabError where a part of it fails."""
+    """Send the load. Raises LabError if any part of it fails."""
     p = made.parameters
     window = Window.soon(p.seconds, p.calm_seconds)
     with crowded(made, window.from_us), RunDelay(made.server.pid) as delay:

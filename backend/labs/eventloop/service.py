@@ -1,4 +1,4 @@
-"""An asyncio HTTP service that makes a report for one of so many requests: in its event loop, or in another process.
+"""An asyncio HTTP service that makes a report for one in so many requests, in its event loop or another process.
 
 Stand-alone: python service.py --listen=ADDRESS:PORT --report-every=N --report-rows=N --off-loop=0|1.
 """
@@ -16,7 +16,7 @@ _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n" + b"x" * 2000
 
 
 def report(rows: int) -> int:
-    """As a service does that reads rows, changes them and writes them as JSON."""
+    """What a service does that reads rows, changes them, and writes them as JSON."""
     every = [{"id": n, "name": f"item {n}", "price": n * 1.5, "tags": ["new", "sale"]} for n in range(rows)]
     read = json.loads(json.dumps(every))
     return len(json.dumps([one for one in read if one["price"] > 1]))
@@ -31,11 +31,11 @@ class Service:
         self._served = 0
 
     def move_off(self) -> None:
-        """Make them in another process from now on."""
+        """From now on, make reports in another process."""
         self._pool = self._pool or ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Requests of one connection, until the client closes it."""
+        """Answer requests of one connection until the client closes it."""
         try:
             while await reader.readuntil(b"\r\n\r\n"):
                 self._served += 1
@@ -61,7 +61,7 @@ async def main() -> None:
     service = Service(int(given["--report-every"]), int(given["--report-rows"]))
     if given["--off-loop"] == "1":
         service.move_off()
-    # As a release that does so: connections stay.
+    # Like a release that does so: connections stay open.
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, service.move_off)
     server = await asyncio.start_server(service.answer, address, int(port), backlog=4096)
     async with server:

@@ -1,6 +1,6 @@
-"""Parameters of the event-loop lab and what each variant sets. A command-line value wins over a variant's.
+"""Parameters of the event-loop lab and what each variant sets; command-line values override the variant's.
 
-The fault: one in so many requests makes a report in the only thread that serves, and all others wait for it.
+The fault: one in so many requests makes a report in the only serving thread, and all others wait for it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Runtime(StrEnum):
 
 
 class Parameters(BaseModel):
-    """One run: load for `calm_seconds`, then for `seconds`, the measured window; the neighbor's loops run in it."""
+    """One run: load for `calm_seconds`, then for `seconds`, the measured window, in which the neighbor's loops run."""
 
     model_config = ConfigDict(extra="forbid")
 
-    runtime: Runtime = Field(Runtime.NODE, description="what the service is written for")
+    runtime: Runtime = Field(Runtime.NODE, description="runtime of the service")
     qps: float = Field(100, gt=0, le=20_000, description="requests per second")
     seconds: float = Field(40, ge=5, le=3_600, description="length of the measured window")
     calm_seconds: float = Field(8, ge=0, le=600, description="load before it")
@@ -44,7 +44,7 @@ _FAULT = {"report_every": 250}
 _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.FAULT_NODE: ("cpu/event_loop_blocked", _FAULT),
     Variant.FAULT_PYTHON: ("cpu/event_loop_blocked", {**_FAULT, "runtime": Runtime.PYTHON, "report_rows": 28_000}),
-    # The report itself takes as long as before: one of so many requests.
+    # The report itself takes as long as before, and is still made for one in so many requests.
     Variant.OFF_LOOP: ("none", {**_FAULT, "off_loop": True, "report_every": 1_500}),
     Variant.CROWDED: ("cpu/neighbours", {"shares": 2, "loops": 6}),
     Variant.HEALTHY: ("none", {}),
@@ -52,10 +52,10 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
 
 
 def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
-    """A variant's parameters with the given ones in their place."""
+    """The variant's parameters, overridden by those given."""
     return Parameters(**{**_VARIANTS[variant][1], **given})
 
 
 def expected_cause(variant: Variant) -> str:
-    """The cause that is really there; "none" where none is."""
+    """The actual cause, or "none"."""
     return _VARIANTS[variant][0]

@@ -1,1 +1,1 @@
-"""The dns-forward lab: a CoreDNS that forwards, and what can be wrong between it and its upstream."""
+"""The dns-forward lab: a CoreDNS that forwards, and what can go wrong between it and its upstream."""

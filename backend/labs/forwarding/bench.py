@@ -1,4 +1,4 @@
-"""A CoreDNS and its upstream in a network of its own; the load, and what happens."""
+"""A CoreDNS and its upstream in their own network, the load, and the measurements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GIVEN_UP_US = 5_000_000
 
 
 class ForwardFigures(BaseModel):
-    """Over the measured window, at the CoreDNS: shares of all queries. Slow is over 20 ms, lost over 5 s or never."""
+    """Over the measured window, at CoreDNS: shares of all queries. Slow: over 20 ms; lost: over 5 s or no answer."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,7 +48,7 @@ class ForwardFigures(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account, in [from_us, to_us)."""
+    """What happened in [from_us, to_us), as measured by the lab itself."""
 
     from_us: int
     to_us: int
@@ -57,7 +57,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running servers, before their load: each in a cgroup of its own."""
+    """The running servers, before their load, each in its own cgroup."""
 
     server: Server
     upstream: Server
@@ -65,13 +65,13 @@ class Bench:
     addresses: Block
     folder: Path
     parameters: Parameters
-    # Starts one more like it, with an address and a limit of its own; it goes with the bench.
+    # Starts another one with its own address and limit; it ends with the bench.
     another_upstream: Callable[[], Server]
 
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Start both servers, and see that a query passes through; all of it is gone afterwards."""
+    """Start both servers, and check that a query passes through; everything is removed afterwards."""
     names, block, network = LabRun.begin(say), Block.unused(), Network.unused()
     numbers = itertools.count()
     with ExitStack() as stack:
@@ -111,7 +111,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         own = (block.address(0, 10), free_port(block.address(0, 10), 53))
         target = (upstream.address, upstream.port)
         if parameters.logged:
-            say(f"It is a dnsmasq that logs the {parameters.logged} addresses of each answer")
+            say(f"The server is a dnsmasq that logs the {parameters.logged} addresses of each answer")
             server = _logging(own, target, folder, cgroup("dnsmasq"), parameters.logged)
         else:
             corefile = _corefile(own, target, parameters)
@@ -121,7 +121,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 
 
 def _network_of_its_own(network: Network, number: int, cgroup: LabCgroup, stack: ExitStack) -> list[str]:
-    """The network's `number`-th namespace, which ends with the lab; the command that enters it."""
+    """The network's `number`-th namespace, which ends with the lab; returns the command that enters it."""
     holder = processes.spawn(["unshare", "--net", "cat"], cgroup_procs=cgroup.procs_files(), stdin=subprocess.PIPE)
     stack.callback(processes.stop, holder)
     entered = Path(f"/proc/{holder.pid}/ns/net")
@@ -146,10 +146,10 @@ def _upstream(
     parameters: Parameters,
     inside: list[str],
 ) -> Server:
-    """A CoreDNS that knows every name but those of the zone that does not exist, and takes its time for those, too.
+    """A CoreDNS that knows every name except those of the nonexistent zone, and delays those answers too.
 
-    `template` answers at once, but looks up what an alias points to before: those of a zone whose lookups take the
-    delay, and find nothing.
+    `template` answers immediately, but first looks up the target of an alias: here in a zone whose lookups take the
+    delay and find nothing.
     """
     address, port = endpoint
     slow = coredns.slow_corefile(endpoint, parameters.delay_ms, READY)
@@ -178,7 +178,7 @@ def _upstream(
 def _logging(
     endpoint: tuple[str, int], upstream: tuple[str, int], folder: Path, cgroup: LabCgroup, addresses: int
 ) -> Server:
-    """A dnsmasq that writes a line for each address of an answer, in the thread that reads its socket."""
+    """A dnsmasq that logs a line for each address of an answer, in the thread that reads its socket."""
     hosts = folder / "hosts"
     coredns.write_hosts(hosts, 0, addresses)
     more = (f"--addn-hosts={hosts}", "--edns-packet-max=4096", "--log-queries")
@@ -186,7 +186,7 @@ def _logging(
 
 
 def _drop(inside: list[str], folder: Path, percent: float) -> None:
-    """Packets that arrive in the upstream's network, by chance; also those of TCP, as on a lossy link."""
+    """Drop packets that arrive in the upstream's network at random, including TCP, as on a lossy link."""
     unpacked = packages.unpacked("nftables")
     rules = folder / "loss.nft"
     rules.write_text(
@@ -208,14 +208,14 @@ def _corefile(endpoint: tuple[str, int], upstream: tuple[str, int], parameters: 
 
 
 def rise_of(made: Bench, parameters: Parameters, say: Say) -> Rise:
-    """The load of a variant, soon."""
+    """The variant's load, starting soon."""
     p = parameters
     names = coredns.WIDE_NAMES if p.logged else tuple(f"host{index}.{_MISSING}" for index in range(p.missing)) or _NAMES
     return Rise.soon(p, names, made.addresses, say, unique=not p.missing and not p.logged, volley=p.volley)
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load, measure. Raises LabError where a server dies or the driver cannot keep up."""
+    """Send the load and measure. Raises LabError if a server dies or the driver cannot keep up."""
     p = made.parameters
     rise = rise_of(made, p, say)
     result = rise.send(made.server, made.clients, made.folder / "load.bin")

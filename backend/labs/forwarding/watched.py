@@ -1,4 +1,4 @@
-"""A dns-forward run that a product watches: the run, then the questions to the product."""
+"""A dns-forward run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAB = "dns-forward"
 def watch(
     product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say
 ) -> Report[ForwardFigures]:
-    """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
+    """Run the lab under a running product and report both sets of figures. `record_to` keeps the product's data."""
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         bench(parameters, Path(folder), say) as made,

@@ -1,1 +1,1 @@
-"""A real one-node Kubernetes on this machine, in namespaces of its own, without Docker, a registry, or systemd."""
+"""A real Kubernetes on this machine, in its own namespaces, without Docker, a registry, or systemd."""

@@ -1,4 +1,4 @@
-"""The API server, asked without kubectl: for what is asked often."""
+"""The API server without kubectl, for frequent requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labs.kubernetes.layout import API, Files
 
 
 def client(files: Files) -> httpx.Client:
-    """As the administrator; paths as "/readyz"."""
+    """A client with the administrator's rights; paths such as "/readyz"."""
     context = ssl.create_default_context(cafile=str(files.pki / "ca.crt"))
     context.load_cert_chain(files.pki / "admin.crt", files.pki / "admin.key")
     return httpx.Client(verify=context, base_url=API, timeout=10, trust_env=False)

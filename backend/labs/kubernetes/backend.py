@@ -1,6 +1,6 @@
-"""Images of the backend and of a trial's servers, on Debian, as their Dockerfiles make them, with what is built here.
+"""Images of the backend and of a trial's servers, on Debian, as in their Dockerfiles, with files that are built here.
 
-The backend runs on Debian 12, whose Python is the Dockerfile's, TimescaleDB and Valkey are those of Debian 13.
+The backend runs on Debian 12, whose Python version is the Dockerfile's; TimescaleDB and Valkey are Debian 13's.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _ENVIRONMENT = {
     "HOME": "/root",
     "PATH": SYSTEM_PATH,
 }
-# Of this machine, so that a proxy or an index of one's own is used in there as well.
+# Of this machine, so that its own proxy or package index is used in there as well.
 _PASSED_ON = ("UV_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
-# $1: Debian's root, $2: a folder for what would change there, $3: the backend's folder, $4: uv, $5: its cache.
+# $1: Debian's root, $2: a folder for the changes to it, $3: the backend's folder, $4: uv, $5: its cache.
 _IN_DEBIAN = """
 mkdir -p "$2/upper" "$2/work" "$2/root"
 mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$2/root"
@@ -62,7 +62,7 @@ exec chroot "$2/root" sh -euc "cd /app/backend && exec uv sync -q --frozen --no-
 
 
 def images() -> list[Image]:
-    """What a chart with `trial.enabled` runs beside the collector, and the backend's next version: NEWER."""
+    """What a chart with `trial.enabled` runs beside the collector, and the backend's next version, NEWER."""
     text = (_CHART / "values.yaml").read_text()
     backend = _backend(_value(text, r"^image:\n(?:  .*\n)*?  repository: (\S+)"))
     timescaledb = _timescaledb(_value(text, r"^  timescaledb:\n    image: (\S+)"))
@@ -70,12 +70,12 @@ def images() -> list[Image]:
 
 
 def version() -> str:
-    """The chart's appVersion, which images are tagged with."""
+    """The chart's appVersion, which is the images' tag."""
     return _value((_CHART / "Chart.yaml").read_text(), r"^appVersion: (\S+)")
 
 
 def _value(text: str, pattern: str) -> str:
-    """What YAML would tell, whose parser comes with development packages only."""
+    """A value of a YAML text, by pattern: a YAML parser is only in the development packages."""
     found = re.search(pattern, text, re.MULTILINE)
     if found is None:
         raise LabError(f"The chart has nothing like {pattern}.")
@@ -97,7 +97,7 @@ def _backend(repository: str) -> Image:
 
 
 def _newer(backend: Image) -> Image:
-    """The same with one more migration, which an older version does not know."""
+    """The same with one more migration, which the older version does not know."""
     migration = packages.cache("kubernetes") / "backend" / "newer.py"
     migration.write_text(_MIGRATION.format(after=runner.heads()))
     files = {**backend.files, "/app/migrations/versions/newer.py": migration}
@@ -132,7 +132,7 @@ def _synced(folder: Path, python: Path) -> Path:
 
 
 def _binaries(folder: Path) -> Path:
-    """The programs that are built for this machine; the Dockerfile builds the collector for arm64 too."""
+    """The programs built for this machine; the Dockerfile also builds the collector for arm64."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     collector = built.program("jitterscope-collector", "JITTERSCOPE_COLLECTOR")

@@ -1,4 +1,4 @@
-"""The programs of the cluster: built once from the Go module proxy, or unpacked from Debian packages.
+"""The cluster's programs: built once from the Go module proxy, or unpacked from Debian packages.
 
 What is built is pinned by the go.mod and go.sum of its folder in `programs/`. A cold build takes 11 min of CPU time.
 """
@@ -18,7 +18,7 @@ from labs.errors import LabError
 
 KUBERNETES, HELM, PAUSE = "v1.34.3", "v3.19.5", "3.10"
 _SOURCES = Path(__file__).with_name("programs")
-# One binary, which does what its name says: together they are a fifth of the size.
+# One binary that acts by the name it is called with: together the programs are a fifth of the size.
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl")
 _DEBIAN = ("containernetworking-plugins", "runc", "iptables", "nftables")
 _IPTABLES = tuple(f"{family}{verb}" for family in ("iptables", "ip6tables") for verb in ("", "-save", "-restore"))
@@ -26,7 +26,7 @@ _IPTABLES = tuple(f"{family}{verb}" for family in ("iptables", "ip6tables") for 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """`folder` has the built ones, `debian` the unpacked packages."""
+    """`folder` has the built programs, `debian` the unpacked packages."""
 
     folder: Path
     debian: Path
@@ -36,12 +36,12 @@ class Programs:
 
     @property
     def libraries(self) -> str:
-        """LD_LIBRARY_PATH of what Debian's packages hold."""
+        """LD_LIBRARY_PATH for the programs of Debian's packages."""
         return packages.environment(self.debian)["LD_LIBRARY_PATH"]
 
     @property
     def environment(self) -> dict[str, str]:
-        """PATH and libraries of every program of the node."""
+        """PATH and libraries for every program of the node."""
         own = [self.folder, self.debian / "usr/sbin", self.debian / "usr/bin", self.debian / "usr/local/sbin"]
         path = ":".join([*map(str, own), "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
         modules = next(self.debian.glob("usr/lib/*-linux-*/xtables"), self.debian)
@@ -49,13 +49,13 @@ class Programs:
 
 
 def are_built() -> bool:
-    """Whether the long build has been made on this machine: then `ready` takes seconds."""
+    """Whether the long build has been done on this machine: then `ready` takes seconds."""
     folder = packages.cache("kubernetes") / "bin"
     return all((folder / name).exists() for name in (_versioned("hyperkube", KUBERNETES), _versioned("helm", HELM)))
 
 
 def ready(say: Say) -> Programs:
-    """All programs, built or downloaded where they are missing. Raises LabError where that fails."""
+    """All programs, built or downloaded if missing. Raises LabError if that fails."""
     folder = packages.cache("kubernetes") / "bin"
     folder.mkdir(exist_ok=True)
     with _alone(folder.with_name("building")):
@@ -77,7 +77,7 @@ def _versioned(name: str, version: str) -> str:
 
 @contextmanager
 def _alone(lock: Path) -> Iterator[None]:
-    """Two labs at once must not build twice."""
+    """Concurrent labs must not build twice."""
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
@@ -90,7 +90,7 @@ def _link(name: Path, target: str) -> None:
 
 
 def _kubernetes_flags() -> str:
-    """Without these, the API server says that it is v0.0.0, and no chart accepts it."""
+    """Without these, the API server claims to be v0.0.0, and no chart accepts it."""
     major, minor = KUBERNETES.removeprefix("v").split(".")[:2]
     told = {"gitVersion": KUBERNETES, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     where = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
@@ -98,7 +98,7 @@ def _kubernetes_flags() -> str:
 
 
 def _helm_flags() -> str:
-    """Without the last ones, `helm template` and `helm lint` take the cluster for a Kubernetes 1.20."""
+    """Without the last ones, `helm template` and `helm lint` assume Kubernetes 1.20."""
     helm, (major, minor) = "helm.sh/helm/v3", KUBERNETES.removeprefix("v").split(".")[:2]
     versions = [f"-X {helm}/internal/version.version={HELM}"]
     for package in ("pkg/chartutil", "pkg/lint/rules"):
@@ -118,7 +118,7 @@ def _go_build(folder: Path, name: str, version: str, package: str, flags: str, s
 
 
 def _pause(folder: Path) -> None:
-    """The program of a pod's sandbox, from Kubernetes' source."""
+    """The program of a pod's sandbox, built from Kubernetes' source."""
     built = folder / _versioned("pause", PAUSE)
     if not built.exists():
         compiler = shutil.which("cc") or shutil.which("gcc")

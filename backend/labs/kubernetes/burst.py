@@ -1,4 +1,4 @@
-"""Case 2 on the cluster: bursts of queries for a CoreDNS with a memory limit, before an upstream that is slow."""
+"""Case 2 on the cluster: query bursts for a CoreDNS with a memory limit whose upstream is slow."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from labs.oom.variants import Variant, parameters_of
 
 _PARAMETERS = parameters_of(Variant.FAULT, {})
 _SECONDS, _TIMEOUT_MS, _BEFORE_S = 1_500, 12_000, 80.0
-# A container that was killed answers again some seconds later: most of each block is burst, so that blocks with a kill
-# have about the load of those without.
+# A killed container answers again some seconds later. Most of each block is burst, so that blocks with a kill have
+# about the same load as those without.
 _BURST_S = 0.9 * EVERY_S
 _COREFILE = f""".:53 {{
     errors

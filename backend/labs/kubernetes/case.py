@@ -1,4 +1,4 @@
-"""What the product says of a case on the cluster, and what its fix does."""
+"""What the product says about a case on the cluster, and what its fix does."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ CASES = {one.number: one for one in (gc.CASE, burst.CASE, probing.CASE, searchin
 
 
 class Report(BaseModel):
-    """`title` and `summary` are the incident's; `subject`, `namespace`, `workload`, and `node` are as the product names
-    them. `command` is what was run."""
+    """The report of one case.
+
+    `title` and `summary` are the incident's. `subject`, `namespace`, `workload`, and `node` are as the product names
+    them. `command` is what was run.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -52,9 +55,9 @@ class Watched:
 
 @contextmanager
 def watched(say: Say, nodes: int = 1) -> Iterator[Watched]:
-    """The cluster with the chart's collectors, and a product of its own that they send to.
+    """The cluster with the chart's collectors, and their own product to send to.
 
-    One node: the first, with nothing of the lab on others. More: all that there are.
+    With one node: the first one, and nothing of the lab runs on the others. With more: all nodes.
     """
     with (
         cluster.running(say, nodes) as made,
@@ -76,13 +79,13 @@ def watched(say: Say, nodes: int = 1) -> Iterator[Watched]:
 
 
 def run(case: Case, say: Say) -> Report:
-    """Make the fault, run the incident's own patch, wait for the verdict."""
+    """Make the fault, run the incident's own patch, and wait for the verdict."""
     with watched(say) as here, case.made(here.cluster, say) as fault:
         return tried(here, case, fault, say)
 
 
 def tried(here: Watched, case: Case, fault: Fault, say: Say) -> Report:
-    """What becomes of the case's fix on a fault that goes on. Raises LabError where one fault is several incidents."""
+    """The result of the case's fix on a sustained fault. Raises LabError if one fault opens several incidents."""
     commands: list[str] = []
 
     def apply(fix: ProposedFix) -> None:

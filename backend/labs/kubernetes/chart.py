@@ -22,9 +22,9 @@ _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
 def install_collectors(cluster: Cluster, server: str, token: str, say: Say, *, on_all: bool = False) -> None:
-    """Install the chart with `helm install`, as docs/deploy.md says for a cluster without a backend.
+    """Install the chart with `helm install`, as docs/deploy.md describes for a cluster without a backend.
 
-    On the first node, or on all. Raises LabError where a collector does not become ready.
+    On the first node, or on all nodes. Raises LabError if a collector does not become ready.
     """
     load_collector(cluster)
     cluster.apply(
@@ -50,16 +50,16 @@ def install_collectors(cluster: Cluster, server: str, token: str, say: Say, *, o
 
 
 def load_collector(cluster: Cluster) -> None:
-    """Give the node the collector's image."""
+    """Load the collector's image onto the node."""
     collector = built.program("jitterscope-collector", "JITTERSCOPE_COLLECTOR")
     of_build = {("build", "/jitterscope-collector"): collector, ("build", _CERTIFICATES): Path(_CERTIFICATES)}
     cluster.load(images.of_dockerfile(REPOSITORY / "collector" / "Dockerfile", _IMAGE, of_build))
 
 
 def uninstall(cluster: Cluster) -> list[str]:
-    """Uninstall it; what of it is still in the cluster once its pods had time to end."""
+    """Uninstall it; returns what is left in the cluster once its pods had time to end."""
     cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--wait")
-    # What was not sent yet would come to the next product, as news of long ago.
+    # Unsent data would otherwise reach the next product, with old timestamps.
     remove_spools(cluster)
     kinds = "all,configmap,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding"
     labelled = ("-l", f"app.kubernetes.io/instance={RELEASE}", "-A")
@@ -72,12 +72,12 @@ def uninstall(cluster: Cluster) -> list[str]:
 
 
 def remove_spools(cluster: Cluster) -> None:
-    """What collectors kept on the nodes."""
+    """Remove what collectors kept on the nodes."""
     for node in cluster.nodes:
         cluster.on_node("rm", "-rf", SPOOL, node=node)
 
 
 def memory_limit_mib(cluster: Cluster) -> float:
-    """Of a collector."""
+    """Memory limit of a collector."""
     spec = cluster.get("-n", NAMESPACE, "daemonset", f"{RELEASE}-collector")["spec"]["template"]["spec"]
     return float(spec["containers"][0]["resources"]["limits"]["memory"].removesuffix("Mi"))

@@ -1,4 +1,4 @@
-"""Pods that come and go, a node that is drained, and a kubelet that is restarted, under the chart's collectors."""
+"""Pods come and go, a node is drained, and a kubelet is restarted, under the chart's collectors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from labs.kubernetes.objects import Object
 
 SPACE, _RESIDENTS, _WAVE = "churn", "residents", "wave-"
 _PODS = f"/api/v1/namespaces/{SPACE}/pods"
-# How long a pod lives once it runs: some are gone before anybody asks for them.
+# How long a pod lives once it runs: some end before they are ever queried.
 _LIVES_S = (2.0, 5.0, 10.0, 20.0)
-# When it happens, as parts of the whole.
+# When each step happens, as fractions of the whole run.
 _DRAINED, _BACK, _RESTARTED = 0.3, 0.45, 0.65
 _LOOKS_EVERY_S, _TICK_S = 0.5, 0.1
 # Until data of the last pods are stored, and until the first pods are.
@@ -38,7 +38,7 @@ _PAGE = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9
 
 
 def run(pods: int, seconds: float, say: Say) -> Report:
-    """Create so many pods in so long, and delete them. Raises LabError where the cluster does not keep up."""
+    """Create `pods` pods within `seconds`, and delete them. Raises LabError if the cluster does not keep up."""
     with case.watched(say, nodes=2) as here, _space(here.cluster), api.client(here.cluster.files) as asking:
         time.sleep(_SETTLES_S)
         churn = _Churn(here.cluster, asking)
@@ -61,7 +61,7 @@ def run(pods: int, seconds: float, say: Say) -> Report:
 
 
 def _wait_for_last(here: Watched, node_id: int, to_us: int) -> None:
-    """Until the last ticks are stored: a collector sends what waits in its spool in order."""
+    """Wait until the last ticks are stored: a collector sends its spool in order."""
 
     def last() -> dict[int, float]:
         return here.product.values(node_id, "collector_tick", to_us - 1_000_000, to_us)
@@ -70,7 +70,7 @@ def _wait_for_last(here: Watched, node_id: int, to_us: int) -> None:
 
 
 class _Churn:
-    """`seen`: every pod of the namespace by its UID, as the API server told of it."""
+    """`seen`: every pod of the namespace by its UID, as the API server reported it."""
 
     def __init__(self, cluster: Cluster, asking: httpx.Client) -> None:
         self._cluster, self._asking = cluster, asking
@@ -98,7 +98,7 @@ class _Churn:
                 self._delete_due(self._look())
                 for one in acted:
                     if one.done():
-                        one.result()  # its error, where it failed
+                        one.result()  # its error, if it failed
                 time.sleep(_LOOKS_EVERY_S)
             drain_s, _back, kubelet_away_s = (one.result() for one in acted)
         say("Deleting the pods that are left")
@@ -132,7 +132,7 @@ class _Churn:
             say(f"Restarting the kubelet of {first.name}")
             began, known = time.monotonic(), set(self.seen)
             self._cluster.restart_kubelet(first)
-            say("It was started")
+            say("The kubelet is running again")
             while not any(
                 one.node == first.name and one.ran for one in self.seen.copy().values() if one.uid not in known
             ):
@@ -149,7 +149,7 @@ class _Churn:
             "automountServiceAccountToken": False,
             "terminationGracePeriodSeconds": 1,
             "containers": [container],
-            # Else most would be where there is most room, not half of them on each node.
+            # Otherwise most pods would land where most room is, instead of half of them on each node.
             "topologySpreadConstraints": [
                 {
                     "maxSkew": 1,
@@ -165,7 +165,7 @@ class _Churn:
         ).raise_for_status()
 
     def _look(self) -> list[Seen]:
-        """The pods that there are now."""
+        """Record the pods that exist now."""
         items = self._asking.get(_PODS).raise_for_status().json()["items"]
         now = [churn_names.seen(item, self.seen.get(item["metadata"]["uid"])) for item in items]
         self.seen.update({one.uid: one for one in now})
@@ -179,7 +179,7 @@ class _Churn:
             if one.ran_s > _LIVES_S[number % len(_LIVES_S)]:
                 self._deleted.add(one.uid)
                 answer = self._asking.delete(f"{_PODS}/{one.name}")
-                if answer.status_code != httpx.codes.NOT_FOUND:  # evicted meanwhile
+                if answer.status_code != httpx.codes.NOT_FOUND:  # already evicted
                     answer.raise_for_status()
 
 
@@ -204,7 +204,7 @@ def _now_us() -> int:
 
 
 def _pages(cluster: Cluster) -> dict[Node, Mapping[str, float]]:
-    """What each collector counts."""
+    """The counters of each collector's own metrics page."""
     return {node: _page(cluster.on_node(sys.executable, "-IS", "-c", _PAGE, node=node)) for node in cluster.nodes}
 
 

@@ -1,4 +1,4 @@
-"""Names that the product gives to pods and containers, held against those of the API server."""
+"""Names that the product gives to pods and containers, compared with the API server's."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from labs.kubernetes.churn_report import Named
 from labs.product import Product
 
 _UID = re.compile(r"/pod([0-9a-f-]{36})(?:/|$)")
-# How many requests at a time.
+# Concurrent requests.
 _TOGETHER = 4
 _SAYS = ("workload.namespace", "workload.pod", "workload.owner", "workload.container")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A pod as the API server tells of it. `ran_since`: when a container was first seen to run, in monotonic time."""
+    """A pod as the API server reports it. `ran_since`: when a container was first seen running, in monotonic time."""
 
     uid: str
     namespace: str
@@ -42,7 +42,7 @@ class Seen:
 
 
 def seen(item: Mapping[str, Any], before: Seen | None) -> Seen:
-    """From a Pod, and what was known of it."""
+    """From a Pod, and what was already known of it."""
     metadata, spec = item["metadata"], item["spec"]
     if before is None:
         owners = [one["name"] for one in metadata.get("ownerReferences", [])]
@@ -55,7 +55,7 @@ def seen(item: Mapping[str, Any], before: Seen | None) -> Seen:
 
 
 def compared(product: Product, pods: Iterable[Seen]) -> Named:
-    """What the product said of each pod that ran, at any time."""
+    """What the product said about each pod that ran, at any time."""
     of_pods = _cgroups(product, {pod.uid: pod for pod in pods})
     missing = [pod.name for pod, found in of_pods if not found and pod.ran]
     cgroups = [(pod, one) for pod, found in of_pods for one in found]
@@ -86,7 +86,7 @@ def compared(product: Product, pods: Iterable[Seen]) -> Named:
 
 
 def _cgroups(product: Product, pods: Mapping[str, Seen]) -> list[tuple[Seen, list[dict[str, Any]]]]:
-    """Those of each pod, which have its UID in their key."""
+    """The cgroups of each pod, which have its UID in their key."""
     found: dict[str, list[dict[str, Any]]] = {uid: [] for uid in pods}
     for one in product.all_cgroups():
         uid = _UID.search(one["key"])
@@ -96,7 +96,7 @@ def _cgroups(product: Product, pods: Mapping[str, Seen]) -> list[tuple[Seen, lis
 
 
 def judged(pod: Seen, cgroup: Mapping[str, Any], history: list[Any]) -> tuple[str | None, float | None]:
-    """(what was ever wrong, how long until all was known); None for what is not the case."""
+    """(what was ever wrong, how long until everything was known); None for what does not apply."""
     is_pod = cgroup["key"].endswith(f"pod{pod.uid}")
     wanted: dict[str, set[str]] = {"workload.namespace": {pod.namespace}, "workload.pod": {pod.name}}
     if pod.owner is not None:
@@ -105,7 +105,7 @@ def judged(pod: Seen, cgroup: Mapping[str, Any], history: list[Any]) -> tuple[st
         wanted["workload.container"] = set(pod.containers)
     known: dict[str, float] = {}
     for fact in history:
-        # Until it knows better, the collector calls a container by the beginning of its ID.
+        # Until it knows better, the collector names a container by the start of its ID.
         if fact["name"] not in _SAYS or cgroup["key"].rpartition("/")[2].startswith(fact["value"]):
             continue
         if fact["value"] not in wanted.get(fact["name"], set()):

@@ -1,4 +1,4 @@
-"""What `jitterscope lab kubernetes --churn` found."""
+"""The result of `jitterscope lab kubernetes --churn`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Named(BaseModel):
-    """Names of what ran, against the API server's: namespace, pod, owner, and container.
+    """Names of what ran, compared with the API server's: namespace, pod, owner, and container.
 
     `cgroups`: of pods and containers, as the product lists them. `wrong`: those of which it ever said something else.
-    `unnamed`: those that never had their whole name, with how many seconds they were seen. `named_after_*`: from the
-    first tick of a cgroup until the collector knew its name; those ticks are shown under it as well. `pods_not_seen`:
-    pods of which containers ran, and of which the product has nothing.
+    `unnamed`: those that never got their full name, with how many seconds they were seen. `named_after_*`: from the
+    first tick of a cgroup until the collector knew its name; those ticks are shown under that name too.
+    `pods_not_seen`: pods whose containers ran and of which the product has nothing.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -27,8 +27,10 @@ class Named(BaseModel):
 
 
 class Collector(BaseModel):
-    """`missing_ticks`: not stored. `late_ticks`: stored ones that began over 10 ms after their deadline, by the stored
-    lateness. `counted_*`: what the collector's own page counts meanwhile. `cpu`: CPUs that it used on average.
+    """Figures of one collector.
+
+    `missing_ticks`: not stored. `late_ticks`: stored ticks that began over 10 ms after their deadline, by the stored
+    lateness. `counted_*`: the same by the collector's own page. `cpu`: CPUs that it used on average.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -51,8 +53,10 @@ class Collector(BaseModel):
 
 
 class Report(BaseModel):
-    """`moved`: pods of a Deployment that the drain had start on the other node; `drain_s`: until the drained node had
-    none but those of DaemonSets. `kubelet_away_s`: from the kubelet's end until it had started a pod again.
+    """The report of one run.
+
+    `moved`: pods of a Deployment that the drain restarted on the other node. `drain_s`: until only pods of DaemonSets
+    were left on the drained node. `kubelet_away_s`: from the kubelet's end until it had started a pod again.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -70,7 +74,7 @@ class Report(BaseModel):
 
 
 def table(report: Report) -> str:
-    """For people."""
+    """Human-readable table."""
     names = report.names
     lines = [
         f"{report.created} pods created and {report.deleted} deleted in {report.seconds:.0f} s",

@@ -1,4 +1,4 @@
-"""Starts the cluster, asks it, and removes every trace of it, also of one whose starter was killed."""
+"""Starts the cluster, runs commands on it, and removes every trace of it, even if its starter was killed."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from labs.kubernetes.layout import FIRST, MOST_NODES, SANDBOX_IMAGE, Files, Node
 
 _READY_PATIENCE_S = 240.0
 _END_PATIENCE_S = 30.0
-# Children of this process: the kernel keeps their exit codes until they are asked for.
+# Children of this process: the kernel keeps their exit codes until they are reaped.
 _started: list[subprocess.Popen[bytes]] = []
 _APART = ("unshare", "--net", "--mount", "--propagation=private")
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A running one. Its API server answers on this machine alone."""
+    """A running cluster. Its API server is reachable from this machine only."""
 
     files: Files
     programs: Programs
 
     def kubectl(self, *words: str, standard_input: str | None = None) -> str:
-        """What kubectl prints. Raises LabError where it fails."""
+        """What kubectl prints. Raises LabError if it fails."""
         return self._run([self.programs["kubectl"], *words], standard_input)
 
     def get(self, *words: str) -> dict[str, Any]:
@@ -52,11 +52,11 @@ class Cluster:
         self.kubectl("apply", "-f", "-", standard_input=json.dumps(listed))
 
     def shell(self, script: str) -> str:
-        """Run what a person would paste into a terminal, with the cluster's kubectl. Raises LabError where it fails."""
+        """Run a command as a person would paste it, with the cluster's kubectl. Raises LabError if it fails."""
         return self._run(["sh", "-euc", script], None)
 
     def helm(self, *words: str) -> str:
-        """What helm prints. Raises LabError where it fails."""
+        """What helm prints. Raises LabError if it fails."""
         return self._run([self.programs["helm"], *words], None)
 
     @property
@@ -64,7 +64,7 @@ class Cluster:
         return self.files.nodes()
 
     def load(self, image: images.Image) -> None:
-        """Give an image to the container runtime of each node."""
+        """Load an image into the container runtime of each node."""
         archive = self.files.folder / "image.tar"
         image.write(archive)
         # containerd's socket is in the node's mount namespace.
@@ -74,18 +74,18 @@ class Cluster:
         archive.unlink()
 
     def on_node(self, *command: str, node: Node = FIRST) -> str:
-        """Run a command in a node's namespaces. Raises LabError where it fails."""
+        """Run a command in a node's namespaces. Raises LabError if it fails."""
         return self._run(["nsenter", f"--target={self.pid(node)}", "--mount", "--net", *command], None)
 
     def pid(self, node: Node) -> int:
-        """The process of a node. Raises LabError where it has ended."""
+        """The node's process. Raises LabError if it has ended."""
         pid = running_pid(self.files, node)
         if pid is None:
             raise LabError(f"{node.name} has ended.")
         return pid
 
     def restart_kubelet(self, node: Node) -> None:
-        """End a node's kubelet and start it again. Raises LabError where that fails."""
+        """End a node's kubelet and start it again. Raises LabError if that fails."""
         starts, pid = self.files.of(node).kubelet_starts, self.pid(node)
         before, deadline = starts.read_text(), time.monotonic() + _END_PATIENCE_S
         os.kill(pid, signal.SIGHUP)
@@ -96,9 +96,9 @@ class Cluster:
 
     @contextmanager
     def only_first_node(self) -> Iterator[None]:
-        """Nothing new is scheduled on the others, but what DaemonSets have there.
+        """Schedule nothing new on the other nodes, except DaemonSet pods.
 
-        What is the kernel's is not one node's here, so two collectors would tell of it twice.
+        Kernel-wide data do not belong to one node here, so two collectors would report them twice.
         """
         others = [node.name for node in self.nodes if node != FIRST]
         for name in others:
@@ -124,7 +124,7 @@ class Cluster:
 
 
 def running_pid(files: Files, node: Node = FIRST) -> int | None:
-    """The process of a node that runs, which holds its lock."""
+    """The process of a running node, which holds its lock."""
     place = files.of(node).lock
     try:
         with place.open("r+") as lock:
@@ -138,7 +138,7 @@ def running_pid(files: Files, node: Node = FIRST) -> int | None:
 
 
 def found() -> Cluster | None:
-    """The cluster that runs already."""
+    """The cluster that already runs."""
     if not Path(configuration.JOURNALD).exists():
         raise LabError("systemd-journald is missing for the kubelet's log: run `make deps`.")
     files = Files.of_this_user()
@@ -150,15 +150,15 @@ def found() -> Cluster | None:
 
 
 def up(say: Say, owner: int = 0, nodes: int = 1) -> Cluster:
-    """Start it, and wait until its nodes are ready; it ends when the process `owner` does (0: nobody's).
+    """Start the cluster and wait until its nodes are ready; it ends with the process `owner` (0: no owner).
 
-    Raises LabError where it cannot, and where one runs already.
+    Raises LabError if it cannot start, or if one already runs.
     """
     if os.geteuid() != 0:
         raise LabError("The cluster needs root: it makes namespaces and cgroups.")
     files, made = Files.of_this_user(), [Node(number) for number in range(1, nodes + 1)]
     if _alive(files):
-        raise LabError("A cluster runs already. `make cluster-down` ends it.")
+        raise LabError("A cluster is already running. `make cluster-down` ends it.")
     programs = building.ready(say)
     remove(say)
     say(f"Starting Kubernetes {building.KUBERNETES} with {nodes} node{'s' * (nodes > 1)}")
@@ -181,13 +181,13 @@ def up(say: Say, owner: int = 0, nodes: int = 1) -> Cluster:
 
 @contextmanager
 def running(say: Say, nodes: int = 1) -> Iterator[Cluster]:
-    """The cluster that runs already, or one that is removed afterwards, also when this process is killed.
+    """The cluster that already runs, or a new one that is removed afterwards, even if this process is killed.
 
-    Raises LabError where the one that runs has fewer nodes.
+    Raises LabError if the running one has fewer nodes.
     """
     if (cluster := found()) is not None:
         if len(cluster.nodes) < nodes:
-            raise LabError(f"The cluster that runs has too few nodes: this needs {nodes}. `make cluster-down` ends it.")
+            raise LabError(f"The running cluster has too few nodes: this needs {nodes}. `make cluster-down` ends it.")
         yield cluster
         return
     try:
@@ -197,7 +197,7 @@ def running(say: Say, nodes: int = 1) -> Iterator[Cluster]:
 
 
 def _start(cluster: Cluster, node: Node, owner: int) -> None:
-    """The node's process, outside the session of this one, and the link to it."""
+    """The node's process, in its own session, and its link."""
     with (cluster.files.of(node).logs / "node.log").open("wb") as log:
         process = subprocess.Popen(
             [*_APART, sys.executable, "-m", "labs.kubernetes.node", str(node.number), str(owner)],
@@ -240,12 +240,12 @@ def _is_ready(cluster: Cluster) -> bool:
 
 
 def _alive(files: Files) -> list[Node]:
-    """The nodes that run, of any cluster."""
+    """The running nodes, of any cluster."""
     return [node for node in map(Node, range(1, MOST_NODES + 1)) if running_pid(files, node) is not None]
 
 
 def remove(say: Say) -> None:
-    """End the cluster and remove its processes, cgroups, links, and files; what a killed one left too."""
+    """End the cluster and remove its processes, cgroups, links, and files, including leftovers of a killed one."""
     files = Files.of_this_user()
     if _alive(files):
         say("Ending the cluster")
@@ -258,7 +258,7 @@ def remove(say: Say) -> None:
         _started.pop().wait(_END_PATIENCE_S)
     tree.remove()
     links.remove()
-    # All mounts of the nodes were in their own mount namespaces: nothing of others is below this folder.
+    # All mounts of the nodes were in their own mount namespaces: nothing else is mounted below this folder.
     shutil.rmtree(files.folder, ignore_errors=True)
     for node in map(Node, range(1, MOST_NODES + 1)):
         files.of(node).lock.unlink(missing_ok=True)

@@ -1,5 +1,7 @@
-"""The network agent in its pod: loads eBPF programs for each pod that the CNI plugin asks for, and keeps them until the
-pod is gone. Arguments: the socket, and what loads programs with its options; the variable PROGRAMS says how many.
+"""The network agent in its pod: loads eBPF programs for each pod that the CNI plugin asks for.
+
+It keeps them until the pod is gone. Arguments: the socket, and the loader with its options. The variable PROGRAMS sets
+their number.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import sys
 
 
 def main() -> None:
-    """Answer one plugin after the other."""
+    """Serve one plugin call after another."""
     path, loader = sys.argv[1], sys.argv[2:]
     held: dict[str, subprocess.Popen[bytes]] = {}
     if os.path.exists(path):
@@ -31,7 +33,7 @@ def main() -> None:
 
 
 def _loaded(command: list[str]) -> subprocess.Popen[bytes]:
-    """Once its programs are loaded; they stay as long as it runs."""
+    """The loader, once its programs are loaded; they stay as long as it runs."""
     program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert program.stdout is not None
     if not program.stdout.readline():

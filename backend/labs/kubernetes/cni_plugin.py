@@ -1,6 +1,6 @@
-"""A CNI plugin at the end of a chain: the sandbox waits until the network agent has loaded the programs of its pod.
+"""A CNI plugin at the end of a chain: the sandbox waits until the network agent has loaded its pod's programs.
 
-Where no agent runs, as while its own pod starts, there is nothing to wait for.
+If no agent runs, as while its own pod starts, it does not wait.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _VERSIONS = ["0.4.0", "1.0.0"]
 
 
 def main() -> None:
-    """As the CNI specification has it: the command in the environment, the network on standard input."""
+    """As in the CNI specification: the command is in the environment, the network on standard input."""
     command = os.environ["CNI_COMMAND"]
     if command == "VERSION":
         json.dump({"cniVersion": _VERSIONS[-1], "supportedVersions": _VERSIONS}, sys.stdout)

@@ -25,7 +25,7 @@ from labs.kubernetes.pki import USERS, Authority
 
 KUBELET = "kubelet"
 _API_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
-# The kubelet sets these for the whole machine where they have another value.
+# The kubelet sets these machine-wide if they have other values.
 WANTED_SYSCTLS = {
     "vm/overcommit_memory": "1",
     "kernel/panic": "10",
@@ -36,7 +36,7 @@ WANTED_SYSCTLS = {
 
 
 def write(files: Files, nodes: Sequence[Node], programs: Programs) -> None:
-    """All certificates and configuration files, into an empty folder."""
+    """Write all certificates and configuration files into an empty folder."""
     files.folder.mkdir(parents=True)
     authority = Authority(files.pki)
     for user, (name, group) in USERS.items():
@@ -67,7 +67,7 @@ def _write_node(files: Files, node: Node, programs: Programs) -> None:
 
 
 def write_pod_network(files: Files, node: Node, *more: Mapping[str, object]) -> None:
-    """The chain of CNI plugins, with further ones at its end. containerd follows the file."""
+    """Write the chain of CNI plugins, with further ones at its end. containerd watches the file."""
     network = _pod_network(node)
     network["plugins"] = [*network["plugins"], *more]
     place = files.of(node).pod_network
@@ -76,12 +76,12 @@ def write_pod_network(files: Files, node: Node, *more: Mapping[str, object]) -> 
 
 
 JOURNALD = "/lib/systemd/systemd-journald"
-# It must do nothing to this machine: no audit, no kernel messages, no terminals.
+# It must not affect this machine: no audit, no kernel messages, no terminals.
 JOURNALD_SETTINGS = "[Journal]\nStorage=volatile\nAudit=no\nReadKMsg=no\nForwardToWall=no\n"
 
 
 def runtime(files: NodeFiles, programs: Programs) -> list[Command]:
-    """What a node starts first: the journal, where nodes have their kubelet's log, and the container runtime."""
+    """What a node starts first: the journal, where nodes keep their kubelet's log, and the container runtime."""
     return [
         Command("systemd-journald", [JOURNALD]),
         Command("containerd", [f"{programs.debian}/usr/bin/containerd", f"--config={files.folder}/containerd.toml"]),
@@ -118,7 +118,7 @@ def _pod_network(node: Node) -> dict[str, Any]:
 
 def _containerd(files: NodeFiles, programs: Programs) -> str:
     root = programs.debian
-    # restrict_oom_score_adj: a root without CAP_SYS_RESOURCE may give nothing an oom_score_adj below its own.
+    # restrict_oom_score_adj: a root user without CAP_SYS_RESOURCE cannot set an oom_score_adj below its own.
     return f"""version = 2
 root = "/var/lib/containerd"
 state = "/run/containerd"
@@ -164,14 +164,14 @@ def _kubelet(files: Files, node: Node) -> dict[str, object]:
         "authorization": {"mode": "Webhook"},
         "tlsCertFile": f"{files.pki}/{_kubelet_user(node)}.crt",
         "tlsPrivateKeyFile": f"{files.pki}/{_kubelet_user(node)}.key",
-        # A machine that others fill must not have its pods evicted.
+        # A machine filled by others must not have its pods evicted.
         "evictionHard": {
             "memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%", "nodefs.inodesFree": "1%",
         },
         "imageGCHighThresholdPercent": 100,
         "nodeStatusUpdateFrequency": "4s",
         "syncFrequency": "10s",
-        # Else a container that was killed several times waits up to 5 min for its next start.
+        # Otherwise a container that was killed several times waits up to 5 min for its next start.
         "featureGates": {"KubeletCrashLoopBackOffMax": True},
         "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
     }  # fmt: skip
@@ -185,11 +185,11 @@ def _proxy(files: Files, node: Node) -> dict[str, object]:
         "clusterCIDR": POD_NETWORK,
         "hostnameOverride": node.name,
         "clientConnection": {"kubeconfig": f"{files.pki}/proxy.conf"},
-        # Else it sets nf_conntrack_max, which is the machine's.
+        # Otherwise it sets nf_conntrack_max, which is machine-wide.
         "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
     }
 
 
 def _write(file: Path, told: Mapping[str, object] | Sequence[object]) -> None:
-    """As JSON, which is YAML too."""
+    """Write as JSON, which is also YAML."""
     file.write_text(json.dumps(told, indent=1))

@@ -1,4 +1,4 @@
-"""How the programs of the control plane are started: on the first node."""
+"""How the programs of the control plane are started, on the first node."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def storage(files: Files, programs: Programs) -> list[Command]:
 
 
 def control(files: Files, programs: Programs) -> list[Command]:
-    """What starts once the API server is ready: before it has made its roles, the controller manager ends at once."""
+    """What starts once the API server is ready: before it has its roles, the controller manager exits immediately."""
     return [
         Command("kube-controller-manager", [programs["kube-controller-manager"], *_options(_controllers(files.pki))]),
         Command("kube-scheduler", [programs["kube-scheduler"], *_options(_as(files.pki, "scheduler"))]),
@@ -47,7 +47,7 @@ def _options(given: Mapping[str, str]) -> list[str]:
     return [f"--{name}={value}" for name, value in given.items()]
 
 
-# Who asked for what, and whether it was allowed; what the kubelet asks on behalf of those who ask it.
+# Who requested what, and whether it was allowed; also the kubelet's requests on behalf of its clients.
 AUDIT_POLICY: dict[str, object] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",

@@ -1,4 +1,4 @@
-"""The cluster's own DNS: CoreDNS with the plugin `kubernetes`, as its manifest sets it up."""
+"""The cluster's own DNS: CoreDNS with the plugin `kubernetes`, configured as in its manifest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from labs.kubernetes import objects
 from labs.kubernetes.layout import DNS_SERVICE
 from labs.kubernetes.objects import SYSTEM, Object, Workload
 
-# Without a resolver behind it: names outside the cluster do not exist.
+# No resolver behind it: names outside the cluster do not exist.
 ALONE = """.:53 {
     errors
     health
@@ -20,7 +20,7 @@ _RBAC = "rbac.authorization.k8s.io"
 
 
 def cluster_dns(corefile: str = ALONE) -> Workload:
-    """CoreDNS as a cluster has it, with the rights that its manifest gives it."""
+    """CoreDNS as a cluster has it, with the rights from its manifest."""
     found = objects.coredns("coredns", corefile, DNS_SERVICE, account="coredns")
     of_all = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "system:coredns"}
     rules = [

@@ -1,6 +1,6 @@
-"""Resources that operators bring into a cluster: of the Prometheus Operator and of the Gateway API.
+"""Resources that operators add to a cluster: those of the Prometheus Operator and of the Gateway API.
 
-Their definitions come from the Go modules of these projects; no program of theirs runs.
+Their definitions come from the Go modules of these projects; none of their programs runs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _FILES = {
 
 
 def files() -> list[Path]:
-    """A file for each definition, downloaded where it is missing. Raises LabError where that fails."""
+    """A file per definition, downloaded if missing. Raises LabError if that fails."""
     return [_module(name) / file for name, file in _FILES.items()]
 
 
 @contextmanager
 def known(cluster: Cluster) -> Iterator[None]:
-    """The API server takes them until the context ends."""
+    """The API server accepts these resources until the context ends."""
     try:
         for file in files():
             # A client-side apply would repeat the whole definition in an annotation, which is too long.

@@ -1,4 +1,4 @@
-"""A case on the cluster: the fault that it makes in pods, what is to be said of it, and the fix to try."""
+"""A case on the cluster: the fault that it makes in pods, the expected finding, and the fix to try."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from labs.kubernetes.cluster import Cluster
 
 
 def first_patch(fix: ProposedFix) -> str:
-    """What the incident gives to paste."""
+    """The command that the incident offers to paste."""
     return str(fix["patches"][0]["text"])
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`pod` is the one that suffers; `command` applies a fix. The rest is as in Ongoing."""
+    """`pod` is the affected one; `command` applies a fix. The rest is as in Ongoing."""
 
     pod: str
     goes_on: Callable[[], bool]

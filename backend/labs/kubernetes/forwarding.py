@@ -14,7 +14,7 @@ _PART_BYTES = 1 << 16
 
 @contextmanager
 def forwarded(port: int) -> Iterator[str]:
-    """The URL by which pods reach 127.0.0.1:`port`, on the link to the node alone."""
+    """The URL by which pods reach 127.0.0.1:`port`, on the node's link only."""
     with socket.create_server((HOST_ADDRESS, 0)) as server:
         threading.Thread(target=_accept, args=(server, port), daemon=True).start()
         try:

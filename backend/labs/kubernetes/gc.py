@@ -1,4 +1,4 @@
-"""Case 1 on the cluster: a CoreDNS Deployment with a CPU limit and a large hosts file, and a pod that asks it."""
+"""Case 1 on the cluster: a CoreDNS Deployment with a CPU limit and a large hosts file, and a pod that queries it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COREFILE = """.:53 {
 
 @contextmanager
 def _served(cluster: Cluster, say: Say) -> Iterator[Fault]:
-    """The server under its load."""
+    """The server under load."""
     say(f"Deploying CoreDNS with {_RECORDS:,} names and a CPU limit of {_LIMIT}")
     hosts = cluster.files.folder / "hosts"
     hosts.mkdir(exist_ok=True)

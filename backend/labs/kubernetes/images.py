@@ -1,6 +1,6 @@
-"""Images without a registry and without Docker: archives of `docker save`, which container runtimes import.
+"""Images without a registry and without Docker: archives as from `docker save`, which container runtimes import.
 
-An image of the product is made by what its own Dockerfile says of its last stage, with files that are built here.
+An image of the product follows the last stage of its own Dockerfile, with files that are built here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from labs.errors import LabError
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# Of a distribution that an image is made on: what no program needs, and what the container's own mounts hide.
+# Parts of a distribution that no program needs, or that the container's own mounts hide.
 _LEFT_OUT = re.compile(r"(var/cache/apt|var/lib/apt/lists|usr/share/(doc|man|locale)|proc|sys|dev|tmp|boot)/.")
 _COMPILED = "__pycache__"
 
@@ -37,8 +37,10 @@ class Folder:
 
 @dataclass(slots=True)
 class Image:
-    """`files`: path in the image → file or folder here. They belong to root. `on`: the root folder of a distribution
-    below them."""
+    """An image's content.
+
+    `files`: path in the image → file or folder here, owned by root. `on`: the root folder of a distribution below them.
+    """
 
     name: str
     files: dict[str, Path] = field(default_factory=dict)
@@ -125,11 +127,10 @@ def _folder(path: str, made: Folder) -> tarfile.TarInfo:
 def of_dockerfile(
     dockerfile: Path, name: str, built: Mapping[tuple[str, str], Path], on: Mapping[str, Path] | None = None
 ) -> Image:
-    """The image that the last stage of a Dockerfile makes, on an empty one or on one that is in `on`.
+    """The image of a Dockerfile's last stage, on an empty image or on one that is in `on`.
 
-    `built` says which file or folder here a `COPY --from=STAGE PATH` means, `on` which root folder an image of FROM.
-    Raises LabError for whatever it cannot follow: an image that says something else than the Dockerfile would test
-    nothing.
+    `built` maps each path of a `COPY --from=STAGE PATH` to a file or folder here, `on` an image of FROM to a root
+    folder. Raises LabError for whatever it cannot follow: an image that differs from its Dockerfile would test nothing.
     """
     stage = _last_stage(dockerfile.read_text())
     image = Image(name)
@@ -179,7 +180,7 @@ def _last_stage(text: str) -> list[tuple[str, str]]:
 
 
 def _copied(rest: str, dockerfile: Path) -> tuple[str, str, str]:
-    """Stage (empty: what is built from), source and target."""
+    """Stage (empty: the build context), source, and target."""
     words = shlex.split(rest)
     stage = words.pop(0).removeprefix("--from=") if words[0].startswith("--from=") else ""
     if len(words) != 2 or words[0].startswith("--"):

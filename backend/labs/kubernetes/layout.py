@@ -11,13 +11,13 @@ from labs import packages
 HOST_ADDRESS, LINK_BITS = "10.111.0.1", 24
 POD_NETWORK, SERVICE_NETWORK = "10.112.0.0/16", "10.113.0.0/24"
 API_SERVICE, DNS_SERVICE = "10.113.0.1", "10.113.0.10"
-# Of the resolver of names outside the cluster, where a case has one.
+# Of the resolver of names outside the cluster, if a case has one.
 UPSTREAM_SERVICE = "10.113.0.53"
-# As a node on GKE has them in its resolv.conf; the kubelet appends them to those of pods.
+# As in the resolv.conf of a GKE node; the kubelet appends them to those of pods.
 SEARCH_DOMAINS = ("europe-west1-b.c.shop-prod-4711.internal", "c.shop-prod-4711.internal", "google.internal")
 # The bridge between this machine and the nodes.
 HOST_LINK = "jitterscope-k8s"
-# Everything of the cluster runs below this cgroup.
+# Everything in the cluster runs below this cgroup.
 CGROUP = "jitterscope-cluster"
 SANDBOX_IMAGE = "registry.k8s.io/pause:3.10"
 MOST_NODES = 8
@@ -25,7 +25,7 @@ MOST_NODES = 8
 
 @dataclass(frozen=True, slots=True, order=True)
 class Node:
-    """`number` counts from 1 on. The first node has the control plane as well."""
+    """`number` starts at 1. The first node also has the control plane."""
 
     number: int
 
@@ -43,12 +43,12 @@ class Node:
 
     @property
     def host_link(self) -> str:
-        """The port of the bridge that leads to it."""
+        """The bridge port that leads to it."""
         return f"js-k8s-{self.name}"
 
     @property
     def cgroup(self) -> str:
-        """Its pods are in `kubepods` below it."""
+        """Its pods are in `kubepods` below this cgroup."""
         return f"{CGROUP}/{self.name}"
 
     @property
@@ -64,7 +64,7 @@ API = f"https://{NODE_ADDRESS}:6443"
 
 @dataclass(frozen=True, slots=True)
 class NodeFiles:
-    """What a node writes. `lock` is held while it runs and has its PID."""
+    """What a node writes. `lock` is held while it runs and contains its PID."""
 
     folder: Path
     lock: Path
@@ -75,12 +75,12 @@ class NodeFiles:
 
     @property
     def ready(self) -> Path:
-        """There once every program of the node was started."""
+        """Exists once every program of the node was started."""
         return self.folder / "started"
 
     @property
     def failure(self) -> Path:
-        """Why the node ended, where it was not told to."""
+        """Why the node ended, if it was not told to."""
         return self.folder / "failure"
 
     @property
@@ -112,11 +112,11 @@ class Files:
         return cls(cache / "cluster", cache)
 
     def of(self, node: Node) -> NodeFiles:
-        """Those of a node."""
+        """The files of a node."""
         return NodeFiles(self.folder / node.name, self.locks / f"cluster-{node.name}.lock")
 
     def nodes(self) -> list[Node]:
-        """Those that the cluster was made with."""
+        """The nodes that the cluster was made with."""
         return [node for node in map(Node, range(1, MOST_NODES + 1)) if self.of(node).folder.exists()]
 
     @property
@@ -134,5 +134,5 @@ class Files:
 
     @property
     def audit_log(self) -> Path:
-        """The API server's: a JSON object in each line."""
+        """The API server's audit log: one JSON object per line."""
         return self.of(FIRST).logs / "audit.log"

@@ -1,4 +1,4 @@
-"""The chart from `helm install` to `helm uninstall` on the cluster, with requests that never stop meanwhile."""
+"""The chart from `helm install` to `helm uninstall` on the cluster, under continuous requests."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from labs.kubernetes.sending import TICK, Requests, Sender, Traffic
 from labs.product import Product
 
 RELEASE = NAMESPACE = "jitterscope"
-# What a trial's StatefulSets claim.
+# Claims of a trial's StatefulSets.
 _CLAIMS = {f"data-{RELEASE}-timescaledb-0": "20Gi", f"data-{RELEASE}-valkey-0": "1Gi"}
-# What docs/deploy.md says that `helm uninstall` leaves, and what a namespace has by itself.
+# What `helm uninstall` leaves according to docs/deploy.md, and what every namespace has by default.
 LEFT_OBJECTS = {
     f"Namespace {NAMESPACE}",
     f"ServiceAccount {NAMESPACE}/default",
@@ -38,7 +38,7 @@ REMOVAL = (
     f"kubectl delete namespace {NAMESPACE}",
 )
 LEFT_ON_NODE = {f"file {chart.SPOOL}"}
-# What the upgrade turns on, and the kinds of objects that this brings.
+# What the upgrade turns on, and the kinds of objects that it adds.
 _OPTIONS = ",".join(
     (
         "demo.enabled=true",
@@ -70,7 +70,7 @@ class _Before:
 
 
 def run(say: Say) -> Report:
-    """Install, upgrade, roll back, uninstall, remove. Raises LabError where a step fails."""
+    """Install, upgrade, roll back, uninstall, remove. Raises LabError if a step fails."""
     with cluster.running(say) as made, _services_reached():
         began = time.monotonic()
         say("Loading images of the backend, TimescaleDB, Valkey, and the collector")
@@ -182,11 +182,11 @@ def _told(name: str, seconds: float, requests: Requests) -> Phase:
 
 
 def _first_login(made: Cluster) -> tuple[str, str]:
-    """As NOTES.txt says: from the log of the set-up."""
+    """The credentials from the set-up's log, as NOTES.txt describes."""
     log = made.kubectl("-n", NAMESPACE, "logs", f"job/{RELEASE}-setup")
     found = re.search(r"^ +(\S+@\S+) +(\S+)$", log, re.MULTILINE)
     if found is None:
-        raise LabError(f"The set-up told no first login: {log}")
+        raise LabError(f"The set-up log has no first login: {log}")
     return found[1], found[2]
 
 
@@ -216,7 +216,7 @@ def _stored(product: Product, sent: Sender) -> Stored:
 
 
 def _removed(made: Cluster, before: _Before, report: Report, say: Say) -> Report:
-    """Uninstall it, and see what there is; then what there is after what the docs say of removing the rest."""
+    """Uninstall it and list what is left, then again after following the docs on removing the rest."""
     say("helm uninstall")
     made.helm("uninstall", RELEASE, "-n", NAMESPACE, "--wait", "--timeout", _PATIENCE)
     left = traces.settled(lambda: traces.objects(made), before.objects, LEFT_OBJECTS, _SETTLES_S)
@@ -230,7 +230,7 @@ def _removed(made: Cluster, before: _Before, report: Report, say: Say) -> Report
 
 
 def _remove(made: Cluster) -> None:
-    """What docs/deploy.md says of what stays; also after a failure."""
+    """Remove the rest as docs/deploy.md describes, also after a failure."""
     made.shell(f"helm uninstall {RELEASE} -n {NAMESPACE} --ignore-not-found --wait")
     for command in REMOVAL:
         made.shell(f"{command} --ignore-not-found")
@@ -239,11 +239,11 @@ def _remove(made: Cluster) -> None:
 
 @contextmanager
 def _services_reached() -> Iterator[None]:
-    """This machine reaches the Services, as the node does."""
+    """Let this machine reach the Services, as the node does."""
     route = [SERVICE_NETWORK, "via", NODE_ADDRESS, "dev", HOST_LINK]
     packages.run(["ip", "route", "replace", *route])
     try:
         yield
     finally:
-        # With the link, which goes with a cluster that ends, the route has gone as well.
+        # If the cluster ends and takes its link along, the route is gone as well.
         subprocess.run(["ip", "route", "delete", *route], capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""What `jitterscope lab chart` found."""
+"""The result of `jitterscope lab chart`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Phase(BaseModel):
-    """What happened to requests. `retried`: attempts that were not the last, by request and reason."""
+    """What happened to requests. `retried`: attempts that were retried, by request and reason."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -18,7 +18,7 @@ class Phase(BaseModel):
 
 
 class Stored(BaseModel):
-    """What a node sent, and what the product has of it. `wrong`: ticks with another value than the one sent."""
+    """What a node sent, and what the product stored. `wrong`: ticks with another value than the one sent."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,11 +31,14 @@ class Stored(BaseModel):
 
 
 class Report(BaseModel):
-    """`ready_s`: from `helm install` to all pods ready; `signed_in_s`: to the first login; `data_s`: to the first data
+    """The report of one run.
+
+    `ready_s`: from `helm install` to all pods ready; `signed_in_s`: to the first sign-in; `data_s`: to the first data
     of the chart's own collector; `first_incident_s`: from the demo's pods being ready to its incident. `added`: objects
-    that the upgrade's options brought, which the rollback removed again. `left_*`: what there is after `helm uninstall`
-    that was not there before; `after_removal`: what of it stays once docs/deploy.md was followed.
-    `collector_dropped`: batches that the chart's own collector gave up."""
+    added by the upgrade's options, which the rollback removed again. `left_*`: what `helm uninstall` left that was not
+    there before; `after_removal`: what remains of it after following docs/deploy.md. `collector_dropped`: batches that
+    the chart's own collector dropped.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,7 +59,7 @@ class Report(BaseModel):
 
 
 def table(report: Report) -> str:
-    """For people."""
+    """Human-readable table."""
     lines = [
         f"Images loaded in {report.images_s:.1f} s; pods ready {report.ready_s:.1f} s after `helm install`, "
         f"first login after {report.signed_in_s:.1f} s, first data of its collector after {report.data_s:.1f} s"

@@ -1,4 +1,4 @@
-"""This machine's side of the network between it and the nodes: a bridge, and a port of it for each node."""
+"""This machine's side of the network to the nodes: a bridge, with a port for each node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from labs.kubernetes.layout import HOST_ADDRESS, HOST_LINK, LINK_BITS, MOST_NODE
 
 
 def create() -> None:
-    """The bridge, with this machine's address."""
+    """Create the bridge, with this machine's address."""
     for words in (
         ["link", "add", HOST_LINK, "type", "bridge"],
         ["address", "add", f"{HOST_ADDRESS}/{LINK_BITS}", "dev", HOST_LINK],
@@ -28,6 +28,6 @@ def attach(node: Node, pid: int) -> None:
 
 
 def remove() -> None:
-    """All of it. A port goes with its network namespace too, but some time after the last process there."""
+    """Remove all of it; a port also ends with its network namespace, but only some time after the last process."""
     for name in (*(Node(number).host_link for number in range(1, MOST_NODES + 1)), HOST_LINK):
         subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)

@@ -1,10 +1,9 @@
-"""A node: `python -m labs.kubernetes.node NUMBER OWNER`, in network and mount namespaces of its own.
+"""A node: `python -m labs.kubernetes.node NUMBER OWNER`, in its own network and mount namespaces.
 
-It starts the programs, and ends all of them, pods too, when it is told to (SIGTERM), when one of them ends, or when the
-process OWNER is gone (0: nobody's). Its programs die with it even when it is killed; pods stay then, until
-`cluster.remove`. At SIGHUP it starts its kubelet again. The PID namespace is the machine's: collectors in pods need the
-real PIDs, for hostPID and eBPF. The kernel is the machine's too: of other nodes a node sees the processes, but not the
-cgroups.
+It starts the programs, and ends all of them, including pods, on SIGTERM, when one of them ends, or when the process
+OWNER is gone (0: no owner). Its programs die with it even if it is killed; pods then stay until `cluster.remove`. On
+SIGHUP it restarts its kubelet. The PID namespace is the machine's: collectors in pods need the real PIDs, for hostPID
+and eBPF. The kernel is the machine's too: a node sees the processes of other nodes, but not their cgroups.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Running:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
-        """Start everything. Raises LabError where a program ends or the API server does not come."""
+        """Start everything. Raises LabError if a program ends or the API server does not become ready."""
         leads = self._node == FIRST
         for command in control_plane.storage(self._files, self._programs) if leads else ():
             self._spawn(command)
@@ -56,7 +55,7 @@ class Running:
         self._own.ready.touch()
 
     def restart_kubelet(self) -> None:
-        """End it and start it again; pods go on."""
+        """End it and start it again; pods keep running."""
         processes.terminate(self._running[KUBELET], _END_PATIENCE_S)
         for command in configuration.agents(self._files, self._node, self._programs):
             if command.name == KUBELET:
@@ -88,7 +87,7 @@ class Running:
                 time.sleep(0.2)
 
     def check(self) -> None:
-        """Raises LabError where a program has ended."""
+        """Raises LabError if a program has ended."""
         for name, process in self._running.items():
             if process.poll() is not None:
                 log = (self._own.logs / f"{name}.log").read_text(errors="replace") or _journal(process.pid)
@@ -101,9 +100,9 @@ def _journal(pid: int) -> str:
 
 
 def _mount(files: Files, node: Node) -> None:
-    """What programs of a node keep at fixed places is kept elsewhere, and seen by nobody but them.
+    """Keep what node programs store at fixed paths elsewhere, hidden from all others.
 
-    The mounts go with the namespace, which goes with its last process.
+    The mounts end with the namespace, which ends with its last process.
     """
     packages.run(["mount", "--make-rshared", "/"])  # of this namespace alone: containers get volumes by propagation
     packages.run(["mount", "-t", "tmpfs", "tmpfs", "/run"])
@@ -116,7 +115,7 @@ def _mount(files: Files, node: Node) -> None:
         folder.mkdir(parents=True)
     layers = f"lowerdir=/var/lib,upperdir={upper},workdir={work}"
     packages.run(["mount", "-t", "overlay", "-o", layers, "var-lib", "/var/lib"])
-    for name in ("kubelet", "containerd"):  # images do not belong into memory
+    for name in ("kubelet", "containerd"):  # images do not belong in memory
         place = Path("/var/lib") / name
         place.mkdir(exist_ok=True)
         kept = files.of(node).folder / name
@@ -145,7 +144,7 @@ def _connect(node: Node, nodes: Sequence[Node]) -> None:
     deadline = time.monotonic() + _LINK_PATIENCE_S
     while subprocess.run(["ip", "link", "show", "eth0"], capture_output=True, check=False).returncode:
         if time.monotonic() > deadline:
-            raise LabError("The link to the node did not come.")
+            raise LabError("The link to the node did not appear.")
         time.sleep(0.02)
     for words in (
         ["link", "set", "lo", "up"],
@@ -199,7 +198,7 @@ def main() -> int:
 def _is_alive(pid: int, since: float) -> bool:
     try:
         process = psutil.Process(pid)
-        # Who was killed stays a zombie until its starter asks for it.
+        # Killed processes stay zombies until their starter reaps them.
         return process.create_time() == since and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False

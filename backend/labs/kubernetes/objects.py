@@ -1,4 +1,4 @@
-"""What the faults of the cluster have in common: objects, images of the labs' programs, and where their pods run."""
+"""What the cluster's faults share: objects, images of the labs' programs, and where their pods run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labs.kubernetes.layout import DNS_SERVICE
 
 Object = dict[str, Any]
 COREDNS, LOAD = "jitterscope-lab/coredns:1.12.0", "jitterscope-lab/load:1"
-# Where a cluster has its DNS, and where the labs' clients are.
+# The namespaces of the cluster's DNS and of the labs' clients.
 SYSTEM, CLIENTS = "kube-system", "shop"
 _PATIENCE = "--timeout=120s"
 
@@ -39,7 +39,7 @@ class Workload:
 
 @contextmanager
 def running(cluster: Cluster, workloads: Sequence[Workload]) -> Iterator[None]:
-    """Each of them, once those before are ready; all are deleted afterwards."""
+    """Start each once those before it are ready; all are deleted afterwards."""
     try:
         for one in workloads:
             cluster.apply(*one.objects)
@@ -52,13 +52,13 @@ def running(cluster: Cluster, workloads: Sequence[Workload]) -> Iterator[None]:
 
 
 def pods_of(cluster: Cluster, one: Workload) -> list[Object]:
-    """Its pods that are not about to end."""
+    """Its pods that are not terminating."""
     found = cluster.get("-n", one.namespace, "pods", "-l", one.selector)["items"]
     return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
 
 def must_run(cluster: Cluster, one: Workload) -> bool:
-    """Whether all its pods run. Raises LabError where one has failed."""
+    """Whether all its pods run. Raises LabError if one has failed."""
     for pod in pods_of(cluster, one):
         for status in pod["status"].get("containerStatuses", []):
             if status["restartCount"]:
@@ -69,18 +69,18 @@ def must_run(cluster: Cluster, one: Workload) -> bool:
 
 
 def load_coredns(cluster: Cluster) -> None:
-    """Give the node CoreDNS's image."""
+    """Load CoreDNS's image onto the node."""
     cluster.load(images.Image(COREDNS, {"/coredns": executable()}, entrypoint=["/coredns"]))
 
 
 def load_driver(cluster: Cluster) -> None:
-    """Give the node the image of the load driver."""
+    """Load the load driver's image onto the node."""
     driver = built.program("jitterscope-load", "JITTERSCOPE_LOAD")
     cluster.load(images.Image(LOAD, {"/jitterscope-load": driver}, entrypoint=["/jitterscope-load"]))
 
 
 def made(version: str, kind: str, name: str, namespace: str, **content: object) -> Object:
-    """An object of a namespace."""
+    """An object in a namespace."""
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, **content}
 
 
@@ -90,7 +90,7 @@ def namespace(name: str) -> Object:
 
 
 def deployment(name: str, space: str, labels: Mapping[str, str], pod: Object, replicas: int = 1) -> Object:
-    """A Deployment of pods that end at once when told to."""
+    """A Deployment whose pods end at once when told to."""
     template = {"metadata": {"labels": labels}, "spec": {"terminationGracePeriodSeconds": 2, **pod}}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
     return made("apps/v1", "Deployment", name, space, spec=spec)
@@ -105,7 +105,7 @@ def coredns(
     hosts: str | None = None,
     account: str | None = None,
 ) -> Workload:
-    """A CoreDNS in kube-system with a Service, called as a cluster's DNS is called where `name` is "coredns".
+    """A CoreDNS in kube-system with a Service, with the usual name of a cluster's DNS if `name` is "coredns".
 
     `hosts`: a folder of the node at /hosts. `account`: its service account, for the plugin `kubernetes`.
     """
@@ -145,7 +145,7 @@ def coredns(
 
 
 def driver(name: str, *arguments: str) -> Workload:
-    """The load driver, which asks the cluster's DNS, in a namespace of clients."""
+    """The load driver, which queries the cluster's DNS, in a namespace of clients."""
     container = {
         "name": "load",
         "image": LOAD,
@@ -170,7 +170,7 @@ def programs(*more: Path) -> list[Path]:
 
 
 def shown(*folders: Path) -> tuple[list[Object], list[Object]]:
-    """(volumes, mounts) that show folders of this machine at their own places."""
+    """(volumes, mounts) that show folders of this machine at the same paths."""
     names = [f"machine-{number}" for number in range(len(folders))]
     pairs = list(zip(names, map(str, folders), strict=True))
     return (

@@ -1,4 +1,4 @@
-"""The cluster's certificates and who each belongs to."""
+"""The cluster's certificates and their owners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LASTS = timedelta(days=30)
-# File name → common name and group, which Kubernetes' roles go by.
+# File name → common name and group, which Kubernetes' roles refer to.
 USERS = {
     "admin": ("admin", "system:masters"),
     "controller-manager": ("system:kube-controller-manager", ""),
@@ -32,7 +32,7 @@ class _Pair:
 
 
 class Authority:
-    """Signs certificates into `folder`, which keeps NAME.key and NAME.crt; ca.crt is its own."""
+    """Signs certificates into `folder` as NAME.key and NAME.crt; ca.crt is its own."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True)

@@ -1,4 +1,4 @@
-"""Case 3 on the cluster: a pod that starts a program with NSS again and again, which probes with made-up names."""
+"""Case 3 on the cluster: a pod that repeatedly starts a program with NSS, which probes with made-up names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from labs.kubernetes.fault import Case, Fault
 from labs.kubernetes.objects import CLIENTS, Object, Workload
 
 _IMAGE, _NAME = "jitterscope-lab/checks:1", "checks"
-# As a health check of old does with curl.
+# As old health checks with curl do.
 _EVERY_S = 0.5
 
 
 @contextmanager
 def _checked(cluster: Cluster, say: Say) -> Iterator[Fault]:
-    """The pod that lists certificates, with a value of NSS_SDB_USE_CACHE that has NSS measure."""
+    """The pod that lists certificates, with an NSS_SDB_USE_CACHE value that makes NSS probe."""
     folder = cluster.files.folder / "nss"
     folder.mkdir(exist_ok=True)
     listing = nss.certutil(folder, "auto")

@@ -14,7 +14,7 @@ from labs.kubernetes.cluster import Cluster
 
 @dataclass(frozen=True, slots=True, order=True)
 class Right:
-    """`resource` with its subresource: "nodes/metrics". `name` and `namespace` are empty where any will do."""
+    """`resource` includes its subresource: "nodes/metrics". `name` and `namespace` are empty if any will do."""
 
     verb: str
     group: str
@@ -23,24 +23,24 @@ class Right:
     name: str = ""
 
     def __str__(self) -> str:
-        """As a person says it: "get configmaps kube-dns in kube-system"."""
+        """Human-readable: "get configmaps kube-dns in kube-system"."""
         of = f" in {self.namespace}" if self.namespace else ""
         return " ".join(filter(None, (self.verb, self.resource, self.name))) + of
 
     def covers(self, other: Right) -> bool:
-        """Whether who holds this may do the other."""
+        """Whether holding this right allows the other."""
         same = (self.verb, self.group, self.resource) == (other.verb, other.group, other.resource)
         return same and self.namespace in ("", other.namespace) and self.name in ("", other.name)
 
 
 def granted(cluster: Cluster, selector: str) -> set[Right]:
-    """By the roles with these labels, bound cluster-wide or in their namespace."""
+    """The rights given by the roles with these labels, bound cluster-wide or in their namespace."""
     return {right for role in _roles(cluster, selector) for right in _of(role)}
 
 
 @contextmanager
 def without(cluster: Cluster, selector: str, right: Right) -> Iterator[None]:
-    """The roles with these labels give everything but this one right until the context ends."""
+    """Until the context ends, the roles with these labels give everything except this one right."""
     roles = [role for role in _roles(cluster, selector) if right in set(_of(role))]
     try:
         for role in roles:
@@ -57,13 +57,13 @@ def _roles(cluster: Cluster, selector: str) -> list[dict[str, Any]]:
 
 
 def _written(role: Mapping[str, Any], rules: object) -> dict[str, Any]:
-    """To be sent back: not bound to the version that was read."""
+    """Ready to be written back: not bound to the version that was read."""
     metadata = {name: value for name, value in role["metadata"].items() if name != "resourceVersion"}
     return {**role, "metadata": metadata, "rules": rules}
 
 
 def narrowed(rule: Mapping[str, Any], right: Right) -> Iterator[dict[str, Any]]:
-    """The rule in parts of one verb and one resource, without the part that gives the right."""
+    """The rule split into one verb and one resource each, without the part that gives the right."""
     for verb in rule["verbs"]:
         for group in rule["apiGroups"]:
             for resource in rule["resources"]:
@@ -87,21 +87,21 @@ def _of(role: Mapping[str, Any]) -> Iterator[Right]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an account asked for: of the API server, and of a kubelet, which asks the API server whether it may."""
+    """A request of an account: to the API server, or to a kubelet, which asks the API server whether it is allowed."""
 
     allowed: frozenset[Right]
     refused: frozenset[Right]
 
 
 def accounts(audit_log: Path, namespace: str) -> set[str]:
-    """The service accounts of a namespace that asked the API server for anything, as NAMESPACE:NAME."""
+    """The service accounts of a namespace that sent the API server any request, as NAMESPACE:NAME."""
     start = f"system:serviceaccount:{namespace}:"
     users = {str(event["user"].get("username", "")) for event in _lines(audit_log)}
     return {user.removeprefix("system:serviceaccount:") for user in users if user.startswith(start)}
 
 
 def asked(audit_log: Path, account: str) -> Asked:
-    """`account`: NAMESPACE:NAME. What needs no right (GET /version) is left out."""
+    """The requests of `account` (NAMESPACE:NAME). Those that need no right (GET /version) are left out."""
     user = f"system:serviceaccount:{account}"
     found = list(_requests(_lines(audit_log), user))
     return Asked(
@@ -113,7 +113,7 @@ def asked(audit_log: Path, account: str) -> Asked:
 def _lines(audit_log: Path) -> Iterator[Mapping[str, Any]]:
     with audit_log.open() as lines:
         for line in lines:
-            if line.endswith("\n"):  # the last one may still be being written
+            if line.endswith("\n"):  # the last one may be incomplete
                 yield json.loads(line)
 
 

@@ -1,4 +1,4 @@
-"""Case 4 on the cluster: pods with Kubernetes' ndots:5 and six search domains, three of which an upstream denies."""
+"""Case 4 on the cluster: pods with Kubernetes' ndots:5 and six search domains, three of which get NXDOMAIN upstream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labs.search.pods import PROGRAM, plan_of
 from labs.search.variants import Parameters
 
 _IMAGE = "jitterscope-lab/lookups:1"
-# Each lookup waits for three denials of the upstream, which makes it late, before it is asked for the name itself.
+# Each lookup waits for three delayed negative answers of the upstream before the name itself is queried.
 _PODS, _DELAY_MS = 3, 10.0
 _PARAMETERS = Parameters(pods=_PODS, delay_ms=_DELAY_MS, services=0, seconds=1_500)
 # The collector reads a pod's resolv.conf 1, 3, 7 … 63 s after its start.
@@ -50,7 +50,7 @@ _OUTSIDE = f""".:53 {{
 
 @contextmanager
 def _asked(cluster: Cluster, say: Say) -> Iterator[Fault]:
-    """The cluster's DNS, the resolver behind it, and the pods that ask."""
+    """The cluster's DNS, the resolver behind it, and the pods that query it."""
     say(f"Deploying CoreDNS and {_PODS} pods with ndots:5")
     objects.load_coredns(cluster)
     cluster.load(images.Image(_IMAGE, {"/pod.py": PROGRAM}))
@@ -63,7 +63,7 @@ def _asked(cluster: Cluster, say: Say) -> Iterator[Fault]:
 
 
 def _clients() -> Workload:
-    """Pods that look names up with this machine's Python and its C library, by the resolv.conf of the kubelet."""
+    """Pods that look up names with this machine's Python and C library, through the kubelet's resolv.conf."""
     volumes, mounts = objects.shown(*objects.programs(Path(sys.base_prefix)))
     container = {
         "name": "web",

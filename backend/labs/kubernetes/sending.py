@@ -1,6 +1,6 @@
-"""What goes on while a release changes: senders of batches, which try again as collectors do, and readers.
+"""What goes on while a release changes: senders of batches, which retry as collectors do, and readers.
 
-Each sender is a node whose only series, `collector_tick`, has the number of its tick as value: what is stored can be
+Each sender is a node whose only series, `collector_tick`, has its tick number as the value: what is stored can be
 compared with what was sent, tick by tick.
 """
 
@@ -36,7 +36,7 @@ _LOW_BITS = 0x7FFFFFFF
 
 @dataclass(slots=True)
 class Requests:
-    """Of one phase. `retried`: why an attempt was not the last → how often. `slowest_s`: with its retries."""
+    """Requests of one phase. `retried`: reason for a retry → count. `slowest_s`: including retries."""
 
     answered: int = 0
     retried: Counter[str] = field(default_factory=Counter)
@@ -71,9 +71,9 @@ class Sender:
 
 
 class Traffic:
-    """Senders and readers of a product; `phase` names what happens meanwhile.
+    """Senders and readers of a product; `phase` names what is being done at the time.
 
-    `signed_in` is asked with for what is read.
+    `signed_in` authenticates the reads.
     """
 
     def __init__(self, url: str, ingest_token: str, signed_in: httpx.Cookies, senders: int, readers: int) -> None:
@@ -85,16 +85,16 @@ class Traffic:
         self._phase = ""
 
     def phase(self, name: str) -> None:
-        """From now on requests count there."""
+        """From now on, count requests under this phase."""
         with self._lock:
             self._phase = name
             self.phases.setdefault(name, Requests())
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Send and read until the context ends; each sender's last batch is acknowledged then.
+        """Send and read until the context ends; by then each sender's last batch is acknowledged.
 
-        Raises LabError where a request was refused, or not answered within a minute.
+        Raises LabError if a request was rejected, or got no answer within a minute.
         """
         works = [partial(self._send, one) for one in self.senders] + [self._read] * self._readers
         threads = [threading.Thread(target=self._guarded, args=(work,), daemon=True) for work in works]
@@ -116,7 +116,7 @@ class Traffic:
             self._failed.append(str(error))
 
     def _send(self, sender: Sender) -> None:
-        """Over a connection that is kept, as collectors do."""
+        """Send over a kept connection, as collectors do."""
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/x-protobuf"}
         headers["Content-Encoding"] = "zstd"
         sender.from_us = sender.to_us = _now_us()
@@ -128,7 +128,7 @@ class Traffic:
                 sender.batches, sender.to_us = sender.batches + 1, until
 
     def _read(self) -> None:
-        """Over a new connection each time, which goes where the Service leads at that moment."""
+        """Read over a new connection each time, which goes wherever the Service routes it at that moment."""
 
         def get() -> httpx.Response:
             with httpx.Client(timeout=_TIMEOUT_S, cookies=self._signed_in, trust_env=False) as client:
@@ -138,7 +138,7 @@ class Traffic:
             self._ask("read", get)
 
     def _ask(self, what: str, request: Callable[[], httpx.Response]) -> None:
-        """Until it is answered. Raises LabError where it never is."""
+        """Retry until it is answered. Raises LabError if it never is."""
         began = time.monotonic()
         while (why := self._attempt(request)) is not None:
             with self._lock:
@@ -152,7 +152,7 @@ class Traffic:
             phase.slowest_s = max(phase.slowest_s, time.monotonic() - began)
 
     def _attempt(self, request: Callable[[], httpx.Response]) -> str | None:
-        """Why to try again; None: answered. Raises LabError where trying again is in vain."""
+        """Why to retry; None: answered. Raises LabError if a retry is useless."""
         try:
             response = request()
         except httpx.TransportError as error:

@@ -1,4 +1,4 @@
-"""What a release leaves: objects of the cluster, and on the node processes, containers, mounts, cgroups, and files."""
+"""What a release leaves: cluster objects and, on the node, processes, containers, mounts, cgroups, and files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from labs.kubernetes import tree
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.layout import CGROUP, FIRST
 
-# Kinds that say what happens, not what there is.
+# Kinds that record what happens, not what exists.
 _PASSING = ("events", "componentstatuses", "leases")
-# As the node sees them. What the kubelet and the runtime keep for a pod, and what a collector keeps.
+# Paths as the node sees them, where the kubelet and the runtime keep pod data and where a collector keeps its own.
 _FOLDERS = (
     "/var/lib/kubelet/pods",
     "/var/log/pods",
@@ -25,7 +25,7 @@ _LASTS_S = 1.0
 
 
 def objects(cluster: Cluster) -> set[str]:
-    """Every object of the cluster, as KIND NAMESPACE/NAME."""
+    """Every object in the cluster, as KIND NAMESPACE/NAME."""
     kinds = [
         kind
         for kind in cluster.kubectl("api-resources", "--verbs=list", "-o", "name").split()
@@ -39,7 +39,7 @@ def objects(cluster: Cluster) -> set[str]:
 
 
 def node(cluster: Cluster) -> set[str]:
-    """What there is on the node but images; of processes only those that last a second."""
+    """What exists on the node except images; only processes that last at least a second."""
     pid = cluster.pid(FIRST)
     before = _processes()
     mounts = {line.split()[4] for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines()}
@@ -62,7 +62,7 @@ def node(cluster: Cluster) -> set[str]:
 
 
 def settled(now: Callable[[], set[str]], before: set[str], expected: set[str], patience_s: float) -> set[str]:
-    """What there is more than before, once it is at most what is expected, or after so long."""
+    """What exists in addition to before, once it is at most what is expected, or after the timeout."""
     deadline = time.monotonic() + patience_s
     while True:
         more = now() - before
@@ -72,13 +72,13 @@ def settled(now: Callable[[], set[str]], before: set[str], expected: set[str], p
 
 
 def _processes() -> set[str]:
-    """Of the cluster: its pods, and the programs that run them."""
+    """Processes of the cluster: its pods, and the programs that run them."""
     found: set[str] = set()
     for top in tree.roots():
         for procs in (top / CGROUP).rglob("cgroup.procs"):
             try:
                 found |= {f"process {pid} {_name(pid)}" for pid in procs.read_text().split()}
-            except OSError:  # the cgroup has gone
+            except OSError:  # the cgroup is gone
                 continue
     return found
 

@@ -25,21 +25,21 @@ _IMAGE, _AGENT, _PODS = "jitterscope-lab/network-agent:1", "network-agent", "web
 _PLUGIN = Path(__file__).with_name("cni_plugin.py")
 _PROGRAM = Path(__file__).with_name("cni_agent.py")
 _VERIFIED, _BRANCHES, _SAMPLES, _SAMPLE = 450_000, 8, 5, 60_000
-# The verifier alone takes a little more than a start may; all else of one takes 1 to 2 s here.
+# The verifier alone takes a little longer than a start may; everything else in a start takes 1 to 2 s here.
 _VERIFIER_S = OBJECTIVE_S + 0.5
-# Five of eight, as in the change of Cilium that this imitates.
+# Five of eight, as in the Cilium change that this imitates.
 _UNUSED = 5 / 8
 _EVERY_S = 10.0
 
 
 class _Starts:
-    """One pod after the other, at a steady pace."""
+    """One pod after another, at a steady pace."""
 
     def __init__(self, cluster: Cluster, pods: Workload) -> None:
         self._cluster, self._pods, self._due_s = cluster, pods, time.monotonic() + _EVERY_S
 
     def goes_on(self) -> bool:
-        """Once the newest runs and its time is over, it makes room for the next."""
+        """Once the newest pod runs and its time is over, it makes room for the next."""
         if time.monotonic() >= self._due_s and objects.must_run(self._cluster, self._pods):
             self._due_s = time.monotonic() + _EVERY_S
             space, selector = self._pods.namespace, self._pods.selector
@@ -49,7 +49,7 @@ class _Starts:
 
 @contextmanager
 def _delayed(cluster: Cluster, say: Say) -> Iterator[Fault]:
-    """The agent, its CNI plugin on the node, and pods that start one after the other."""
+    """The agent, its CNI plugin on the node, and pods that start one after another."""
     programs = _needed(say)
     folder = cluster.files.folder / "agent"
     folder.mkdir(exist_ok=True)
@@ -60,7 +60,8 @@ def _delayed(cluster: Cluster, say: Say) -> Iterator[Fault]:
         [pod] = objects.pods_of(cluster, pods)
 
         def fewer(_fix: ProposedFix) -> str:
-            # Which programs an agent loads only its own settings say: the incident names them, and this is the setting.
+            # Only the agent's own settings decide which programs it loads: the incident names them, and this is the
+            # setting.
             left = programs - round(_UNUSED * programs)
             return f"kubectl -n {SYSTEM} set env deployment/{_AGENT} PROGRAMS={left}"
 
@@ -69,11 +70,11 @@ def _delayed(cluster: Cluster, say: Say) -> Iterator[Fault]:
 
 
 def _needed(say: Say) -> int:
-    """How many programs keep this machine's verifier busy for long enough."""
+    """How many programs keep this machine's verifier busy long enough."""
     sample = ["load", f"--sections={_SAMPLES}", f"--verified={_SAMPLE}", f"--branches={_BRANCHES}"]
     before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_stime
     tried = json.loads(packages.run([str(built.fault()), *sample]))["programs"]
-    # CPU time: what else runs on this machine may be gone in a moment.
+    # CPU time, not wall time: what else runs on this machine might stop at any moment.
     took_s: float = resource.getrusage(resource.RUSAGE_CHILDREN).ru_stime - before_s
     each_us = 1e6 * took_s / sum(one["verified_instructions"] or _SAMPLE for one in tried)
     say(f"The verifier takes {each_us:.2f} µs for an instruction here")
@@ -82,7 +83,7 @@ def _needed(say: Say) -> int:
 
 @contextmanager
 def _waited_for(cluster: Cluster, socket: Path) -> Iterator[None]:
-    """The plugin at the end of the node's chain, as an agent installs its own; containerd follows the folder."""
+    """Add the plugin at the end of the node's chain, as an agent installs its own; containerd watches the folder."""
     plugin = cluster.files.of(FIRST).plugins / _AGENT
     plugin.write_text(f"#!{Path(sys.executable).resolve()} -IS\n{_PLUGIN.read_text()}")
     plugin.chmod(0o755)
@@ -115,7 +116,7 @@ def _agent(folder: Path, programs: int) -> Workload:
 
 
 def _pods() -> Workload:
-    """Without an image to pull, and without volumes: nothing else is slow about them."""
+    """Pods without an image to pull and without volumes, so that nothing else slows their start."""
     container = {"name": _PODS, "image": SANDBOX_IMAGE, "imagePullPolicy": "Never"}
     pod: Object = {"automountServiceAccountToken": False, "containers": [container]}
     labels = {"app": _PODS}

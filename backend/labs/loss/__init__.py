@@ -1,1 +1,1 @@
-"""The packet-loss lab: a service whose packets to its clients are lost now and then."""
+"""The packet-loss lab: a service some of whose packets to its clients are lost."""

@@ -1,4 +1,4 @@
-"""A service, clients behind a link that loses packets, and what happens."""
+"""A service, clients behind a link that loses packets, and the measurements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TABLE = "jitterscope_lab"
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A second service at the same address, with clients of its own."""
+    """A second service at the same address, with its own clients."""
 
     server: WiredService
     clients: LabCgroup
@@ -50,14 +50,14 @@ class Bench:
         return _load(self.parameters, self.wire)
 
     def repair(self) -> None:
-        """From now on nothing is lost."""
+        """From now on, drop nothing."""
         for end in (self.wire.clients, self.wire.server):
             _nft(end, self.stage.folder, f"table inet {_TABLE}\ndelete table inet {_TABLE}\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     measured: Measured
     figures: WireFigures
@@ -66,7 +66,7 @@ class Run:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Start the service, and lose packets; all of it is gone afterwards."""
+    """Start the service and the packet loss; everything is removed afterwards."""
     p, names = parameters, LabRun.begin(say)
     with ExitStack() as stack:
 
@@ -87,7 +87,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         server = running(WiredService("the service", link.server, _PORT, own, _options(p)))
         other = None
         if p.other:
-            say("And another one at the same address")
+            say("Starting another service at the same address")
             beside = WiredService("the other service", link.server, _OTHER_PORT, cgroup("other"), _options(p))
             other = Other(running(beside), cgroup("other-clients"))
         port = _OTHER_PORT if p.other else _PORT
@@ -112,7 +112,7 @@ def _load(p: Parameters, link: Wire) -> Load:
 
 
 def _lose(where: Namespace, folder: Path, what: str, percent: float) -> None:
-    """Packets that arrive there, by chance: what is lost where it leaves is known to its sender at once."""
+    """Drop packets on arrival, at random: if they were dropped where they leave, the sender would know at once."""
     rule = f"tcp {what} numgen random mod 10000 < {round(percent * 100)} drop"
     hook = "type filter hook input priority 0;"
     _nft(where, folder, f"table inet {_TABLE} {{\n    chain arriving {{\n        {hook}\n        {rule}\n    }}\n}}\n")
@@ -127,7 +127,7 @@ def _nft(where: Namespace, folder: Path, text: str) -> None:
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load, measure. Raises LabError where a service dies or the driver cannot keep up."""
+    """Send the load and measure. Raises LabError if a service dies or the driver cannot keep up."""
     p = made.parameters
     window = Window.soon(p.seconds, p.calm_seconds)
     with Counters(made.wire.server) as counters, _beside(made, window):
@@ -144,9 +144,9 @@ def run(made: Bench, say: Say) -> Run:
     figures = WireFigures(
         **done.figures.model_dump(),
         opened=None if made.other else counted.opened,  # the kernel counts those of both
-        # A SYN that comes again counts at the socket, which the product reads, and not in ListenDrops.
+        # A retransmitted SYN counts at the socket, which the product reads, and not in ListenDrops.
         dropped=counted.dropped if p.keep else None,
-        resent=None if made.other or not p.keep else counted.resent,  # the kernel counts SYN-ACKs among them
+        resent=None if made.other or not p.keep else counted.resent,  # the kernel also counts SYN-ACKs
         waited_share=float(waited.sum()) / sent if sent else None,
     )
     # It began with the load, before the window.
@@ -155,7 +155,7 @@ def run(made: Bench, say: Say) -> Run:
 
 @contextmanager
 def _beside(made: Bench, window: Window) -> Iterator[None]:
-    """The same load on the other service, where there is one."""
+    """The same load on the other service, if there is one."""
     if made.other is None:
         with nullcontext():
             yield

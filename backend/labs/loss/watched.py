@@ -1,4 +1,4 @@
-"""A packet-loss run that a product watches: the run, then the questions to the product."""
+"""A packet-loss run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAB = "packet-loss"
 
 
 def _observed(recording: Recording, key: str) -> WireFigures:
-    """What clients waited: the server's own latency, and on top of it what the product knows of segments sent again."""
+    """What clients waited: the server's own latency, plus what the product knows about retransmitted segments."""
     server = server_of(recording, key)
     requests, seen = total(server, "requests"), observed(recording, key)
     delays = times_us(server, "retransmit_delay_us")
@@ -33,7 +33,7 @@ def _observed(recording: Recording, key: str) -> WireFigures:
 
 
 def _p99_ms(own_ms: float | None, delays: FloatArray, requests: int | None) -> float | None:
-    """Of what clients waited: where more than 1 % waited for a segment, it is one of them."""
+    """p99 of the clients' waits: if more than 1 % waited for a segment, it is one of those waits."""
     beyond = 0 if not requests else len(delays) - round(0.01 * requests)
     if beyond <= 0 or own_ms is None:
         return own_ms

@@ -1,4 +1,4 @@
-"""Twelve servers, each in a cgroup of its own, as containers of a node are; nine of them have clients of the lab."""
+"""Twelve servers, each in its own cgroup, like containers on a node; nine of them have the lab's clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from labs.service.variants import Parameters as ServiceParameters
 from labs.service.variants import Runtime
 
 _PERIOD_US = 100_000
-# As manifests have it: most containers without a CPU limit, others with one or two CPUs.
+# As in typical manifests: most containers without a CPU limit, others with one or two CPUs.
 _CPU_LIMITS_US = (-1, -1, 100_000, 200_000)
 _MEMORY_BYTES = 1 << 30
 _ZONE = "lab.test"
@@ -33,7 +33,7 @@ _NAMES = tuple(f"service-{number}.{_ZONE}" for number in range(40))
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What clients ask a server, so many times a second at a rate of 1."""
+    """What clients request from a server, and how often per second at a rate of 1."""
 
     names: tuple[str, ...]
     qps: float
@@ -42,7 +42,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One container. `asked` None: other servers of the fleet ask it."""
+    """One container. `asked` None: its clients are other servers of the fleet."""
 
     name: str
     cgroup: LabCgroup
@@ -53,7 +53,7 @@ class Member:
 
 @contextmanager
 def fleet(parameters: Parameters, folder: Path, say: Say) -> Iterator[tuple[list[Member], LabCgroup]]:
-    """All of it running, and the cgroup of its clients; gone afterwards."""
+    """The running fleet, and the cgroup of its clients; everything is removed afterwards."""
     names, draw = LabRun.begin(say), np.random.default_rng(parameters.seed)
     members: list[Member] = []
     with ExitStack() as stack:
@@ -102,7 +102,7 @@ def fleet(parameters: Parameters, folder: Path, say: Say) -> Iterator[tuple[list
 
 
 def is_running(member: Member) -> None:
-    """Raises LabError where it is not."""
+    """Raises LabError if it is not."""
     if isinstance(member.server, Server) and not member.server.is_running():
         raise LabError(f"{member.name} exited under load:\n{member.server.said()}")
 
@@ -121,7 +121,7 @@ def _http(qps: float) -> Asked:
 
 
 def _usual(runtime: Runtime) -> ServiceParameters:
-    """A heap of some MiB and a few hundred µs of work a request."""
+    """A heap of a few MiB, and a few hundred µs of work per request."""
     return ServiceParameters(
         runtime=runtime, objects=20_000, replaced=20, answer_bytes=4_000, hashed_kib=50, collector="G1", cpus=2,
         heap_mib=256,
@@ -129,7 +129,7 @@ def _usual(runtime: Runtime) -> ServiceParameters:
 
 
 def _catalogue(database: Database, cgroup: LabCgroup) -> HttpService:
-    """A Go service that asks PostgreSQL."""
+    """A Go service that queries PostgreSQL."""
     program = built.program("jitterscope-service", "JITTERSCOPE_SERVICE")
     query = f"SELECT sum(price)::text FROM (SELECT price FROM {TABLE} ORDER BY id LIMIT 20) AS chosen"  # noqa: S608
     command = [
@@ -140,7 +140,7 @@ def _catalogue(database: Database, cgroup: LabCgroup) -> HttpService:
 
 
 def _asyncio(cgroup: LabCgroup) -> HttpService:
-    """An event loop with a report of some ms for one of 50 requests."""
+    """An event loop that makes a report of a few ms for one in 50 requests."""
     source = Path(eventloop.__file__).parent / "service.py"
     options = ["--report-every=50", "--report-rows=300", "--off-loop=0"]
     return HttpService("Python", [sys.executable, "-I", str(source), *options], cgroup, {})

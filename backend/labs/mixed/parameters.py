@@ -11,5 +11,5 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     minutes: float = Field(5, ge=0.5, le=240, description="length of the load (min)")
-    seed: int = Field(1, ge=0, description="of all that is random")
-    rate: float = Field(1.0, gt=0, le=20, description="factor of all rates")
+    seed: int = Field(1, ge=0, description="seed of everything random")
+    rate: float = Field(1.0, gt=0, le=20, description="factor applied to all rates")

@@ -21,7 +21,7 @@ _PAGE_BYTES = 20_000
 
 
 class Tcp(Server):
-    """One on a free loopback port that answers `asked`, or greets first where that is empty."""
+    """A server on a free loopback port that answers `asked`, or sends a greeting first if that is empty."""
 
     def __init__(
         self, name: str, port: int, command: Sequence[str], cgroup: LabCgroup, log: Path, asked: bytes,
@@ -31,7 +31,7 @@ class Tcp(Server):
         self._asked = asked
 
     def answers(self, probe: str) -> bool:
-        """Whether it says anything."""
+        """Whether it sends anything."""
         try:
             with socket.create_connection((self.address, self.port), timeout=1) as connection:
                 connection.sendall(self._asked)
@@ -42,7 +42,7 @@ class Tcp(Server):
 
 
 class Nginx(HttpService):
-    """A page, and a way to another server."""
+    """A page, and a proxy to another server."""
 
     def __init__(self, folder: Path, cgroup: LabCgroup, behind: Server) -> None:
         program = shutil.which("nginx")
@@ -70,7 +70,7 @@ http {{
 
 
 def valkey(folder: Path, cgroup: LabCgroup) -> Tcp:
-    """One that keeps an append-only file, as queues and carts have it."""
+    """A Valkey with an append-only file, as queues and carts use it."""
     folder.mkdir()
     port = free_port()
     command = [
@@ -81,7 +81,7 @@ def valkey(folder: Path, cgroup: LabCgroup) -> Tcp:
 
 
 def mariadb(folder: Path, cgroup: LabCgroup) -> Tcp:
-    """One without users; Debian's, unpacked into the cache."""
+    """A MariaDB without users: Debian's, unpacked into the cache."""
     unpacked = packages.unpacked("mariadb-server-core")
     shared = unpacked / "usr" / "share" / "mysql"
     (folder / "data").mkdir(parents=True)

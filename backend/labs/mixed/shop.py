@@ -1,4 +1,4 @@
-"""A threaded HTTP service that asks a Valkey and a MariaDB for each request.
+"""A threaded HTTP service that queries a Valkey and a MariaDB for each request.
 
 Stand-alone: python shop.py --valkey=PORT --mariadb=PORT --listen=ADDRESS:PORT.
 """
@@ -11,19 +11,19 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-_MINE = threading.local()  # a thread is a connection: each has its own to what it asks
+_MINE = threading.local()  # a thread serves one connection: each has its own to Valkey and MariaDB
 _TABLE = "shop.items"
 ROWS = 2_000
 
 
 class Valkey:
-    """A connection that has one command at a time."""
+    """A connection with one command at a time."""
 
     def __init__(self, port: int) -> None:
         self._file = _connected(port).makefile("rwb")
 
     def ask(self, *words: bytes) -> bytes:
-        """The answer to a command that has a string of one line, a number, or nothing for one."""
+        """The answer to a command that returns a one-line string, a number, or nothing."""
         parts = [b"*%d\r\n" % len(words), *(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)]
         self._file.write(b"".join(parts))
         self._file.flush()
@@ -36,19 +36,19 @@ class Valkey:
 
 
 class MariaDb:
-    """A connection that has one statement at a time; https://mariadb.com/kb/en/clientserver-protocol/."""
+    """A connection with one statement at a time; https://mariadb.com/kb/en/clientserver-protocol/."""
 
     _PROTOCOL_41, _SECURE = 0x200, 0x8000
 
     def __init__(self, port: int) -> None:
         self._file = _connected(port).makefile("rwb")
-        self._packet()  # it greets first
+        self._packet()  # the server greets first
         flags = struct.pack("<IIB", self._PROTOCOL_41 | self._SECURE, 1 << 24, 33)
         self._send(1, flags + bytes(23) + b"root\0\0")
         self._packet()
 
     def ask(self, statement: str) -> int:
-        """Run it; the number of rows that it gave."""
+        """Run a statement; returns the number of rows."""
         self._send(0, b"\x03" + statement.encode())
         if self._packet()[0] == 0:
             return 0
@@ -81,7 +81,7 @@ def _connected(port: int) -> socket.socket:
 
 
 def fill(port: int) -> None:
-    """Make the table of prices."""
+    """Create and fill the table of prices."""
     database = MariaDb(port)
     database.ask("CREATE DATABASE shop")
     database.ask(f"CREATE TABLE {_TABLE} (id INT PRIMARY KEY, price INT) ENGINE=InnoDB")
@@ -89,7 +89,7 @@ def fill(port: int) -> None:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A basket is read, priced, and kept."""
+    """Read a basket, price it, and store it."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -113,7 +113,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A backlog as servers have; that of the library is 5."""
+    """The backlog is what servers usually have; the library's is 5."""
 
     request_queue_size = 512
     daemon_threads = True

@@ -1,4 +1,4 @@
-"""Clients whose rates change by chance: stretches of some 30 to 90 s, each over connections of its own, with rises."""
+"""Clients whose rates change at random: stretches of some 30 to 90 s, each over its own connections, with surges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STRETCH_S, _SHORTEST_S, _LEAD_S, _LOOK_S = (30.0, 90.0), 5.0, 0.8, 0.25
 
 
 class Stream:
-    """Load on one member, a stretch after the other."""
+    """Load on one member, one stretch after another."""
 
     def __init__(self, member: Member, server: Server, asked: Asked, clients: LabCgroup, seed: int) -> None:
         self.member = member
@@ -36,7 +36,7 @@ class Stream:
         self._lost: list[NDArray[np.bool_]] = []
 
     def go_on(self, until_s: float, rate: float, out: Path) -> bool:
-        """Begin the next stretch where none runs; False once none runs and none fits in before `until_s`."""
+        """Begin the next stretch if none runs; False once none runs and none fits in before `until_s`."""
         if self._driver is not None:
             if self._driver.poll() is None:
                 return True
@@ -52,7 +52,7 @@ class Stream:
         return True
 
     def _shape(self, rate: float) -> Load:
-        """A rate of half to one and a half times the usual one, and rises to as much as three times that."""
+        """A rate of half to one and a half times the usual one, and surges to up to three times that."""
         draw, qps = self._draw, self._asked.qps * rate * self._draw.uniform(0.5, 1.5)
         return Load(
             qps=round(qps, 1), burst_qps=round(qps * draw.uniform(1.2, 3.0), 1), burst_ms=draw.uniform(500, 4_000),
@@ -67,12 +67,12 @@ class Stream:
         self._lost.append(done.result == TIMEOUT)
 
     def stop(self) -> None:
-        """End what runs."""
+        """End whatever runs."""
         if self._driver is not None:
             processes.stop(self._driver)
 
     def latencies(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Of all requests, µs, and which were lost."""
+        """Latencies of all requests in µs, and which were lost."""
         return np.concatenate([np.zeros(0, np.int32), *self._latency]), np.concatenate(
             [np.zeros(0, np.bool_), *self._lost]
         )
@@ -93,7 +93,7 @@ def _streams(members: Sequence[Member], clients: LabCgroup, seed: int) -> Iterat
 
 
 def run(parameters: Parameters, members: Sequence[Member], clients: LabCgroup, folder: Path, say: Say) -> list[Stream]:
-    """Send the load. Raises LabError where a server exits or a driver fails."""
+    """Send the load. Raises LabError if a server exits or a driver fails."""
     until_s = time.time() + parameters.minutes * 60
     with _streams(members, clients, parameters.seed) as streams:
         say(f"Load on {len(streams)} of {len(members)} servers for {parameters.minutes:g} min, seed {parameters.seed}")

@@ -1,4 +1,4 @@
-"""A mixed-load run that a product watches: what it says of a node on which nothing is wrong."""
+"""A mixed-load run under a running product: what it says about a node without a fault."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from labs.watching import find_cgroups, now_us, record
 
 LAB = "mixed-load"
 _AROUND_US = 60_000_000
-# Data come within a second, what is not answered is given up after 5 s, and trouble is looked at again every 10 s.
+# Data arrive within a second, unanswered queries are given up after 5 s, and troubled subjects are diagnosed again
+# every 10 s.
 _SETTLE_S = 16.0
 
 
 class ServerFigures(BaseModel):
-    """Of one container, by the lab's own account; None where other servers of the fleet ask it.
+    """Figures of one container, as measured by the lab; None if its clients are other servers of the fleet.
 
     `slow`: answers over 20 ms and those that never came. CPU figures are in CPUs.
     """
@@ -47,7 +48,7 @@ class ServerFigures(BaseModel):
 
 
 class MachineFigures(BaseModel):
-    """CPUs in use by anything, over whole seconds of the run; `full_s`: seconds in which all were."""
+    """CPUs used by anything, over whole seconds of the run; `full_s`: seconds in which all were."""
 
     cpus: int
     busy_mean: float
@@ -56,7 +57,7 @@ class MachineFigures(BaseModel):
 
 
 class MixedReport(BaseModel):
-    """What the product said, of the fleet and of its node, beside what the lab measured itself."""
+    """What the product said about the fleet and its node, and what the lab measured itself."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -95,7 +96,7 @@ class _Machine(Repeating):
 
 
 class _Told(Repeating):
-    """Incidents and risks of some subjects, told as they come; by kind and number."""
+    """Incidents and risks of some subjects, printed as they arrive; by kind and number."""
 
     def __init__(self, product: Product, subject_ids: Sequence[int], since_us: int, say: Say) -> None:
         super().__init__(10.0)
@@ -118,7 +119,7 @@ class _Told(Repeating):
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A run that is over: its report, and what the product found in [from_us, to_us), by kind and number."""
+    """A finished run: its report, and what the product found in [from_us, to_us), by kind and number."""
 
     report: MixedReport
     found: dict[tuple[str, int], dict[str, Any]]
@@ -126,7 +127,7 @@ class Watched:
     to_us: int
 
     def keep(self, product: Product, folder: Path, say: Say) -> None:
-        """What the product stored around each finding, as far as it is in the run; it takes time."""
+        """Record what the product stored around each finding, within the run; this takes time."""
         folder.mkdir(parents=True, exist_ok=True)
         for (kind, number), one in self.found.items():
             begins = "onset_at" if kind == "incident" else "first_seen_at"
@@ -145,7 +146,7 @@ class Watched:
 
 
 def watch(product: Product, parameters: Parameters, say: Say) -> Watched:
-    """Run it and report both accounts."""
+    """Run it and report both sets of figures."""
     since_us = now_us()
     with tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder, fleet(parameters, Path(folder), say) as made:
         members, clients = made
@@ -189,7 +190,7 @@ def _figures(stream: Stream) -> ServerFigures:
 
 
 def table(report: MixedReport) -> str:
-    """For people."""
+    """Human-readable table."""
     lines = [f"{'':14}{'limit':>8}{'requests':>10}{'slow':>7}{'p50 ms':>9}{'p99 ms':>9}{'max ms':>9}"]
     for one in report.servers:
         limit = "none" if one.cpu_limit is None else f"{one.cpu_limit:g}"
@@ -201,7 +202,7 @@ def table(report: MixedReport) -> str:
         lines.append(row)
     machine = report.machine
     lines.append(
-        f"machine: {machine.busy_mean:g} of {machine.cpus} CPUs busy at the mean, {machine.busy_p99:g} at p99, "
+        f"machine: {machine.busy_mean:g} of {machine.cpus} CPUs busy on average, {machine.busy_p99:g} at p99, "
         f"all of them for {machine.full_s} s"
     )
     for kind, found in (("incident", report.incidents), ("risk", report.risks)):

@@ -1,1 +1,1 @@
-"""The nodelocal-dnsmasq lab: NodeLocal DNSCache asks kube-dns over TCP, and its dnsmasq serves few connections."""
+"""The nodelocal-dnsmasq lab: NodeLocal DNSCache queries kube-dns over TCP, and its dnsmasq serves few connections."""

@@ -1,4 +1,4 @@
-"""NodeLocal DNSCache, kube-dns's dnsmasq and what it asks, as real servers; the load, and what happens."""
+"""NodeLocal DNSCache, kube-dns's dnsmasq, and its upstream, as real servers; the load, and the measurements."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from labs.pace import check_pace
 from labs.rise import Rise
 from labs.servers import Server, free_port
 
-# Services that nobody asked for before, so that no cache knows them.
+# Services whose names were not looked up before, so that no cache has them.
 NAMES = tuple(f"{name}.shop.svc.cluster.local" for name in ("cart", "stock", "price", "login"))
 READY = "ready.lab.test"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account, in [from_us, to_us)."""
+    """What happened in [from_us, to_us), as measured by the lab itself."""
 
     from_us: int
     to_us: int
     figures: PathFigures
     first_servfail_us: int | None
-    calm_slow_share: float | None  # of the queries before that, but for those that the load could meet
+    calm_slow_share: float | None  # of the queries before that, except those that the load could still affect
     load: LoadResult
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running servers, before their load: each in a cgroup of its own."""
+    """The running servers, before their load, each in its own cgroup."""
 
     node_local: Server
     dnsmasqs: tuple[Server, ...]
@@ -49,7 +49,7 @@ class Bench:
     addresses: Block
     folder: Path
     parameters: Parameters
-    # Makes a cgroup that goes with the bench; a server that is started goes with it too.
+    # Makes a cgroup that ends with the bench; so does a server that is started.
     cgroup: Callable[[str], LabCgroup]
     running: Callable[[Server], Server]
 
@@ -61,7 +61,7 @@ class Bench:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Start all servers, and see that a query passes through each; all of it is gone afterwards."""
+    """Start all servers, and check that a query passes through each; everything is removed afterwards."""
     names, block = LabRun.begin(say), Block.unused()
     with ExitStack() as stack:
 
@@ -98,7 +98,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 
 
 def start_dnsmasq(made: Bench, index: int) -> Server:
-    """One more, the `index`-th."""
+    """Start another one, the `index`-th."""
     name, address = f"dnsmasq-{index}", made.addresses.address(1, index)
     upstream = (made.upstream.address, made.upstream.port)
     own = (address, free_port(address, 53))
@@ -107,7 +107,7 @@ def start_dnsmasq(made: Bench, index: int) -> Server:
 
 
 def _node_local_corefile(endpoint: tuple[str, int], upstreams: list[Server], transport: str) -> str:
-    """As in kubernetes/dns's nodelocaldns.yaml, which GKE uses, with addresses of the lab."""
+    """As in kubernetes/dns's nodelocaldns.yaml, which GKE uses, with the lab's addresses."""
     address, port = endpoint
     targets = " ".join(f"{one.address}:{one.port}" for one in upstreams)
     forward = f"""    forward . {targets} {{
@@ -135,7 +135,7 @@ def _node_local_corefile(endpoint: tuple[str, int], upstreams: list[Server], tra
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load, measure. Raises LabError where a server dies or the driver cannot keep up."""
+    """Send the load and measure. Raises LabError if a server dies or the driver cannot keep up."""
     p = made.parameters
     rise = Rise.soon(p, NAMES, made.addresses, say, volley=p.volley)
     idle = IdleConnections(made.dnsmasqs, made.addresses.address(4, 1), p.limit)
@@ -146,7 +146,7 @@ def run(made: Bench, say: Say) -> Run:
         raise LabError(f"{', '.join(ended)} exited during the run.")
     check_pace(result, say)
     figures = measured(result, readings, p.limit, p.slow_ms, rise.from_us, rise.to_us)
-    # A query that is not overdue yet when the load comes can be made slow by it.
+    # The load can make a query slow that is not overdue yet when it begins.
     calm = slow_share(result, p.slow_ms, rise.start_us, rise.from_us - int(p.slow_ms * 1e3))
     if p.is_disturbed(calm):
         say(f"{calm:.1%} of the queries before the load were slow: something else disturbed the servers")

@@ -1,4 +1,4 @@
-"""The figures that the lab measures itself and that the product is asked for: the same names, the same meaning."""
+"""The figures that the lab measures itself and the same ones queried from the product."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from jitterscope.diagnosis.core.query_results import SERVFAIL, TIMEOUT
 from labs.nodelocal.truth import Readings
 
 GIVEN_UP_US = 5_000_000
-# CoreDNS's last SERVFAIL leaves after 5 s too: whether the product still waits for it is chance.
+# CoreDNS's last SERVFAIL also leaves after 5 s: whether the product still waits for it is random.
 IN_TIME_US = 4_900_000
 
 
 class PathFigures(BaseModel):
-    """Over the measured window, which begins when the load does. None: not seen, or nothing to compute it from.
+    """Figures of the measured window, which begins with the load; None: not seen, or nothing to compute it from.
 
-    Latencies are of answers within 4.9 s at the node-local server. `slow_share` counts answers later than twice the
-    upstream's delay and 50 ms (at most 5 s) and lost queries, of all. `servfail_share` counts every SERVFAIL,
-    `timeout_share` what had no answer within 5 s, when clients and product give up: the SERVFAIL of a CoreDNS whose
-    upstream is silent comes just after, and is in both. `failed_share` counts each once.
-    Children and backlog are of the dnsmasq with most. Times are from the beginning of the window; `limit_reached_s`: as
-    many children as it may have, and a backlog.
+    Latencies are of answers within 4.9 s at the node-local server. `slow_share` counts lost queries, and answers later
+    than twice the upstream's delay plus 50 ms (at most 5 s), out of all. `servfail_share` counts every SERVFAIL,
+    `timeout_share` every query without an answer within 5 s, when clients and product give up: the SERVFAIL of a
+    CoreDNS whose upstream is silent comes just after that, and is in both. `failed_share` counts each query once.
+    Children and backlog are of the dnsmasq with the most. Times are from the start of the window. `limit_reached_s`: as
+    many children as allowed, and a backlog.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -44,7 +44,7 @@ class PathFigures(BaseModel):
 
 
 def measured(load: LoadResult, readings: Readings, limit: int, slow_ms: float, from_us: int, to_us: int) -> PathFigures:
-    """What the lab saw in [from_us, to_us): of queries sent then, and of dnsmasq then."""
+    """What the lab saw of queries sent in [from_us, to_us), and of dnsmasq in that time."""
     inside = (load.sent_us >= from_us) & (load.sent_us < to_us)
     sent, latency, result = load.sent_us[inside], load.latency_us[inside], load.result[inside]
     in_time = (result != TIMEOUT) & (latency <= GIVEN_UP_US)
@@ -65,14 +65,14 @@ def measured(load: LoadResult, readings: Readings, limit: int, slow_ms: float, f
         backlog_share=share(seen.backlog > 0),
         listen_overflows=int(np.ptp(seen.overflows)) if seen.overflows.size else None,
         limit_reached_s=first_s(seen.at_us[exhausted], from_us),
-        # A client notices when an answer is overdue, not when it comes at last.
+        # A client notices when an answer is overdue, not when it finally arrives.
         first_slow_s=first_s(sent[slow] + int(slow_ms * 1e3), from_us),
         first_servfail_s=first_s((sent + latency)[servfail], from_us),
     )
 
 
 def slow_share(load: LoadResult, slow_ms: float, from_us: int, to_us: int) -> float | None:
-    """Of the queries sent in [from_us, to_us): answered later than `slow_ms`, or lost."""
+    """Share of the queries sent in [from_us, to_us) that were answered later than `slow_ms`, or lost."""
     inside = (load.sent_us >= from_us) & (load.sent_us < to_us)
     return share(_is_slow(load.latency_us[inside], load.result[inside], slow_ms))
 
@@ -84,7 +84,7 @@ def first_servfail_us(load: LoadResult, from_us: int) -> int | None:
 
 
 def share(flags: NDArray[np.bool_]) -> float | None:
-    """Of them that are set; None without any."""
+    """Share of the entries that are set; None without any."""
     return float(flags.mean()) if flags.size else None
 
 

@@ -1,4 +1,4 @@
-"""Idle connections of other nodes' pools: they use up the child processes of dnsmasq that the load leaves."""
+"""Idle connections of other nodes' pools: they use up the child processes of dnsmasq that the load leaves free."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Self
 from labs.servers import Server
 
 _PAUSE_S = 0.03  # until a connection has its child process
-_AWAY_S = 5.0  # a node that closed one needs none for a while: else it takes the next that the load needs, too
+_AWAY_S = 5.0  # a node that closed one needs none for a while, or it would take the load's next one
 
 
 class IdleConnections:
-    """Keeps each server at `limit` children without a backlog: opens connections, and closes them where one waits.
+    """Keeps each server at `limit` children without a backlog: opens connections, and closes them if one waits.
 
-    Other nodes do so too, a little later: an idle connection of CoreDNS's pool is closed after a second or more.
+    Other nodes do the same, a little later: an idle connection in CoreDNS's pool is closed after a second or more.
     """
 
     def __init__(self, servers: Sequence[Server], address: str, limit: int) -> None:
@@ -36,7 +36,7 @@ class IdleConnections:
                 one.close()
 
     def react(self, children: Sequence[int], backlog: Sequence[int]) -> None:
-        """To what was just read of each server."""
+        """React to each server's latest sample."""
         now = time.monotonic()
         for index, server in enumerate(self._servers):
             idle = self._open[index]

@@ -21,9 +21,9 @@ def observed(
     slow_ms: float,
     ticks: int,
 ) -> PathFigures:
-    """What the product saw: recordings of the same time, one of each server's cgroup.
+    """What the product saw, from recordings of the same time, one per server's cgroup.
 
-    They begin with the measured window of so many ticks, and go on until its last query was given up.
+    They begin with the measured window of `ticks` ticks, and extend until its last query was given up.
     """
     clients_side = _server(node_local, node_local_server)
     children = [_children(recording) for recording, _ in dnsmasqs]
@@ -38,14 +38,14 @@ def observed(
         p50_ms=_quantile_ms(clients_side, 0.5),
         p99_ms=_quantile_ms(clients_side, 0.99),
         slow_share=_slow_share(clients_side, slow_ms),
-        # The first are answers in time, the second came after the product had given their queries up.
+        # The first are answers in time; the others came after the product had given up their queries.
         servfail_share=_share(clients_side, "dns_servfail", "dns_late_servfail"),
         timeout_share=_share(clients_side, "dns_timeouts"),
         failed_share=_share(clients_side, "dns_servfail", "dns_timeouts"),
         children_peak=_peak(children),
         backlog_peak=_peak(backlog),
         backlog_share=max((float(np.nanmean(one[:ticks] > 0)) for one in backlog if one is not None), default=None),
-        # Of the network namespace, so the same for each.
+        # Counted per network namespace, so the same for each.
         listen_overflows=max((int(np.nansum(one)) for one in overflows if one is not None), default=None),
         limit_reached_s=_first_tick_s(np.concatenate(limit_reached)) if limit_reached else None,
         first_servfail_s=_first_servfail_s(node_local, clients_side),
@@ -61,7 +61,7 @@ def _series(resource: RecordedResource | None, metric: str) -> FloatArray | None
 
 
 def _children(recording: Recording) -> FloatArray | None:
-    """Of the process in the subject that has most."""
+    """Children of the process in the subject that has the most."""
     own = [
         one.series["process_children"]
         for one in recording.resources
@@ -80,7 +80,7 @@ def _first_tick_s(ticks: np.typing.NDArray[np.int64]) -> float | None:
 
 
 def _share(server: RecordedResource | None, *metrics: str) -> float | None:
-    """What these count together, of all queries."""
+    """The sum of these counts as a share of all queries."""
     queries = _series(server, "dns_queries")
     counted = [one for metric in metrics if (one := _series(server, metric)) is not None]
     if not counted or queries is None or not np.nansum(queries):
@@ -89,7 +89,7 @@ def _share(server: RecordedResource | None, *metrics: str) -> float | None:
 
 
 def _first_servfail_s(recording: Recording, server: RecordedResource | None) -> float | None:
-    """The first SERVFAIL counted, or the first line of the server's log about one: plugin errors writes it then."""
+    """The first SERVFAIL counted, or the first log line about one: plugin `errors` writes it at that time."""
     if server is None:
         return None
     counted = _series(server, "dns_servfail")
@@ -100,7 +100,7 @@ def _first_servfail_s(recording: Recording, server: RecordedResource | None) -> 
 
 
 def _slow_share(server: RecordedResource | None, slow_ms: float) -> float | None:
-    """Late answers and queries given up, of all queries."""
+    """Late answers and queries given up, as a share of all queries."""
     queries = _series(server, "dns_queries")
     if server is None or queries is None or "dns_latency_us" not in server.distributions or not np.nansum(queries):
         return None

@@ -1,4 +1,4 @@
-"""What the lab itself sees of dnsmasq, in /proc: child processes, the accept backlog, dropped connections."""
+"""What the lab itself sees of dnsmasq in /proc: child processes, the accept backlog, dropped connections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LISTEN = "0A"  # TCP_LISTEN in the kernel's include/net/tcp_states.h
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Parallel arrays by time: `children` and `backlog` of the server that has most, `overflows` since boot."""
+    """Parallel arrays by time: `children` and `backlog` of the server that has the most, `overflows` since boot."""
 
     at_us: NDArray[np.int64]
     children: NDArray[np.int64]
@@ -30,15 +30,15 @@ class Readings:
     overflows: NDArray[np.int64]
 
     def within(self, from_us: int, to_us: int) -> Readings:
-        """Those in [from_us, to_us)."""
+        """Only the samples in [from_us, to_us)."""
         inside = (self.at_us >= from_us) & (self.at_us < to_us)
         return Readings(self.at_us[inside], self.children[inside], self.backlog[inside], self.overflows[inside])
 
 
 class Watcher(Reading):
-    """Reads every 10 ms.
+    """Samples every 10 ms.
 
-    `react` is called after each reading with children and backlog of every server, in the order given.
+    `react` is called after each sample with children and backlog of every server, in the given order.
     """
 
     def __init__(self, servers: Sequence[Server], react: Callable[[list[int], list[int]], None] | None = None) -> None:
@@ -75,7 +75,7 @@ class Watcher(Reading):
 
 
 def count_children(path: Path) -> int:
-    """Entries of a /proc/PID/task/PID/children file; 0 where the process is gone."""
+    """Entries of a /proc/PID/task/PID/children file; 0 if the process is gone."""
     try:
         return len(path.read_text().split())
     except OSError:
@@ -83,12 +83,12 @@ def count_children(path: Path) -> int:
 
 
 def listening_row(address: str, port: int) -> str:
-    """An address as /proc/net/tcp writes it: bytes of the number in host order, here little-endian."""
+    """An address as in /proc/net/tcp: bytes of the number in host order, here little-endian."""
     return "".join(f"{int(part):02X}" for part in reversed(address.split("."))) + f":{port:04X}"
 
 
 def backlogs(table: str, wanted: Collection[str]) -> dict[str, int]:
-    """Accept backlog of the wanted listening sockets: what LISTEN rows of /proc/net/tcp have in rx_queue."""
+    """Accept backlog of the wanted listening sockets: rx_queue in the LISTEN rows of /proc/net/tcp."""
     found: dict[str, int] = {}
     for line in table.splitlines():
         fields = line.split(None, 5)
@@ -98,9 +98,9 @@ def backlogs(table: str, wanted: Collection[str]) -> dict[str, int]:
 
 
 def _listen_rows(file: int) -> str:
-    """The beginning of /proc/net/tcp: listening sockets come first, and there may be thousands of others."""
+    """The beginning of /proc/net/tcp: listening sockets come first, and thousands of others might follow."""
     table = b""
-    while chunk := os.pread(file, 1 << 16, len(table)):  # the kernel gives some 4 KiB at a time
+    while chunk := os.pread(file, 1 << 16, len(table)):  # the kernel returns some 4 KiB at a time
         table += chunk
         last = table[: table.rindex(b"\n")].rsplit(b"\n", 1)[-1].split(None, 4)
         if len(last) > 3 and last[3] != _LISTEN.encode() and last[0] != b"sl":

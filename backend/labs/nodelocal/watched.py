@@ -1,4 +1,4 @@
-"""A nodelocal-dnsmasq run that a product watches: the run, then the questions to the product."""
+"""A nodelocal-dnsmasq run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ LAB = "nodelocal-dnsmasq"
 
 
 class PathReport(Report[PathFigures]):
-    """`time_to_incident_s` is from when the load came, `incident_before_servfail_s` until the first SERVFAIL after it.
+    """The report of one run.
 
-    The latter is negative where the incident was late, None without incident or SERVFAIL. `calm_slow_share`: slow as in
-    the figures, of the queries that were due before the load; None without any.
+    `time_to_incident_s` is from the start of the load, `incident_before_servfail_s` from the incident to the first
+    SERVFAIL after the start. The latter is negative if the incident was late, None without incident or SERVFAIL.
+    `calm_slow_share`: slow as in the figures, out of the queries due before the load; None without any.
     """
 
     incident_before_servfail_s: float | None
@@ -31,7 +32,7 @@ class PathReport(Report[PathFigures]):
 
 
 def watch(product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say) -> PathReport:
-    """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
+    """Run the lab under a running product and report both sets of figures. `record_to` keeps the product's data."""
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         bench(parameters, Path(folder), say) as made,
@@ -78,7 +79,7 @@ def _report(
 
 
 def _record(product: Product, variant: Variant, made: Bench, done: Run, cgroup_ids: list[int], path: Path) -> None:
-    """Of the first dnsmasq, with its neighbours on the path."""
+    """Record the first dnsmasq, with its neighbors on the path."""
     labels = watching.labels(
         LAB, variant.value, expected_cause(made.parameters), made.parameters, done.figures, done.from_us
     )

@@ -1,4 +1,4 @@
-"""A server and a neighbor in cgroups of their own, the load, and what happens."""
+"""A server and a neighbor in separate cgroups, the load, and the measurements."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ LOOP = "import sys, time; time.sleep(max(0, float(sys.argv[1]) - time.time()))\n
 
 
 class NoisyFigures(Figures):
-    """`run_delay_s`: how long threads of the server were runnable and did not run, added up."""
+    """`run_delay_s`: how long threads of the server were runnable but not running, summed."""
 
     run_delay_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running server, before its load; the neighbor rests."""
+    """The running server, before its load; the neighbor is idle."""
 
     stage: Stage
     neighbour: LabCgroup
@@ -45,7 +45,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     measured: Measured
     figures: NoisyFigures
@@ -53,12 +53,12 @@ class Run:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Start the server with its weight; all of it is gone afterwards."""
+    """Start the server with its weight; everything is removed afterwards."""
     p, names = parameters, LabRun.begin(say)
     with ExitStack() as stack:
 
         def cgroup(name: str, shares: int) -> LabCgroup:
-            """The lab has no more of the machine than others: the product has to get its share beside the loops."""
+            """The lab gets no higher priority than others: the product needs its share of the CPUs beside the loops."""
             made = names.cgroup(name)
             stack.callback(made.remove)
             made.create(preferred=False)
@@ -93,7 +93,7 @@ def _http(p: Parameters, folder: Path, cgroup: LabCgroup) -> tuple[Server, Load,
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load and, once the window begins, let the neighbor run. Raises LabError where a part of it fails."""
+    """Send the load, and let the neighbor run once the window begins. Raises LabError if any part of it fails."""
     p = made.parameters
     window = Window.soon(p.seconds, p.calm_seconds)
     with busy(made, window.from_us), RunDelay(made.stage.server.pid) as delay:
@@ -104,7 +104,7 @@ def run(made: Bench, say: Say) -> Run:
 
 @contextmanager
 def busy(made: Bench, from_us: int) -> Iterator[None]:
-    """The neighbor's loops, from that time on until the context ends."""
+    """The neighbor's loops, from that time until the context ends."""
     command = [sys.executable, "-I", "-c", LOOP, str(from_us / 1e6)]
     with ExitStack() as stack:
         for _ in range(made.parameters.loops):

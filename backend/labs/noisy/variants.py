@@ -1,4 +1,4 @@
-"""Parameters of the noisy-neighbour lab and what each variant sets. A command-line value wins over a variant's."""
+"""Parameters of the noisy-neighbour lab and what each variant sets; command-line values override the variant's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Variant(StrEnum):
 
 
 class Parameters(BaseModel):
-    """One run: load for `calm_seconds`, then the neighbor's busy loops too for `seconds`, the measured window."""
+    """One run: load for `calm_seconds`, then also the neighbor's busy loops for `seconds`, the measured window."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,19 +41,19 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.FAULT: ("cpu/neighbours", {}),
     Variant.HTTP: ("cpu/neighbours", {"http": True, "qps": 400.0, "hashed_kib": 200}),
     Variant.WEIGHTS: ("none", {"shares": 20_000}),
-    # In periods as short as the slices of the scheduler: with 100 ms the loops would take both CPUs for tens of ms.
+    # In periods as short as the scheduler's slices: with 100 ms the loops would take both CPUs for tens of ms.
     Variant.LIMIT_NEIGHBOUR: ("none", {"neighbour_quota_us": 5_000, "neighbour_period_us": 10_000}),
     Variant.OWN_LIMIT: ("cpu/limit_too_low", {"shares": 20_000, "quota_us": None}),
-    # A healthy container has the weight that it gets where nobody set one: with 2 the product itself would starve it.
+    # A healthy container has the default weight: with 2, the product itself would starve it.
     Variant.HEALTHY: ("none", {"loops": 0, "shares": 1_024}),
 }
 
 
 def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
-    """A variant's parameters with the given ones in their place."""
+    """The variant's parameters, overridden by those given."""
     return Parameters(**{**_VARIANTS[variant][1], **given})
 
 
 def expected_cause(variant: Variant) -> str:
-    """The cause that is really there; "none" where none is."""
+    """The actual cause, or "none"."""
     return _VARIANTS[variant][0]

@@ -1,4 +1,4 @@
-"""A CoreDNS with a memory limit before an upstream that takes its time; the load, and what happens."""
+"""A CoreDNS with a memory limit and a slow upstream, the load, and the measurements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FILE = "read-again"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account, in [from_us, to_us). `killed_us`: the first OOM kill."""
+    """What happened in [from_us, to_us), as measured by the lab itself. `killed_us`: the first OOM kill."""
 
     from_us: int
     to_us: int
@@ -41,7 +41,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running servers, before their load: each in a cgroup of its own, that of CoreDNS with the limit."""
+    """The running servers, before their load, each in its own cgroup; CoreDNS's has the limit."""
 
     server: Server
     upstream: Server
@@ -53,14 +53,14 @@ class Bench:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Start both servers, and see that a query passes through; all of it is gone afterwards."""
+    """Start both servers, and check that a query passes through; everything is removed afterwards."""
     names, block = LabRun.begin(say), Block.unused()
     with ExitStack() as stack:
 
         def running(name: str, endpoint: tuple[str, int], corefile: str, memory_mib: float | None = None) -> Server:
             cgroup = names.cgroup(name)
             stack.callback(cgroup.remove)
-            # The product has seconds to speak before the kill: a burst must not keep the CPU from it.
+            # The product has only seconds before the kill: a burst must not keep the CPU from it.
             cgroup.create(preferred=False)
             if memory_mib is not None:
                 cgroup.limit_memory(int(memory_mib * MIB))
@@ -85,14 +85,14 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         own = (address, free_port(address, 53))
         server = running("coredns", own, _corefile(own, endpoint, parameters), parameters.memory_mib)
         if parameters.file_mib:
-            say(f"Beside it, {parameters.readers} cat read a file of {parameters.file_mib:g} MiB over and over")
+            say(f"Beside it, {parameters.readers} processes read a file of {parameters.file_mib:g} MiB over and over")
             _write(folder / _FILE, round(parameters.file_mib))
         yield Bench(server, upstream, clients, block, folder, parameters)
 
 
 @contextmanager
 def readers(made: Bench, from_us: int) -> Iterator[None]:
-    """From `from_us` on, `cat` in the server's cgroup reads a file over and over, several times at once."""
+    """From `from_us` on, `cat` in the server's cgroup reads a file over and over, several processes at once."""
     if not made.parameters.file_mib:
         yield
         return
@@ -107,7 +107,7 @@ def readers(made: Bench, from_us: int) -> Iterator[None]:
 
 
 def _write(path: Path, mib: int) -> None:
-    """A file that is on the disk and not in memory: page cache counts for the cgroup that reads it."""
+    """Write a file that is on disk but not in memory: page cache is charged to the cgroup that reads it."""
     with path.open("wb") as file:
         for _ in range(mib):
             file.write(bytes(MIB))
@@ -128,7 +128,7 @@ def _corefile(endpoint: tuple[str, int], upstream: tuple[str, int], parameters: 
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load, measure. Raises LabError where the upstream dies, or CoreDNS without the OOM killer."""
+    """Send the load and measure. Raises LabError if the upstream dies, or if CoreDNS dies without an OOM kill."""
     p = made.parameters
     rise = Rise.soon(p, NAMES, made.addresses, say)
     server = made.server

@@ -1,4 +1,4 @@
-"""The figures that the lab measures itself and that the product is asked for: the same names, the same meaning."""
+"""The figures that the lab measures itself and the same ones queried from the product."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MIB = 1 << 20
 
 
 class OomFigures(BaseModel):
-    """Over the measured window, which begins when the load does, until the kill. None: not seen.
+    """Figures of the measured window, which begins with the load, until the kill; None: not seen.
 
-    `killed_s` is from the beginning of the window to the first OOM kill; None where there is none. `waiting_peak`:
-    most queries that were sent in the last 5 s and not answered yet. Shares are of the queries sent.
+    `killed_s` is from the start of the window to the first OOM kill; None if there is none. `waiting_peak`: peak number
+    of queries that were sent in the last 5 s and not answered yet. Shares are of the queries sent.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -56,8 +56,10 @@ def measured(load: LoadResult, readings: Readings, from_us: int, to_us: int) -> 
 
 
 def most_at_once(load: LoadResult, from_us: int, until_us: int) -> int:
-    """Most queries that waited for an answer at the end of a tick of the window, each for 5 s at most: as the product
-    counts them."""
+    """Peak number of queries that wait for an answer at the end of a tick of the window.
+
+    Each counts for at most 5 s, as in the product.
+    """
     answered: NDArray[np.int64] = load.sent_us + load.latency_us
     answered[load.result == TIMEOUT] = np.maximum(answered[load.result == TIMEOUT], until_us)
     ended = np.sort(np.minimum(answered, load.sent_us + GIVEN_UP_US))

@@ -34,14 +34,14 @@ def observed(recording: Recording, server: Server) -> OomFigures:
 
 
 def _killed_s(recording: Recording, subject: RecordedResource, until: int) -> float:
-    """By the kernel's record of the kill where there is one, else by the tick in which its counter moved."""
+    """By the kernel's record of the kill if there is one, otherwise by the tick in which its counter rose."""
     told = [event.start_us for event in subject.events if event.kind == KILL]
     at_us = min(told, default=recording.start_us + until * TICK_US)
     return round((at_us - recording.start_us) / 1e6, 3)
 
 
 def _killed_with_bytes(subject: RecordedResource) -> list[float]:
-    """What each killed process held, by the kernel's record: memory can grow by a lot after the last sample."""
+    """What each killed process held, by the kernel's record: memory can grow a lot after the last sample."""
     told = [event.attributes for event in subject.events if event.kind == KILL]
     return [sum(float(one.get(f"{kind}_bytes", 0)) for kind in ("anon", "shmem")) for one in told]
 
@@ -51,7 +51,7 @@ def _server(recording: Recording, server: Server) -> RecordedResource | None:
 
 
 def _most(recording: Recording, metric: str, until: int) -> int | None:
-    """Of the process in the subject that has most."""
+    """The value of the process in the subject that has the most."""
     own = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
     return max((peak for one in own if (peak := _peak(one, metric, until)) is not None), default=None)
 
@@ -64,7 +64,7 @@ def _peak(resource: RecordedResource | None, metric: str, until: int) -> int | N
 
 
 def _share(server: RecordedResource | None, metric: str, until: int) -> float | None:
-    """Of the queries until then."""
+    """Share of the queries until then."""
     if server is None or "dns_queries" not in server.series:
         return None
     queries: FloatArray = server.series["dns_queries"][:until]

@@ -1,4 +1,4 @@
-"""What the incident said of the kill before it came, beside when it came."""
+"""What the incident predicted about the kill before it happened, and when it happened."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ _EVIDENCE = "time_to_oom"
 
 
 class Prediction(BaseModel):
-    """One prediction. Times are from the beginning of the load; `seen_s` when the product showed it, `made_s` what the
-    newest data were that it was made from, `killed_s` when it said the kill would come.
+    """One prediction; times are from the start of the load.
 
-    `left_error_ratio`: predicted time left over the real one, less 1, from `made_s` on; None where no kill came.
+    `seen_s`: when the product showed it. `made_s`: the time of the newest data that it was made from. `killed_s`: when
+    the kill was predicted. `left_error_ratio`: predicted time left over the actual one, minus 1, counted from `made_s`;
+    None if no kill happened.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -26,7 +27,7 @@ class Prediction(BaseModel):
 
 
 def predictions(sightings: Sightings, killed_us: int | None, from_us: int) -> list[Prediction]:
-    """All different ones that were shown before the kill, the first one first."""
+    """All distinct predictions shown before the kill, oldest first."""
     found: dict[float, Prediction] = {}
     for sighting in sightings.before(killed_us):
         for evidence in sighting.incident["evidence"]:

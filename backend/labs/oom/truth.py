@@ -18,7 +18,7 @@ _EVERY_S = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Parallel arrays by time: memory in use, kills since the cgroup was made, descriptors (0: the server is gone)."""
+    """Parallel arrays by time: memory in use, kills since cgroup creation, descriptors (0: the server is gone)."""
 
     at_us: NDArray[np.int64]
     usage_bytes: NDArray[np.int64]
@@ -31,13 +31,13 @@ class Readings:
         return int(killed[0]) if killed.size else None
 
     def within(self, from_us: int, to_us: int) -> Readings:
-        """Those in [from_us, to_us)."""
+        """Only the samples in [from_us, to_us)."""
         inside = (self.at_us >= from_us) & (self.at_us < to_us)
         return Readings(*(column[inside] for column in (self.at_us, self.usage_bytes, self.oom_kills, self.fds)))
 
 
 class Watcher(Reading):
-    """Reads every 10 ms."""
+    """Samples every 10 ms."""
 
     def __init__(self, cgroup: LabCgroup, pid: int) -> None:
         super().__init__(_EVERY_S)
@@ -58,12 +58,12 @@ class Watcher(Reading):
 
 
 def count_of(text: str, name: str) -> int:
-    """A counter of a file with `name value` lines; 0 where it has none."""
+    """A counter of a file with `name value` lines; 0 if it has none."""
     return next((int(line.split()[1]) for line in text.splitlines() if line.split()[:1] == [name]), 0)
 
 
 def open_descriptors(folder: Path) -> int:
-    """Of a process; 0 where it is gone. Since Linux 6.2 the folder's size is their number; before, they are counted."""
+    """Open descriptors of a process; 0 if it is gone. Since Linux 6.2 the folder's size is their number."""
     try:
         return folder.stat().st_size or len(os.listdir(folder))
     except OSError:

@@ -1,4 +1,4 @@
-"""A coredns-oom run that a product watches: the run, then the questions to the product."""
+"""A coredns-oom run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ from labs.watching import Said
 LAB = "coredns-oom"
 _MEMORY = "memory/"
 _SLOW_UPSTREAM_MS = 1_000.0
-# An onset is that of a tick, or of the first sign in the calm before.
+# An onset is at a tick's time, or at the first sign during the calm before.
 _WITH_THE_WINDOW_US = 1_000_000
 
 
 class OomReport(Report[OomFigures]):
-    """`time_to_incident_s` is from when the load came, `incident_before_kill_s` until the OOM kill after it.
+    """The report of one run.
 
-    Both are of the first incident about memory; the latter is negative where it was late, None without incident or
-    kill. The upstream is slow from the start, before the burst, and the product may say that too: what was there before
-    comes last among `incidents`. `predictions` are what the incident said of the kill before it came, oldest first.
+    `time_to_incident_s` is from the start of the load, `incident_before_kill_s` from the incident to the OOM kill after
+    the start. Both are of the first incident about memory; the latter is negative if it was late, None without incident
+    or kill. The upstream is slow from the start, before the burst, and the product might report that too: what was
+    there before comes last among `incidents`. `predictions`: what the incident said about the kill before it happened,
+    oldest first.
     """
 
     incident_before_kill_s: float | None
@@ -39,7 +41,7 @@ class OomReport(Report[OomFigures]):
 
 
 def watch(product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say) -> OomReport:
-    """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
+    """Run the lab under a running product and report both sets of figures. `record_to` keeps the product's data."""
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         bench(parameters, Path(folder), say) as made,
@@ -61,7 +63,7 @@ def watch(product: Product, variant: Variant, parameters: Parameters, record_to:
 
 
 def _news_first(said: Said, from_us: int) -> Said:
-    """What began with the measured window before what was there already, else in the order in which they opened."""
+    """Sort what began with the measured window before what already existed, otherwise in opening order."""
     return replace(
         said, incidents=sorted(said.incidents, key=lambda one: onset_us(one) < from_us - _WITH_THE_WINDOW_US)
     )

@@ -1,4 +1,4 @@
-"""A service with files under a memory limit, requests for them, and what happens."""
+"""A service with files under a memory limit, requests for them, and the measurements."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from labs.volumes import MIB, limit_io, volume
 
 _PERIOD_US = 100_000
 _REFAULTS = {1: "total_workingset_refault_file", 2: "workingset_refault_file"}
-# Each file so often in the list that is asked in turn: what comes next cannot be told from what came last.
+# How often each file is in the list that is requested in turn: what comes next must not follow from what came last.
 _ROUNDS = 5
 
 
 class CacheFigures(Figures):
-    """`refaults`: pages of files read again, by the kernel's account; `blocked_s`: how long threads were blocked."""
+    """`refaults`: file pages read again, by the kernel's counter; `blocked_s`: how long threads were blocked."""
 
     refaults: int | None = None
     blocked_s: float | None = None
@@ -38,7 +38,7 @@ class CacheFigures(Figures):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running service, before its load. Nothing is left open in `parameters`."""
+    """The running service, before its load. `parameters` are complete."""
 
     stage: Stage
     parameters: Parameters
@@ -47,14 +47,14 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     measured: Measured
     figures: CacheFigures
 
 
 class Refaults(Reading):
-    """Of a cgroup, twice a second."""
+    """Refaults of a cgroup, sampled twice a second."""
 
     def __init__(self, cgroup: LabCgroup) -> None:
         super().__init__(0.5)
@@ -65,7 +65,7 @@ class Refaults(Reading):
         self._rows.append((time.time_ns() // 1000, int(stat.get(self._field, 0)), late_us, 0))
 
     def between(self, from_us: int, to_us: int) -> int:
-        """In the window."""
+        """Refaults in the window."""
         at, pages, _, _ = self.columns()
         before, after = np.interp([from_us, to_us], at, pages)
         return round(float(after - before))
@@ -73,7 +73,7 @@ class Refaults(Reading):
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """The service with its limits, in a cgroup of its own; all of it is gone afterwards."""
+    """The service with its limits, in its own cgroup; everything is removed afterwards."""
     p, names = parameters, LabRun.begin(say)
     cgroup, clients = names.cgroup("files"), names.cgroup("clients")
     with ExitStack() as stack:
@@ -89,7 +89,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         stack.callback(server.stop)
         stack.callback(limit_io, cgroup, disk)  # so that it can end quickly
         stack.callback(unlimit, cgroup)
-        for number in range(p.files):  # else the first requests would find nothing in memory
+        for number in range(p.files):  # otherwise the first requests would find nothing in memory
             server.answers(f"/f{number}")
         limit_io(cgroup, disk, read_bps=p.read_mib_s * MIB if p.read_mib_s >= 0 else -1)
         shape = Load(p.qps, names=_paths(p), http=True)
@@ -101,7 +101,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 
 
 def _write(folder: Path, p: Parameters) -> None:
-    """The files, and nothing of them left in the page cache: whoever reads a page first pays for it."""
+    """Write the files, and drop them from the page cache: page cache is charged to whoever reads a page first."""
     for number in range(p.files):
         with (folder / f"f{number}").open("wb") as file:
             file.write(os.urandom(p.file_kib * 1024))
@@ -121,7 +121,7 @@ def _command(p: Parameters, folder: Path) -> list[str]:
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load, measure. Raises LabError where the service dies or the driver cannot keep up."""
+    """Send the load and measure. Raises LabError if the service dies or the driver cannot keep up."""
     p, stage = made.parameters, made.stage
     with BlockedThreads(stage.server.pid) as blocked, Refaults(stage.cgroup) as refaults:
         done = stage.measure(made.load, Window.soon(p.seconds, p.settle_s), _PERIOD_US, say)

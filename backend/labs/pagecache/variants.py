@@ -1,7 +1,7 @@
-"""Parameters of the page-cache lab and what each variant sets. A command-line value wins over a variant's.
+"""Parameters of the page-cache lab and what each variant sets; command-line values override the variant's.
 
-The fault: a service serves files that together are larger than its memory limit, each in turn as often as any other.
-What it reads drops what another request will want, so that most requests read from the disk.
+The fault: a service serves files that together are larger than its memory limit, each equally often. What it reads
+evicts what another request will need, so that most requests read from the disk.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class Variant(StrEnum):
 
 
 class Parameters(BaseModel):
-    """One run. The disk gives `read_mib_s`: what a loop device on a fast disk would not be."""
+    """One run. `read_mib_s` caps the disk: a loop device on a fast disk would be too fast."""
 
     model_config = ConfigDict(extra="forbid")
 
     memory_mib: int = Field(96, ge=16, le=65_536, description="memory limit of the service in MiB")
     files: int = Field(160, ge=1, le=10_000, description="files that it serves")
-    file_kib: int = Field(1_024, ge=4, le=65_536, description="size of each in KiB")
-    read_mib_s: int = Field(12, ge=-1, description="what its disk reads in MiB/s; -1: as much as this machine's")
+    file_kib: int = Field(1_024, ge=4, le=65_536, description="size of each file in KiB")
+    read_mib_s: int = Field(12, ge=-1, description="read limit of its disk in MiB/s; -1: none")
     hashed_kib: int = Field(0, ge=0, le=1_000_000, description="KiB that each request hashes: its CPU time")
     quota_us: int | None = Field(
         -1, ge=-1, description="CPU limit per 100 ms (µs); -1: none; unset: six tenths of its need"
@@ -44,17 +44,17 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.MORE_MEMORY: ("none", {"memory_mib": 256}),
     # Files that fit.
     Variant.HEALTHY: ("none", {"files": 40}),
-    # The same files, and a disk that is so fast that nobody notices.
+    # The same files on a disk so fast that no client notices.
     Variant.FAST_DISK: ("none", {"read_mib_s": -1, "files": 640, "file_kib": 256}),
     Variant.CPU_LIMIT: ("cpu/limit_too_low", {"files": 40, "hashed_kib": 4_000, "qps": 50.0, "quota_us": None}),
 }
 
 
 def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
-    """A variant's parameters with the given ones in their place."""
+    """The variant's parameters, overridden by those given."""
     return Parameters(**{**_VARIANTS[variant][1], **given})
 
 
 def expected_cause(variant: Variant) -> str:
-    """The cause that is really there; "none" where none is."""
+    """The actual cause, or "none"."""
     return _VARIANTS[variant][0]

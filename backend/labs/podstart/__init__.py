@@ -1,1 +1,1 @@
-"""The bpf-startup lab: pods that wait for the verifier before they run."""
+"""The bpf-startup lab: pods that wait for the eBPF verifier before they run."""

@@ -1,4 +1,4 @@
-"""Pods that start one after the other on a node of the lab's own, and wait for the verifier or for something else."""
+"""Pods that start one after another on the lab's own node, and wait for the verifier or for something else."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from labs.podstart.node import Node
 from labs.podstart.pages import KubeletPage
 from labs.podstart.variants import Parameters, settle
 
-_LEAST_S = 0.2  # of the phases that nobody makes slow
+_LEAST_S = 0.2  # of the phases that nothing slows
 _SAMPLES, _SAMPLE = 5, 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account, in [from_us, to_us). `parameters`: with what was chosen."""
+    """What happened in [from_us, to_us), as measured by the lab itself. `parameters`: including chosen ones."""
 
     from_us: int
     to_us: int
@@ -34,16 +34,16 @@ class Run:
 
 @contextmanager
 def node(folder: Path, url: str, page: KubeletPage, say: Say) -> Iterator[Node]:
-    """A node without pods; everything on it is gone afterwards."""
+    """A node without pods; everything on it is removed afterwards."""
     with ExitStack() as stack:
         yield Node(LabRun.begin(say), stack, folder, url, page)
 
 
 def calibrated(made: Node, parameters: Parameters, say: Say) -> Parameters:
-    """With what was left open, chosen from what the verifier takes for an instruction on this machine."""
+    """Choose the open parameters from the verifier's time per instruction on this machine."""
     if parameters.wait_s is not None:
         return parameters
-    # The quickest: what runs beside it now may be gone in a moment.
+    # The minimum: whatever else runs now might stop at any moment.
     tried = made.load(_SAMPLES, _SAMPLE, parameters.branches)
     each_us = min(one.took_us / (one.verified or _SAMPLE) for one in tried)
     sections = parameters.sections
@@ -53,7 +53,7 @@ def calibrated(made: Node, parameters: Parameters, say: Say) -> Parameters:
 
 
 def run(made: Node, parameters: Parameters, say: Say) -> Run:
-    """Start all pods."""
+    """Start all pods, one after another."""
     p = calibrated(made, parameters, say)
     programs = p.sections - p.unused
     say(f"{p.pods} pods: {programs} programs each, {p.image_s:g} s for the image, {p.wait_s or 0:g} s elsewhere")

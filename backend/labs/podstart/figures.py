@@ -1,4 +1,4 @@
-"""The figures that the lab measures itself and that the product is asked for: the same names, the same meaning."""
+"""The figures that the lab measures itself and the same ones queried from the product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labs.podstart.variants import OBJECTIVE_S
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """One program by the loader's own clock; `verified`: instructions that the verifier walked through."""
+    """One program by the loader's own clock; `verified`: instructions that the verifier processed."""
 
     name: str
     start_us: int
@@ -23,7 +23,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """One pod: how long its start took, and its phases (s). `start_s` is without the image, as the objective has it."""
+    """One pod: how long its start took, and its phases (s). `start_s` excludes the image, as the objective does."""
 
     at_us: int
     start_s: float
@@ -38,10 +38,10 @@ class Started:
 
 
 class PodFigures(BaseModel):
-    """Of all pods that started. None: not seen, or there was none.
+    """Figures of all pods that started; None: not seen, or there was none.
 
-    `start_…_ms` leave image pulls out; `late`: starts of over 5 s. `verifier_ms` and `verified` are of one start:
-    time in the calls that load its programs, and instructions that the verifier walked through.
+    `start_…_ms` exclude image pulls; `late`: starts of over 5 s. `verifier_ms` and `verified` are per start: time in
+    the calls that load its programs, and instructions that the verifier processed.
     """
 
     model_config = ConfigDict(extra="forbid")

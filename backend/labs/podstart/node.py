@@ -1,4 +1,4 @@
-"""A node that starts pods as kubelet, container runtime and CNI plugin do, phase by phase, and measures each."""
+"""A node that starts pods as kubelet, container runtime, and CNI plugin do, phase by phase, and times each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _APP = "import sys, time; print('running', flush=True); sys.stdin.read()"
 
 
 class Clock:
-    """Time of one phase after the other."""
+    """Times consecutive phases."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
@@ -36,7 +36,7 @@ class Clock:
 
 
 class Node:
-    """Starts pods in cgroups of the lab; `pids` are their processes. What it starts goes with `stack`."""
+    """Starts pods in cgroups of the lab; `pids` are their processes. What it starts ends with `stack`."""
 
     def __init__(self, names: LabRun, stack: ExitStack, folder: Path, url: str, page: KubeletPage) -> None:
         self._names, self._stack, self._folder, self._url, self._page = names, stack, folder, url, page

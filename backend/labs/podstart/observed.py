@@ -16,7 +16,7 @@ LOAD = "bpf.load"
 
 
 def observed(node: Recording, programs: Sequence[Loaded]) -> PodFigures:
-    """What the product saw of the pods' starts, and of the loads that were the lab's."""
+    """What the product saw of the pods' starts, and of the lab's own loads."""
     start = node.resources[0].distributions.get("pod_start_sli_us")
     if start is None or not start.count.sum():
         return PodFigures()
@@ -37,9 +37,9 @@ def observed(node: Recording, programs: Sequence[Loaded]) -> PodFigures:
 
 
 def event_of(node: Recording, program: Loaded) -> StoredEvent | None:
-    """The event of a load, of the node or of the agent's cgroup: the one of that name within what the loader timed.
+    """The event of a load, from the node or the agent's cgroup: the one of that name within the loader's timing.
 
-    The loader may lose its CPU between looking at its clock and the call, for longer than a small load takes.
+    The loader can lose its CPU between reading its clock and the call, for longer than a small load takes.
     """
 
     def overlap_us(event: StoredEvent) -> int:
@@ -56,9 +56,10 @@ def event_of(node: Recording, program: Loaded) -> StoredEvent | None:
 
 
 def largest_error(node: Recording, sets: Sequence[Sequence[Loaded]], least_us: int = 50_000) -> float | None:
-    """Of what the loads of a pod took, against the loader's own clock; loads under `least_us` are left out.
+    """Largest relative error of a pod's load times against the loader's own clock; loads under `least_us` are left out.
 
-    Together: a loader that loses its CPU just before it looks at its clock is some milliseconds off. None without any.
+    Loads are summed per pod: a loader that loses its CPU just before it reads its clock is off by some milliseconds.
+    None without any.
     """
     errors = []
     for programs in sets:

@@ -1,4 +1,4 @@
-"""What the lab's node serves over HTTP: an image, at a registry's pace, and the metrics page of a kubelet."""
+"""What the lab's node serves over HTTP: an image, at a registry's pace, and a kubelet's metrics page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 _CHUNK = 64 << 10
-# As pkg/kubelet/metrics/metrics.go of Kubernetes has them.
+# As in pkg/kubelet/metrics/metrics.go of Kubernetes.
 _START = (0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600)
 _DEFAULT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _OPERATION = tuple(0.005 * 2.5**i for i in range(14))
@@ -34,19 +34,19 @@ class _Histogram:
 
 @dataclass(slots=True)
 class KubeletPage:
-    """Histograms of a kubelet by family and label; what was not observed yet is not there."""
+    """Histograms of a kubelet by family and label; those without observations are absent."""
 
     _found: dict[tuple[str, str], _Histogram] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _read: threading.Event = field(default_factory=threading.Event)
 
     def wait_until_read(self, patience_s: float) -> bool:
-        """Until somebody reads it once more: what is observed later is new to that reader."""
+        """Wait for one more scrape, so that what is observed later is new to the collector."""
         self._read.clear()
         return self._read.wait(patience_s)
 
     def observe(self, family: str, seconds: float, label: str = "") -> None:
-        """`label` as the text format has it: operation_type="run_podsandbox"."""
+        """`label` in the text format: operation_type="run_podsandbox"."""
         bounds = _FAMILIES[family]
         with self._lock:
             one = self._found.setdefault((family, label), _Histogram(bounds, [0] * (len(bounds) + 1)))
@@ -54,7 +54,7 @@ class KubeletPage:
             one.total_s += seconds
 
     def text(self) -> str:
-        """In the text format of Prometheus."""
+        """The page in the Prometheus text format."""
         self._read.set()
         lines = ["# TYPE process_start_time_seconds gauge", f"process_start_time_seconds {_STARTED}"]
         lines += ["# TYPE kubelet_node_name gauge", 'kubelet_node_name{node="lab"} 1']
@@ -68,7 +68,7 @@ class KubeletPage:
 
 
 def image_path(size_bytes: int, seconds: float) -> str:
-    """Below the base URL: an image of that size, for which the registry takes so long."""
+    """Path below the base URL of an image of that size, which the registry takes `seconds` to send."""
     return f"/image/{size_bytes}/{seconds:f}"
 
 
@@ -88,7 +88,7 @@ def _rows(family: str, label: str, one: _Histogram) -> Iterator[str]:
 
 @contextmanager
 def serving(page: KubeletPage, port: int = 0) -> Iterator[str]:
-    """A server of /metrics and of images, until the context ends; gives its base URL. `port` 0: any."""
+    """Serve /metrics and images until the context ends; yields the base URL. `port` 0: any."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -114,12 +114,12 @@ def serving(page: KubeletPage, port: int = 0) -> Iterator[str]:
             while sent < size:
                 part = min(_CHUNK, size - sent)
                 sent += part
-                # Before its part: the client is done with the last one.
+                # Before each part: with the last part, the client is done.
                 time.sleep(max(0.0, begin + seconds * sent / size - time.monotonic()))
                 self.wfile.write(b"\0" * part)
 
         def log_message(self, format: str, *arguments: object) -> None:
-            """Says nothing: every reading of the collector is a request."""
+            """Logs nothing: every scrape is a request."""
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)

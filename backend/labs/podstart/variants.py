@@ -1,7 +1,7 @@
-"""Parameters of the bpf-startup lab and what each variant sets. A command-line value wins over a variant's.
+"""Parameters of the bpf-startup lab and what each variant sets; command-line values override the variant's.
 
-The fault: for each pod an agent loads programs whose branches keep the verifier busy, and the pod waits for it. What
-else a start takes is chosen so that the fault misses the objective of 5 s on any machine and the cure meets it.
+The fault: for each pod an agent loads programs whose branches keep the verifier busy, and the pod waits for it. The
+rest of a start is chosen so that the fault misses the objective of 5 s on any machine and the fix meets it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class Variant(StrEnum):
 
 
 class Parameters(BaseModel):
-    """One run: `pods` start one after the other. None: chosen from what the verifier takes on this machine."""
+    """One run: `pods` start one after another. None: chosen from what the verifier takes on this machine."""
 
     model_config = ConfigDict(extra="forbid")
 
     pods: int = Field(6, ge=1, le=1_000, description="pods that start")
     sections: int = Field(8, ge=0, le=64, description="programs in the agent's object file")
-    unused: int = Field(0, ge=0, le=64, description="of these, programs that nothing calls and that were dropped")
+    unused: int = Field(0, ge=0, le=64, description="of these, programs that nothing calls and that are left out")
     verified: int = Field(
-        450_000, ge=1_000, le=900_000, description="instructions that the verifier walks through, each"
+        450_000, ge=1_000, le=900_000, description="instructions that the verifier processes per program"
     )
-    branches: int = Field(8, ge=1, le=14, description="branches in a row that the verifier has to tell apart")
+    branches: int = Field(8, ge=1, le=14, description="consecutive branches that the verifier must tell apart")
     wait_s: float | None = Field(None, ge=0, le=600, description="time of scheduler, API server and volumes")
     image_mib: float = Field(16, ge=0.1, le=10_000, description="size of the image")
     image_s: float = Field(0.5, ge=0, le=600, description="pull time of the image")
@@ -40,20 +40,20 @@ class Parameters(BaseModel):
 
 
 OBJECTIVE_S, _LATE_S = 5.0, 1.2
-# A part of what the verifier takes: without five of eight programs, or without any, starts must be in time again.
+# A fraction of what the verifier takes: without five of eight programs, or without any, starts must be in time again.
 _LATE_SHARE = 0.4
 _SMALL = {"verified": 10_000}
 _VARIANTS: dict[Variant, dict[str, Any]] = {
     Variant.FAULT: {},
     Variant.PRUNED: {},
-    # The objective leaves image pulls out.
+    # The objective excludes image pulls.
     Variant.SLOW_IMAGE: {**_SMALL, "image_s": 8.0, "wait_s": 1.5},
     Variant.SLOW_START: {**_SMALL, "wait_s": OBJECTIVE_S + _LATE_S},
 }
 
 
 def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
-    """A variant's parameters with the given ones in their place. Raises LabError where they contradict each other."""
+    """The variant's parameters, overridden by those given. Raises LabError if they contradict each other."""
     chosen = {**_VARIANTS[variant], **given}
     if variant is Variant.PRUNED:
         # Five of eight, as in the change that this imitates.
@@ -65,7 +65,7 @@ def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
 
 
 def settle(parameters: Parameters, verifier_s: float, other_s: float) -> Parameters:
-    """Choose what was left open: `verifier_s` is what loading all programs takes here, `other_s` the rest."""
+    """Choose what was left open: `verifier_s` is how long loading all programs takes here, `other_s` the rest."""
     if parameters.wait_s is not None:
         return parameters
     late_s = min(_LATE_S, _LATE_SHARE * verifier_s)
@@ -74,7 +74,7 @@ def settle(parameters: Parameters, verifier_s: float, other_s: float) -> Paramet
 
 
 def expected_cause(late: int, verifier_share: float) -> str:
-    """The cause that is really there, by what was measured; "none" where the objective is met."""
+    """The actual cause, by measurement; "none" if the objective is met."""
     if late < 1:
         return "none"
     return "pods/bpf_verification" if verifier_share >= 0.1 else "pods/pod_slo"

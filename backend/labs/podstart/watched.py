@@ -1,4 +1,4 @@
-"""A bpf-startup run that a product watches: the run, then the questions to the product."""
+"""A bpf-startup run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from labs.report import Report, line_of, seconds_to_incident
 
 LAB = "bpf-startup"
 _READ_S = 2.0
-_FIRST_READ_S = 60.0  # a collector that was refused asks again after 30 s
+_FIRST_READ_S = 60.0  # a collector whose scrape was refused tries again after 30 s
 
 
 class PodReport(Report[PodFigures]):
-    """`time_to_incident_s` is from when the first pod was made. `load_error_ratio`: largest difference of what
-    a pod's loads took, by the product, from the loader's own clock; None where the product saw none.
+    """The report of one run.
+
+    `time_to_incident_s` is from the first pod's creation. `load_error_ratio`: largest relative difference between a
+    pod's load times by the product and by the loader's own clock; None if the product saw none.
     """
 
     load_error_ratio: float | None
@@ -34,7 +36,7 @@ class PodReport(Report[PodFigures]):
 
 @dataclass(frozen=True, slots=True)
 class Kubelet:
-    """The page that is served, and where. `collector_config`: so that a collector reads it."""
+    """The page that is served, and its URL. `collector_config`: configuration with which a collector reads it."""
 
     page: KubeletPage
     url: str
@@ -49,7 +51,7 @@ class Kubelet:
 
 @contextmanager
 def kubelet(port: int = 0) -> Iterator[Kubelet]:
-    """Serves, until the context ends, what the lab's node has to tell, and images, at a port of ours (0: any)."""
+    """Serve the lab node's page and images until the context ends, at the given port (0: any)."""
     page = KubeletPage()
     with serving(page, port) as url:
         yield Kubelet(page, url)
@@ -58,7 +60,7 @@ def kubelet(port: int = 0) -> Iterator[Kubelet]:
 def watch(
     product: Product, served: Kubelet, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say
 ) -> PodReport:
-    """Run the lab under a product whose collector reads `served`, and report both accounts."""
+    """Run the lab under a product whose collector reads `served`, and report both sets of figures."""
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         node(Path(folder), served.url, served.page, say) as made,

@@ -1,1 +1,1 @@
-"""The search-domains lab: pods whose resolver tries every search domain before the name that was meant."""
+"""The search-domains lab: pods whose resolver tries every search domain before the intended name."""

@@ -1,4 +1,4 @@
-"""A cluster's DNS with pods that ask it: real CoreDNS servers, real resolvers, and what the lab counts itself."""
+"""A cluster's DNS with pods that query it: real CoreDNS servers, real resolvers, and the lab's own counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SOA = "{{ .Zone }} 60 IN SOA ns.dns.{{ .Zone }} hostmaster.{{ .Zone }} 1 7200 1
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account, in [from_us, to_us)."""
+    """What happened in [from_us, to_us), as measured by the lab itself."""
 
     from_us: int
     to_us: int
@@ -40,7 +40,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running servers and waiting pods, each in a cgroup of its own."""
+    """The running servers and waiting pods, each in its own cgroup."""
 
     cluster_dns: Server
     outside: Server
@@ -51,7 +51,7 @@ class Bench:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """Start servers and pods, and see that a name is answered; all of it is gone afterwards."""
+    """Start servers and pods, and check that a name is answered; everything is removed afterwards."""
     names, block, network = LabRun.begin(say), Block.unused(), Network.unused()
     with ExitStack() as stack:
 
@@ -75,7 +75,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         endpoint = (block.address(2, 1), free_port(block.address(2, 1), 53))
         outside = running("outside", endpoint, _outside_corefile(endpoint, parameters.delay_ms))
         metrics = f"{block.address(0, 10)}:{free_port(block.address(0, 10), 9153)}"
-        # The pods' way to it is the address of the machine's end of the first link.
+        # The pods reach it at the machine's address on the first link.
         own = (network.host(0), free_port(network.host(0), 53))
         if own[1] != 53:
             raise LabError(
@@ -86,7 +86,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 
 
 def _cluster_corefile(endpoint: tuple[str, int], metrics: str, outside: Server) -> str:
-    """A cluster's CoreDNS: it knows services, denies other names of its zones, and forwards the rest."""
+    """A cluster's CoreDNS: it knows services, answers NXDOMAIN for other names of its zones, and forwards the rest."""
     address, port = endpoint
     head = f"    bind {address}\n    errors\n    prometheus {metrics}\n    cache 30"
     denied = f"""    template ANY ANY {{
@@ -120,7 +120,7 @@ internal:{port} {{
 
 
 def _outside_corefile(endpoint: tuple[str, int], delay_ms: float) -> str:
-    """Stands for the resolver of everything outside the cluster."""
+    """Stands in for the resolver of everything outside the cluster."""
     address, port = endpoint
     delay = f"delay 1 {delay_ms * 1e3:.0f}us" if delay_ms else "drop 0"
     return f"""missing.example:{port} {{
@@ -140,7 +140,7 @@ def _outside_corefile(endpoint: tuple[str, int], delay_ms: float) -> str:
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Let the pods look up names, measure. Raises LabError where a server or a pod dies."""
+    """Let the pods look up names, and measure. Raises LabError if a server or a pod dies."""
     p = made.parameters
     say(f"{p.qps:g} names looked up per second for {p.seconds:g} s")
     before = responses(_page(made.metrics))

@@ -1,4 +1,4 @@
-"""The figures that the lab measures itself and that the product is asked for: the same names, the same meaning."""
+"""The figures that the lab measures itself and the same ones queried from the product."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from labs.search.pods import Lookups
 
 
 class SearchFigures(BaseModel):
-    """Over one run. None: nothing was seen to compute it from.
+    """Figures over one run; None: nothing was seen to compute it from.
 
-    `queries` reached the cluster's DNS; `queries_per_name` is for one name and type, as a resolver asks for A and AAAA;
-    `lookup_*` and `not_found_share` are of whole look-ups, which only the lab sees.
+    `queries` reached the cluster's DNS. `queries_per_name` is per name and type, as a resolver queries A and AAAA.
+    `lookup_*` and `not_found_share` are of whole lookups, which only the lab sees.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +36,7 @@ _RESPONSES = re.compile(r'^coredns_dns_responses_total\{[^}]*rcode="(\w+)"[^}]*\
 
 
 def responses(page: str) -> dict[str, float]:
-    """Answers by result code, of CoreDNS's own metrics page."""
+    """Answers by result code, from CoreDNS's own metrics page."""
     counts: dict[str, float] = {}
     for code, count in _RESPONSES.findall(page):
         counts[code] = counts.get(code, 0.0) + float(count)

@@ -1,4 +1,4 @@
-"""The lab's figures, computed from what the product stored. Whole look-ups only the lab sees."""
+"""The lab's figures, computed from what the product stored; only the lab sees whole lookups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def observed(recording: Recording, server_key: str) -> SearchFigures:
 
 
 def _per_name(recording: Recording) -> float | None:
-    """From the names asked, as the causes count: whatever is no step of a search list is a name that was wanted."""
+    """From the names queried, as the causes count: whatever is not a search-list step is an intended name."""
     snapshot = snapshot_of(recording)
     found = measure(dns_names.of(snapshot), snapshot.workloads)
     return found.queries_per_name if found.queries else None

@@ -1,9 +1,9 @@
-"""A pod's program: it looks up names with the system's resolver, in a network and with a resolv.conf of its own.
+"""A pod's program: it looks up names with the system's resolver, in its own network and with its own resolv.conf.
 
 Stand-alone: python pod.py PLAN, a JSON file. It prints "ready" once it has left the machine's network and /etc, waits
-for its time to begin (µs since the epoch) on standard input, looks up names, and prints one JSON line of what came of
-it. Then it waits for the end of its input: others' packets may use its link. On SIGHUP it reads the names of its plan
-again. Where the plan has no files it is in a pod of a cluster already, and begins at once.
+for its start time (µs since the epoch) on standard input, looks up names, and prints the results as one JSON line. Then
+it waits for the end of its input, as packets of others might still use its link. On SIGHUP it rereads the names of its
+plan. If the plan has no files, it is already in a pod of a cluster, and begins at once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _leave(files: dict[str, str]) -> None:
-    """This machine's network and /etc: `files` has which file of ours covers which."""
+    """Leave this machine's network and /etc; `files` says which file of ours covers which."""
     _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWNET), "unshare")
     _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate /")
     for own, name in files.items():
@@ -69,7 +69,7 @@ def _check(result: int, what: str) -> None:
 
 
 def _look_up(plan: dict[str, Any], first: int, looked: list[tuple[int, int, bool]]) -> None:
-    """Every `workers`-th look-up, each at its time whether or not the others have ended."""
+    """Every `workers`-th lookup, each at its time whether or not the others have ended."""
     rate = plan["rate"]
     for index in range(first, round(plan["seconds"] * rate), plan["workers"]):
         due = plan["start_us"] / 1e6 + (index + plan["phase"]) / rate

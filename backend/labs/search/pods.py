@@ -1,4 +1,4 @@
-"""Pods of the lab: a cgroup, a network and a resolv.conf each, and a program that looks up names in it."""
+"""The lab's pods: each has a cgroup, a network, a resolv.conf, and a program that looks up names."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PROGRAM = Path(__file__).with_name("pod.py")
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """What one pod did. `sent` and `received` are its network's UDP datagrams: queries and answers.
+    """What one pod did; `sent` and `received` are its network's UDP datagrams: queries and answers.
 
-    `looked` has a row for each look-up: when it was due (µs since the epoch), how long it took (µs), found or not.
+    `looked` has a row for each lookup: when it was due (µs since the epoch), how long it took (µs), found or not.
     """
 
     looked: list[tuple[int, int, bool]]
@@ -35,7 +35,7 @@ class Lookups:
 
 
 def plan_of(parameters: Parameters, number: int, files: dict[str, str]) -> dict[str, Any]:
-    """What the program of a pod is told; see pod.py for `files`."""
+    """The plan for a pod's program; see pod.py for `files`."""
     rate = parameters.qps / parameters.pods
     return {
         "files": files,
@@ -43,13 +43,13 @@ def plan_of(parameters: Parameters, number: int, files: dict[str, str]) -> dict[
         "rate": rate,
         "phase": number / parameters.pods,
         "seconds": parameters.seconds,
-        # Enough that none waits for another where a look-up takes a little longer than the upstream.
+        # Enough that none waits for another if a lookup takes a little longer than the upstream.
         "workers": min(64, 2 + math.ceil(rate * (0.05 + 2 * parameters.delay_ms / 1e3))),
     }
 
 
 class Pod:
-    """One pod, connected to `network` and waiting for its time to begin."""
+    """One pod, connected to `network` and waiting for its start time."""
 
     def __init__(self, number: int, parameters: Parameters, network: Network, cgroup: LabCgroup, folder: Path) -> None:
         self.number, self.cgroup, self.address = number, cgroup, network.pod(number)
@@ -86,7 +86,7 @@ class Pod:
         return self._process.pid
 
     def begin(self, start_us: int) -> None:
-        """Let it look names up from `start_us` (µs since the epoch) on."""
+        """Let it look up names from `start_us` (µs since the epoch) on."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{start_us}\n".encode())
         self._process.stdin.flush()
@@ -97,7 +97,7 @@ class Pod:
         os.kill(self.pid, signal.SIGHUP)
 
     def finish(self, patience_s: float) -> Lookups:
-        """Wait for its last look-up. Raises LabError where it failed."""
+        """Wait for its last lookup. Raises LabError if it failed."""
         assert self._process.stdout is not None
         if not select.select([self._process.stdout], [], [], patience_s)[0]:
             raise LabError(f"Pod {self.number} did not finish its lookups in time.")
@@ -110,5 +110,5 @@ class Pod:
         return Lookups(looked, content["sent"], content["received"])
 
     def stop(self) -> None:
-        """End it; its network goes with it."""
+        """End it; its network ends with it."""
         processes.stop(self._process)

@@ -1,4 +1,4 @@
-"""Parameters of the search-domains lab and what each variant sets. A command-line value wins over a variant's.
+"""Parameters of the search-domains lab and what each variant sets; command-line values override the variant's.
 
 The fault: pods as on GKE have six search domains and ndots:5, so a name such as api.shop.example is tried with each of
 them first, for A and AAAA.
@@ -20,7 +20,7 @@ class Variant(StrEnum):
 
 
 class Parameters(BaseModel):
-    """One run: every pod looks up names in turn, at even distances."""
+    """One run: every pod looks up names in turn, evenly spaced."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,7 +39,7 @@ _VARIANTS: dict[Variant, dict[str, Any]] = {
     Variant.FAULT: {},
     Variant.TRAILING_DOT: {"trailing_dot": True},
     Variant.NDOTS: {"ndots": 2},
-    # As many denied queries, but nothing that another spelling could spare.
+    # As many negative answers, but none that another spelling could save.
     Variant.NONEXISTENT: {"trailing_dot": True, "exist": False, "names": 40, "services": 0},
 }
 
@@ -48,12 +48,12 @@ _DOTS = 2  # of the outside names
 
 
 def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
-    """A variant's parameters with the given ones in their place."""
+    """The variant's parameters, overridden by those given."""
     return Parameters(**{**_VARIANTS[variant], **given})
 
 
 def search_list(pod: int) -> list[str]:
-    """As kubelet writes it into the pods of a namespace on GKE (docs.cloud.google.com, kube-dns)."""
+    """As the kubelet writes it into the pods of a namespace on GKE (docs.cloud.google.com, kube-dns)."""
     zones = [f"europe-west1-b.c.{_PROJECT}.internal", f"c.{_PROJECT}.internal", "google.internal"]
     return [f"{namespace(pod)}.svc.cluster.local", "svc.cluster.local", "cluster.local", *zones]
 
@@ -63,7 +63,7 @@ def namespace(pod: int) -> str:
 
 
 def names_of(parameters: Parameters, pod: int) -> list[str]:
-    """What a program of the pod asks its resolver for, in turn: outside names, and a service after every few."""
+    """The names that a pod's program looks up, in turn: outside names, and a service after every few."""
     zone = "example" if parameters.exist else "missing.example"
     dot = "." if parameters.trailing_dot else ""
     outside = [f"api{index}.partner{pod}.{zone}{dot}" for index in range(parameters.names)]
@@ -76,6 +76,6 @@ def names_of(parameters: Parameters, pod: int) -> list[str]:
 
 
 def expected_cause(parameters: Parameters) -> str:
-    """The cause that is really there; "none" where none is."""
+    """The actual cause, or "none"."""
     searched = parameters.ndots > _DOTS and not parameters.trailing_dot and parameters.exist
     return "dns/search_domain_amplification" if searched else "none"

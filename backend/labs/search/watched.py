@@ -1,4 +1,4 @@
-"""A search-domains run that a product watches: the run, then the questions to the product."""
+"""A search-domains run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAB = "search-domains"
 def watch(
     product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say
 ) -> Report[SearchFigures]:
-    """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
+    """Run the lab under a running product and report both sets of figures. `record_to` keeps the product's data."""
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         bench(parameters, Path(folder), say) as made,
@@ -47,6 +47,6 @@ def watch(
 
 
 def _record(product: Product, variant: Variant, parameters: Parameters, done: Run, cgroup_id: int, path: Path) -> None:
-    """Of the cluster's DNS, with its clients."""
+    """Record the cluster's DNS, with its clients."""
     labels = watching.labels(LAB, variant.value, expected_cause(parameters), parameters, done.figures, done.from_us)
     watching.record(product, cgroup_id, done.from_us, done.to_us, labels, path)

@@ -1,4 +1,4 @@
-"""A service in a limited cgroup, requests to it, and what happens."""
+"""A service in a limited cgroup, requests to it, and the measurements."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from labs.load import Load
 from labs.service.servers import PATH, HttpService, service
 from labs.service.variants import Parameters, Runtime
 
-# A JVM compiles what runs often: so many requests, and it is done with it.
+# A JVM compiles what runs often: after this many requests, it is done.
 _WARM_QPS, _WARM_S = 2_000.0, 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The service, before its load. Nothing is left open in `parameters`."""
+    """The service, before its load. `parameters` are complete."""
 
     stage: Stage
     server: HttpService
@@ -34,7 +34,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account."""
+    """What happened, as measured by the lab itself."""
 
     measured: Measured
 
@@ -45,7 +45,7 @@ class Run:
 
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
-    """The service under its limit, in a cgroup of its own; all of it is gone afterwards."""
+    """The service under its limit, in its own cgroup; everything is removed afterwards."""
     names, p = LabRun.begin(say), parameters
     cgroup, clients = names.cgroup(p.runtime.value), names.cgroup("clients")
     with ExitStack() as stack:
@@ -71,7 +71,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load, measure. Raises LabError where the service dies or the driver cannot keep up."""
+    """Send the load and measure. Raises LabError if the service dies or the driver cannot keep up."""
     p = made.parameters
     return Run(made.stage.measure(made.load, Window.soon(p.seconds, p.settle_s), p.period_us, say))
 

@@ -1,4 +1,4 @@
-"""Real HTTP services of a Go program, a JVM, and Node, whose GC is read as it prints it."""
+"""Real HTTP services: a Go program, a JVM, and Node, whose GC trace is read as they print it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SOURCES = Path(__file__).parent
 
 
 class HttpService(Server):
-    """One that answers GET requests on a free loopback port."""
+    """A service that answers GET requests on a free loopback port."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class HttpService(Server):
 
 
 def service(parameters: Parameters, folder: Path, cgroup: LabCgroup) -> HttpService:
-    """The service, not started yet. Raises LabError where its runtime is missing here."""
+    """The service, not started yet. Raises LabError if its runtime is missing here."""
     make = {Runtime.GO: _go, Runtime.JVM: _jvm, Runtime.NODE: _node}[parameters.runtime]
     return make(parameters, folder, cgroup)
 
 
 def go_environment(p: Parameters) -> dict[str, str]:
-    """What the Go runtime is told."""
+    """Settings of the Go runtime."""
     environment = {"GODEBUG": "gctrace=1", "GOMAXPROCS": str(p.gomaxprocs), "GOGC": p.gogc}
     return environment if p.gomemlimit is None else {**environment, "GOMEMLIMIT": p.gomemlimit}
 
@@ -76,7 +76,7 @@ def _jvm(p: Parameters, folder: Path, cgroup: LabCgroup) -> HttpService:
         f"-XX:+Use{p.collector}GC",
         f"-Xmx{p.heap_mib}m",
         "-Xlog:gc:stdout",
-        "-Dsun.net.httpserver.nodelay=true",  # else an answer in two parts waits 40 ms for an ACK
+        "-Dsun.net.httpserver.nodelay=true",  # otherwise an answer in two parts waits 40 ms for an ACK
         "-cp",
         str(folder),
         "Service",
@@ -85,7 +85,7 @@ def _jvm(p: Parameters, folder: Path, cgroup: LabCgroup) -> HttpService:
 
 
 def _node(p: Parameters, _folder: Path, cgroup: LabCgroup) -> HttpService:
-    # Its trace goes through the C library's buffer, and would come minutes late.
+    # Its trace goes through the C library's buffer, and would arrive minutes late.
     node = ["stdbuf", "-oL", _installed("node", "Node"), "--trace-gc", f"--max-old-space-size={p.heap_mib}"]
     return HttpService("Node", [*node, str(_SOURCES / "service.js"), *_options(p)], cgroup, {}, node_collection)
 

@@ -1,4 +1,4 @@
-"""What the garbage collectors of a JVM and of Node print of themselves."""
+"""What the garbage collectors of a JVM and of Node print."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NODE = re.compile(r"ms: (?:Scavenge|Mark-Compact|Mark-sweep).* -> (?P<live>\d+)
 
 
 def jvm_pause(line: str, printed_us: int) -> GcCycle | None:
-    """The pause of a line read at `printed_us` (it is printed when the pause ends); None for other lines."""
+    """The pause in a line read at `printed_us` (it is printed when the pause ends); None for other lines."""
     return _cycle(_JVM.search(line), printed_us)
 
 
 def node_collection(line: str, printed_us: int) -> GcCycle | None:
-    """The same of a collection of V8."""
+    """The same for a GC cycle of V8."""
     return _cycle(_NODE.search(line), printed_us)
 
 

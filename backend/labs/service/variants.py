@@ -1,7 +1,8 @@
-"""Parameters of the service-gc lab and what each variant sets. A command-line value wins over a variant's.
+"""Parameters of the service-gc lab and what each variant sets; command-line values override the variant's.
 
-The fault: a service keeps so many live objects that one GC cycle needs more CPU than its limit gives per period, though
-its mean demand is far below it. Variants differ in the runtime; look-alikes are slow for another reason, or not at all.
+The fault: a service keeps so many live objects that one GC cycle needs more CPU than its limit allows per period,
+although its mean demand is far below it. Variants differ in the runtime. Look-alikes are slow for another reason, or
+not at all.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Runtime(StrEnum):
 
 
 class Parameters(BaseModel):
-    """One run. `quota_us` None: six tenths of what the load needs, measured without a limit before the run."""
+    """One run. `quota_us` None: 60 % of what the load needs, measured without a limit before the run."""
 
     model_config = ConfigDict(extra="forbid")
 
-    runtime: Runtime = Field(Runtime.GO, description="what the service is written for")
+    runtime: Runtime = Field(Runtime.GO, description="runtime of the service")
     quota_us: int | None = Field(50_000, ge=-1, description="CPU time per period (µs); -1: no limit")
     period_us: int = Field(100_000, ge=1_000, le=1_000_000, description="length of a CFS period (µs)")
     burst_us: int = Field(0, ge=0, description="CFS burst (µs), at most the quota")
@@ -46,13 +47,13 @@ class Parameters(BaseModel):
     gogc: str = Field("100", pattern=r"^(off|\d{1,5})$", description="GOGC of the Go service: a percentage or off")
     gomemlimit: str | None = Field(None, pattern=r"^\d+(B|KiB|MiB|GiB)?$", description="GOMEMLIMIT of the Go service")
     collector: str = Field("Parallel", pattern="^(Parallel|G1|Serial)$", description="garbage collector of the JVM")
-    cpus: int = Field(4, ge=1, le=256, description="CPUs that the JVM believes in (-XX:ActiveProcessorCount)")
+    cpus: int = Field(4, ge=1, le=256, description="CPUs that the JVM assumes (-XX:ActiveProcessorCount)")
     heap_mib: int = Field(420, ge=32, le=16_384, description="heap limit of a JVM or of Node in MiB")
     objects: int = Field(800_000, ge=0, le=20_000_000, description="live objects of about 128 bytes")
     replaced: int = Field(0, ge=0, le=100_000, description="objects that each request replaces")
     answer_bytes: int = Field(30_000, ge=1, le=10_000_000, description="size of an answer")
     hashed_kib: int = Field(0, ge=0, le=1_000_000, description="KiB that each request hashes: its CPU time")
-    slow_every: int = Field(0, ge=0, description="of so many requests one waits in the service's own code; 0: none")
+    slow_every: int = Field(0, ge=0, description="one in this many requests waits in the service's own code; 0: none")
     slow_ms: int = Field(0, ge=0, le=10_000, description="how long it waits")
     qps: float = Field(300, gt=0, le=20_000, description="requests per second")
     seconds: float = Field(60, ge=5, le=3_600, description="length of the measured window")
@@ -70,7 +71,7 @@ class Parameters(BaseModel):
 
 
 _GO = {"hashed_kib": 300}  # 0.3 ms of CPU for each request
-# A heap of next to nothing, so that no collection takes long.
+# A tiny heap, so that no GC cycle takes long.
 _SMALL = {"objects": 1_000}
 # Objects that live for a while fill the old generation, as a cache with turnover does.
 _JVM = {"runtime": Runtime.JVM, "objects": 900_000, "replaced": 400, "qps": 200.0}
@@ -79,10 +80,10 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.JVM_PARALLEL: ("cpu/gc_throttling", _JVM),
     Variant.JVM_G1: ("cpu/gc_throttling", {**_JVM, "collector": "G1"}),
     Variant.NODE: ("cpu/gc_throttling", {"runtime": Runtime.NODE, "objects": 500_000, "replaced": 200, "qps": 200.0}),
-    # The Go fault under a limit that the peaks of its GC stay below, and without one.
+    # The Go fault under a limit that its GC peaks stay below, and without one.
     Variant.HEALTHY: ("none", {**_GO, "quota_us": 400_000}),
     Variant.NO_LIMIT: ("none", {**_GO, "quota_us": -1}),
-    # Twice the heap of the throttled JVM: half of it is collected within 20 ms on a fast machine.
+    # Twice the heap of the throttled JVM: a fast machine collects half of it within 20 ms.
     Variant.GC_PAUSE: (
         "runtime/gc_pause",
         {**_JVM, "quota_us": -1, "objects": 1_800_000, "replaced": 800, "heap_mib": 840},
@@ -94,10 +95,10 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
 
 
 def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
-    """A variant's parameters with the given ones in their place."""
+    """The variant's parameters, overridden by those given."""
     return Parameters(**{**_VARIANTS[variant][1], **given})
 
 
 def expected_cause(variant: Variant) -> str:
-    """The cause that is really there; "none" where none is."""
+    """The actual cause, or "none"."""
     return _VARIANTS[variant][0]

@@ -1,4 +1,4 @@
-"""A service-gc run that a product watches: the run, then the questions to the product."""
+"""A service-gc run under a running product: first the run, then the queries to the product."""
 
 from __future__ import annotations
 

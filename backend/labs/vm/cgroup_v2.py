@@ -47,7 +47,7 @@ class Comparison:
 
 
 def compare(folder: Path, say: Say, quota_us: int = 20_000, period_us: int = 100_000, busy_s: int = 8) -> Comparison:
-    """Boot, throttle a busy loop in a cgroup of its own while the collector samples it, and compare."""
+    """Boot, throttle a busy loop in its own cgroup while the collector samples it, and compare."""
     if missing := machine.missing_tools():
         raise LabError(f"Install these first: apt-get install {' '.join(missing)}")
     if not COLLECTOR.exists():
@@ -59,7 +59,7 @@ def compare(folder: Path, say: Say, quota_us: int = 20_000, period_us: int = 100
 
 
 def _script(quota_us: int, period_us: int, busy_s: int) -> str:
-    """The cgroup rests while the collector starts and before it ends, so that its samples miss nothing."""
+    """The cgroup is idle while the collector starts and before it ends, so that its samples miss nothing."""
     folder = f"/sys/fs/cgroup{CGROUP}"
     return f"""
 echo '+cpu +memory +pids' > /sys/fs/cgroup/cgroup.subtree_control
@@ -113,7 +113,7 @@ def _judge(outcome: machine.Outcome) -> Comparison:
 
 
 def _add(batch: pb.Batch, keys: list[str], names: dict[int, str], sums: dict[str, float]) -> int:
-    """Add the cgroup's 100 ms samples; the number of ticks of its CPU time."""
+    """Add the cgroup's 100 ms samples; returns the number of ticks of its CPU time."""
     ticks = 0
     for block in batch.blocks:
         if block.step_us != 100_000:
@@ -131,7 +131,7 @@ def _counters(lines: list[str]) -> dict[str, int]:
 
 
 def parts_of(text: str) -> dict[str, list[str]]:
-    """Lines of what the machine wrote, by the mark before them."""
+    """Lines of the machine's output, by the mark before them."""
     parts: dict[str, list[str]] = {}
     current: list[str] = []
     for line in text.splitlines():

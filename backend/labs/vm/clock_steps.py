@@ -22,7 +22,7 @@ _MARK = "===== "
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as it is sent, and the numbers of the ticks in it."""
+    """A batch as sent, and its tick numbers."""
 
     body: bytes
     ticks: list[int]
@@ -38,7 +38,7 @@ class Collected:
 
 
 def collect(folder: Path, say: Say, each_s: int = 5) -> Collected:
-    """Boot, and let the collector sample for some seconds before, between and after each step."""
+    """Boot, and let the collector sample for some seconds before, between, and after the steps."""
     if missing := machine.missing_tools():
         raise LabError(f"Install these first: apt-get install {' '.join(missing)}")
     if not COLLECTOR.exists():

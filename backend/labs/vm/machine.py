@@ -1,4 +1,4 @@
-"""Boots a Debian kernel in qemu (software emulation) with an initramfs of busybox, given files and an init script."""
+"""Boots a Debian kernel in qemu (software emulation) with an initramfs of busybox, given files, and an init script."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def missing_tools() -> list[str]:
 
 
 def kernel() -> Path:
-    """Debian's current cloud kernel, downloaded with apt-get at first use; JITTERSCOPE_VM_KERNEL names another one."""
+    """Debian's current cloud kernel, downloaded with apt-get at first use; JITTERSCOPE_VM_KERNEL overrides it."""
     given = os.environ.get("JITTERSCOPE_VM_KERNEL")
     if given:
         return Path(given)
@@ -54,7 +54,7 @@ def kernel() -> Path:
 
 
 def _kernel_package() -> str:
-    """What Debian's meta package stands for now. A fresh system has no package lists yet: root fetches them."""
+    """The current target of Debian's metapackage. A fresh system has no package lists yet: root fetches them."""
     for attempt in range(2):
         try:
             listed = packages.run(["apt-cache", "depends", KERNEL_PACKAGE])
@@ -78,7 +78,7 @@ def _download(package: str, image: Path) -> None:
 
 
 def initramfs(folder: Path, script: str, programs: dict[str, Path]) -> Path:
-    """An initramfs whose init mounts the usual file systems, runs `script` and powers off."""
+    """An initramfs whose init mounts the usual file systems, runs `script`, and powers off."""
     root = folder / "root"
     for name in ("bin", "dev", "proc", "sys", "tmp", "etc"):
         (root / name).mkdir(parents=True)
@@ -103,7 +103,7 @@ def initramfs(folder: Path, script: str, programs: dict[str, Path]) -> Path:
 
 
 def boot(folder: Path, image: Path, *, cpus: int = 2, memory_mib: int = 1024, patience_s: float = 240) -> Outcome:
-    """Run until the machine powers off. Raises LabError where it does not, with the end of its console."""
+    """Run until the machine powers off. Raises LabError with the end of its console if it does not."""
     console, output = folder / "console.log", folder / "output.bin"
     command = [
         "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),

@@ -1,4 +1,4 @@
-"""Prediction beside outcome: what counts as inside, how large an error is, and whether the order is right."""
+"""Prediction compared with outcome: what counts as inside, how large an error is, and whether the order is right."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from labs.figures import Figures
 from labs.variants import Parameters
 
 METRICS = ("throttled_ms_per_min", "throttled_ratio", "slow_ratio", "p99_ms")
-# By these fixes are put in order, the first before the second.
+# The measures by which fixes are ordered, the first before the second.
 ORDERED_BY = ("slow_ratio", "throttled_ms_per_min")
-# An outcome below this share of the fault's value is as good as none: errors are taken relative to this share then,
-# and two fixes that are closer to each other than this are equally good.
+# An outcome below this share of the fault's value counts as none: errors are then relative to this share, and two fixes
+# closer to each other than this are equally good.
 NEGLIGIBLE = 0.1
-# Where so many queries stall, p99 is a stalled query's latency in one run and a quick one's in the next.
+# At this share of stalled queries, p99 is a stalled query's latency in one run and a fast one's in the next.
 P99_JUMPS = (0.005, 0.02)
 
 
 class Cell(BaseModel):
     """One figure of one fix.
 
-    `error_ratio`: |predicted - outcome| over the outcome, or over a tenth of the fault's value where that is more.
-    `remains`: something of the fault is left, by prediction or in truth. `why`: what keeps the cell from being judged.
+    `error_ratio`: |predicted - outcome| over the outcome, or over a tenth of the fault's value if that is more.
+    `remains`: part of the fault remains, predicted or actual. `why`: the reason why the cell cannot be judged.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -46,7 +46,7 @@ class Cell(BaseModel):
 
 
 class Order(BaseModel):
-    """Fixes, the best first; `pairs_right` of `pairs` are told apart rightly or are rightly not told apart."""
+    """Fixes, the best first; `pairs_right` of `pairs` are correctly ordered or correctly left tied."""
 
     predicted: list[str]
     outcome: list[str]
@@ -62,7 +62,7 @@ Values = Mapping[str, float | None]
 
 
 def values_of(figures: Figures, seconds: float) -> dict[str, float | None]:
-    """The lab's or the product's figures of a run by the names of a prediction."""
+    """The lab's or the product's figures of a run, by the names that a prediction uses."""
     throttled = figures.throttled_ms
     return {
         "throttled_ms_per_min": None if throttled is None else throttled * 60 / seconds,
@@ -73,7 +73,7 @@ def values_of(figures: Figures, seconds: float) -> dict[str, float | None]:
 
 
 def grain(parameters: Parameters) -> dict[str, float]:
-    """The smallest difference that one run can show: one period, one query, what clocks resolve."""
+    """The smallest difference that one run can show: one period, one query, or the clocks' resolution."""
     seconds = parameters.seconds
     return {
         "throttled_ms_per_min": 60 / seconds,
@@ -130,7 +130,7 @@ def _p99_jumps(said: Interval | None, outcome: float | None) -> bool:
 
 
 def order(found: Sequence[Cell], fault: Values, grains: Mapping[str, float]) -> Order:
-    """From the cells of all fixes of a set."""
+    """The order from the cells of all fixes of a set."""
     table = {(cell.variant, cell.metric): cell for cell in found}
     variants = list(dict.fromkeys(cell.variant for cell in found))
     known = [
@@ -155,12 +155,12 @@ def order(found: Sequence[Cell], fault: Values, grains: Mapping[str, float]) -> 
 
 
 def _equal(fault: float | None, grain: float) -> float:
-    """How far apart two fixes may be and still be equally good."""
+    """How far apart two fixes may be and still count as equally good."""
     return max(NEGLIGIBLE * (fault or 0.0), grain)
 
 
 def _pair_right(a: Cell, b: Cell, equal: float) -> bool:
-    """The same order, or equally good in truth, or a prediction that leaves it open and holds for both."""
+    """The same order, equally good in truth, or a prediction that leaves the order open and holds for both."""
     predicted = (a.predicted or 0.0) - (b.predicted or 0.0)
     outcome = (a.outcome or 0.0) - (b.outcome or 0.0)
     if abs(outcome) <= equal or predicted * outcome > 0:
@@ -176,8 +176,11 @@ def inside_ratio(found: Sequence[Cell]) -> float | None:
 
 
 def median_error(found: Sequence[Cell], metric: str, only_remaining: bool = False) -> float | None:
-    """Over the fixes of all sets. `only_remaining` leaves out those that were predicted to end the fault and did: their
-    errors are near 0 and flatter a median."""
+    """Median over the fixes of all sets.
+
+    `only_remaining` leaves out those that were predicted to end the fault and did: their errors are near 0 and flatter
+    a median.
+    """
     errors = [
         cell.error_ratio
         for cell in found

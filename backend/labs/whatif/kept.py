@@ -1,4 +1,4 @@
-"""Runs kept by `--whatif --record-to`, judged again by the models of today."""
+"""Runs kept by `--whatif --record-to`, judged again by the current models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FAULT = f"-{Variant.FAULT}.jitterscope"
 
 
 def judge_again(folder: Path) -> WhatIfReport:
-    """Every set in the folder, by file name. Raises LabError where there is none, or one cannot be read."""
+    """Judge every set in the folder, by file name. Raises LabError if there is none, or if one cannot be read."""
     faults = sorted(folder.glob(f"*{_FAULT}"))
     if not faults:
         raise LabError(f"{folder} has no run kept by --whatif --record-to: no file ends with {_FAULT}.")
@@ -56,4 +56,4 @@ def _run(path: Path) -> tuple[Recording, Parameters, Figures]:
         figures = Figures.model_validate_json(labels["measured"])
         return cut(recording, int(labels["measured_from_us"]), None), parameters, figures
     except (BadRecording, OSError, KeyError, ValidationError) as error:
-        raise LabError(f"{path} is no run kept by --whatif --record-to: {error}") from error
+        raise LabError(f"{path} is not a run kept by --whatif --record-to: {error}") from error

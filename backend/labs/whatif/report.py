@@ -1,4 +1,4 @@
-"""What `--whatif` prints: tables for people, and as its last line one JSON object."""
+"""What `--whatif` prints: human-readable tables and, as its last line, one JSON object."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LABELS = {
 
 
 class SetReport(BaseModel):
-    """One parameter set. `recorded` is the fault by the product's data, `measured` by the lab's own account.
+    """One parameter set; `recorded` is the fault by the product's data, `measured` by the lab's own.
 
-    `others_cpus`: CPUs that everything else on the machine used in each run, clients and product included: where
-    it is more in one run than in the others, that run's latencies tell of the machine too.
+    `others_cpus`: CPUs that everything else on the machine used in each run, including clients and product. If it is
+    higher in one run than in the others, that run's latencies also reflect the machine.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -42,8 +42,10 @@ class SetReport(BaseModel):
 
 
 class WhatIfReport(BaseModel):
-    """All sets. The medians are over fixes; `…_remaining_ratio` without those that were predicted to end the fault
-    and did."""
+    """All sets.
+
+    The medians are over fixes; `…_remaining_ratio` leave out those that were predicted to end the fault and did.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,7 +71,7 @@ def set_report(
     others_cpus: dict[str, float],
     notes: dict[str, list[str]],
 ) -> SetReport:
-    """`accounts`: the fault by the product's data, and by the lab's."""
+    """The report of one set; `accounts`: the fault by the product's data, and by the lab's."""
     return SetReport(
         name=name,
         parameters=parameters.model_dump(),
@@ -104,7 +106,7 @@ def whole(lab: str, sets: Sequence[SetReport]) -> WhatIfReport:
 
 
 def describe(parameters: Parameters) -> str:
-    """In a line: the limit, the heap, the rate and what else was changed."""
+    """In one line: the limit, the heap, the rate, and what else was changed."""
     quota = "no limit" if (parameters.quota_us or -1) < 0 else f"{(parameters.quota_us or 0) / 1e3:g} ms"
     text = f"{quota} per {parameters.period_us / 1e3:g} ms, {parameters.records:,} names, {parameters.qps:g} queries/s"
     default, own = Parameters(), parameters.model_dump()
@@ -115,7 +117,7 @@ def describe(parameters: Parameters) -> str:
 
 
 def table(one: SetReport) -> str:
-    """One set: the fault, then each fix with prediction, interval and outcome."""
+    """One set: the fault, then each fix with prediction, interval, and outcome."""
     lines = [
         "",
         f"{one.name}: {describe(Parameters(**one.parameters))}",
@@ -152,7 +154,7 @@ def _row(cell: Cell, lead: str) -> str:
 
 
 def summary(report: WhatIfReport) -> str:
-    """Over all sets."""
+    """The summary over all sets."""
     return "\n".join(
         [
             "",

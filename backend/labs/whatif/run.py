@@ -1,4 +1,4 @@
-"""All parameter sets of a `--whatif`, one after the other, under one product."""
+"""All parameter sets of a `--whatif`, one after another, under one product."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(
     say: Say,
     show: Callable[[SetReport], None],
 ) -> WhatIfReport:
-    """`show` is called with each set as it ends; `record_to` is a folder for the product's data of every run."""
+    """Run all sets; `show` gets each set as it ends, `record_to` is a folder for the product's data of every run."""
     product.wait_for("a collector that delivers (one must run on this machine, as root)", product.receives, 30)
     if record_to is not None:
         record_to.mkdir(parents=True, exist_ok=True)

@@ -21,30 +21,30 @@ _GOGC_LIMIT_BYTES = 3 << 30
 
 @dataclass(frozen=True, slots=True)
 class ParameterSet:
-    """The fault to record; each fix changes one thing of it."""
+    """The fault to record; each fix changes one thing in it."""
 
     name: str
     parameters: Parameters
 
 
-# Marking takes 0.7 to 1.2 ms of CPU per MB of live heap (310 bytes a name), up to twice that where idle CPUs join in;
-# 1,000 queries/s take about 23 ms of CPU per period of 100 ms. The name says what else suffices than limit and GOGC.
+# Marking takes 0.7 to 1.2 ms of CPU per MB of live heap (310 bytes per name), up to twice that if idle CPUs join in;
+# 1,000 queries/s take about 23 ms of CPU per period of 100 ms. The name says what else suffices besides limit and GOGC.
 _BUILT_IN: dict[str, dict[str, Any]] = {
-    # A cycle needs 150 to 400 ms, three quotas and more: burst adds one. One CPU alone uses two quotas a period.
+    # A cycle needs 150 to 400 ms, three quotas or more: burst adds one. One CPU alone uses two quotas per period.
     "neither burst nor GOMAXPROCS": {"quota_us": 50_000, "records": 500_000, "qps": 1_000},
-    # One CPU uses at most 100 ms a period, below the quota. A cycle of 250 to 600 ms keeps two CPUs busy for some
+    # One CPU uses at most 100 ms per period, below the quota. A cycle of 250 to 600 ms keeps two CPUs busy for some
     # periods: 200 ms each, and burst helps with the first.
     "GOMAXPROCS": {"quota_us": 120_000, "records": 800_000, "qps": 1_300},
-    # A cycle of 45 to 60 ms beside 14 ms of queries is more than a quota, but not more than two, and one CPU does it
-    # within a period.
+    # A cycle of 45 to 60 ms beside 14 ms of queries is more than one quota, but not more than two, and one CPU finishes
+    # it within a period.
     "burst": {"quota_us": 40_000, "records": 220_000, "qps": 700},
 }
 
 
 def chosen(sets: str | None, given: dict[str, Any]) -> list[ParameterSet]:
-    """What to run: one set of `given` parameters, or those that `sets` names; None without parameters: built-in.
+    """What to run: one set of `given` parameters, or those that `sets` names; None without parameters: built-in sets.
 
-    `seconds` may be given for all sets. Raises LabError for what cannot be read or makes no fault to fix.
+    `seconds` can be given for all sets. Raises LabError for what cannot be read or makes no fault to fix.
     """
     others = {name: value for name, value in given.items() if name != "seconds"}
     if sets is None and others:
@@ -62,7 +62,7 @@ def chosen(sets: str | None, given: dict[str, Any]) -> list[ParameterSet]:
 
 
 def changed(parameters: Parameters, fix: Variant) -> Parameters | None:
-    """The fault's parameters with a fix in place; None where it changes nothing."""
+    """The fault's parameters with a fix in place; None if it changes nothing."""
     changes: dict[Variant, dict[str, Any]] = {
         Variant.LIMIT: {"quota_us": -1, "burst_us": 0},
         Variant.GOGC: {"gogc": "off", "gomemlimit": _GOGC_LIMIT},
@@ -85,7 +85,7 @@ def setting_with(setting: Setting, fix: Variant) -> Setting:
         case Variant.BURST:
             return replace(setting, burst_us=round(setting.quota_us or 0))
         case _:
-            raise ValueError(f"{fix} is no fix")
+            raise ValueError(f"{fix} is not a fix")
 
 
 def _of(number: int, values: object, given: dict[str, Any]) -> ParameterSet:

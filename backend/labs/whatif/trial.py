@@ -28,12 +28,12 @@ from labs.whatif.judge import Cell, cells, grain, order, values_of
 from labs.whatif.report import SetReport, describe, set_report
 from labs.whatif.sets import FIXES, ParameterSet, changed, setting_with
 
-_OVERHEAD_S = 12.0  # start, settling and reading back, until one run has told better
+_OVERHEAD_S = 12.0  # start, settling, and reading back, until the first run gives a better estimate
 
 
 @dataclass
 class Pace:
-    """How long is left, from the runs so far."""
+    """Estimates the remaining time from the runs so far."""
 
     seconds: list[float]  # the measured windows of all runs to come, in order
     done: int = 0
@@ -45,13 +45,13 @@ class Pace:
         return f"run {self.done + 1} of {len(self.seconds)}, about {max(1, round(minutes))} min left"
 
     def one_more(self, started: float) -> None:
-        """A run has ended that began at `started` (monotonic seconds)."""
+        """Record that a run has ended that began at `started` (monotonic seconds)."""
         self.spent_s += time.monotonic() - started - self.seconds[self.done]
         self.done += 1
 
 
 def run_set(product: Product, one: ParameterSet, pace: Pace, record_to: Path | None, say: Say) -> SetReport:
-    """Raises LabError where the fault cannot be made or recorded; a fix that cannot be measured leaves empty cells."""
+    """Run one set. Raises LabError if there is no fault or recording; a fix that is not measured leaves empty cells."""
     say(f"{one.name}: {describe(one.parameters)}")
     fixes = {fix: parameters for fix in FIXES if (parameters := changed(one.parameters, fix)) is not None}
     began = time.monotonic()
@@ -75,14 +75,14 @@ def run_set(product: Product, one: ParameterSet, pace: Pace, record_to: Path | N
 
 
 def predicted(stored: Recording, fixes: Sequence[Variant]) -> dict[Variant, Prediction]:
-    """From the product's data alone, the way a diagnosis sees them. Raises LabError where they have no limit."""
+    """Predictions from the product's data alone, as a diagnosis sees them. Raises LabError if they have no limit."""
     trace = from_snapshot(snapshot_of(stored))
     if isinstance(trace, str):
         raise LabError(trace)
     if trace.setting.cpu_limit is None:
         raise LabError("The product recorded no CPU limit: see the collector's log.")
     prepared = prepare(trace)
-    # The environment changes with a restart, and the lab measures what follows it.
+    # The environment changes with a restart, and the lab measures what follows the restart.
     return {
         fix: predict(prepared, setting_with(trace.setting, fix), fresh_heap=fix in (Variant.GOGC, Variant.GOMAXPROCS))
         for fix in fixes
@@ -97,7 +97,7 @@ def compared(
     outcomes: Mapping[Variant, Figures | None],
     others_cpus: dict[str, float],
 ) -> SetReport:
-    """Predictions beside what the lab measured of the fault and of each fix (None: not measured)."""
+    """Predictions, and what the lab measured of the fault and of each fix (None: not measured)."""
     seconds, grains = one.parameters.seconds, grain(one.parameters)
     measured = values_of(fault, seconds)
     found: list[Cell] = []
@@ -122,12 +122,12 @@ def _in_short(fix: Variant, said: Prediction) -> str:
 
 
 def _tried(product: Product, fix: Variant, parameters: Parameters, path: Path | None, say: Say) -> Run | None:
-    """The same load with the fix in place; once more where the machine was too busy to measure."""
+    """The same load with the fix in place; repeated once if the machine was too busy to measure."""
     for attempt in ("once more", "left out"):
         try:
             if path is not None:
                 return _watched(product, fix, parameters, path, say)[0]
-            # Nothing is left open, so there is nothing to calibrate: run as the fault is.
+            # Nothing is left open, so there is nothing to calibrate: it runs exactly as the fault does.
             with (
                 tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
                 coredns_gc.bench(Variant.FAULT, parameters, Path(folder), say) as made,

@@ -1,1 +1,1 @@
-"""A service and its clients in network namespaces of their own, linked as two machines are."""
+"""A service and its clients in separate network namespaces, linked like two machines."""

@@ -1,8 +1,8 @@
-"""A link between two network namespaces that takes its time: a TUN device in each, and this program between them.
+"""A link with latency between two network namespaces: a TUN device in each, and this program between them.
 
-    python3 -I delay.py PID PID MS
+python3 -I delay.py PID PID MS
 
-Packets of one device leave the other MS later. Written to run alone, without the lab's other modules.
+Packets of one device leave the other MS milliseconds later. It runs alone, without the lab's other modules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def tun(pid: str) -> int:
-    """A device `wire0` in the network namespace of a process; what is sent to it is read here."""
+    """A device `wire0` in the network namespace of a process; what is sent to it can be read here."""
     descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
     if _libc.setns(descriptor, _CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "setns")
@@ -33,14 +33,14 @@ def tun(pid: str) -> int:
 
 
 def carry(ends: tuple[int, int], delay_s: float) -> None:
-    """Until it is ended."""
+    """Forward packets until terminated."""
     other = {ends[0]: ends[1], ends[1]: ends[0]}
     waiting: collections.deque[tuple[float, int, bytes]] = collections.deque()
     while True:
         now = time.monotonic()
         while waiting and waiting[0][0] <= now:
             _, to, packet = waiting.popleft()
-            with contextlib.suppress(OSError):  # a device that is not up yet takes none
+            with contextlib.suppress(OSError):  # a device that is not up yet accepts none
                 os.write(to, packet)
         patience = max(0.0, waiting[0][0] - now) if waiting else None
         for end in select.select(ends, [], [], patience)[0]:

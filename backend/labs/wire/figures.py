@@ -1,5 +1,4 @@
-"""What labs of connections count besides the figures of all labs: the kernel's own counters, and what the product
-saw."""
+"""What labs of connections count besides the figures of all labs: kernel counters, and what the product saw."""
 
 from __future__ import annotations
 
@@ -16,12 +15,14 @@ from labs.repeating import Reading
 from labs.wire.namespaces import Namespace
 
 _EVERY_S = 0.02
-LATE_MS = 150.0  # what a segment waits that was lost: 200 ms at least, and the answer's own time beside it
+LATE_MS = 150.0  # what a lost segment waits: at least 200 ms, and the answer's own time as well
 
 
 class WireFigures(Figures):
-    """Of one window. `opened` connections; `dropped` attempts; `resent` segments with data; `waited_share`: requests
-    whose client waited for over 150 ms beyond what the server knows of, of all: for a segment, or for a connection.
+    """Figures of one window.
+
+    `opened` connections; `dropped` attempts; `resent`: retransmitted segments with data; `waited_share`: share of
+    requests whose client waited over 150 ms beyond what the server knows of, for a segment or for a connection.
     """
 
     opened: int | None = None
@@ -38,7 +39,7 @@ class Counted:
 
 
 class Counters(Reading):
-    """PassiveOpens, ListenDrops and RetransSegs of a network namespace, again and again."""
+    """PassiveOpens, ListenDrops, and RetransSegs of a network namespace, sampled repeatedly."""
 
     def __init__(self, inside: Namespace) -> None:
         super().__init__(_EVERY_S)
@@ -57,12 +58,12 @@ class Counters(Reading):
 
 
 def total(server: RecordedResource | None, metric: str) -> int | None:
-    """The sum of a series; None where it was not recorded."""
+    """The sum of a series; None if it was not recorded."""
     values = None if server is None else server.series.get(metric)
     return None if values is None or not np.isfinite(values).any() else int(np.nansum(values))
 
 
 def times_us(server: RecordedResource | None, metric: str) -> FloatArray:
-    """A distribution, one entry each; empty where it was not recorded."""
+    """A distribution, one entry each; empty if it was not recorded."""
     part = None if server is None else server.distributions.get(metric)
     return np.zeros(0) if part is None else np.repeat(value_of(part.bucket), part.count)

@@ -1,6 +1,6 @@
-"""Two network namespaces, of clients and of a server, with one link between them: nothing else is on it.
+"""Two network namespaces, for clients and for a server, with one link between them that carries nothing else.
 
-They and the link end with the processes that hold them, which end with the lab even when it is killed.
+They and the link end with the processes that hold them, which end with the lab even if it is killed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from labs import packages, processes
 from labs.cgroups import LabCgroup
 from labs.errors import LabError
 
-# Of a range reserved for measurements (RFC 2544); these namespaces see no other network.
+# From a range reserved for benchmarks (RFC 2544); these namespaces see no other network.
 CLIENT, SERVER = "198.18.0.1", "198.18.0.2"
 _RELAY = Path(__file__).with_name("delay.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """`pid` holds it."""
+    """A network namespace, held by the process `pid`."""
 
     pid: int
 
@@ -34,12 +34,14 @@ class Namespace:
         return ("nsenter", f"--net=/proc/{self.pid}/ns/net")
 
     def run(self, *command: str) -> str:
-        """Raises LabError where it fails."""
+        """Run a command in it. Raises LabError if it fails."""
         return packages.run([*self.enter, *command])
 
     def counter(self, group: str, name: str) -> int:
-        """One of /proc/net/snmp or /proc/net/netstat, such as ("Tcp:", "RetransSegs"). Raises LabError for another
-        one."""
+        """A counter of /proc/net/snmp or /proc/net/netstat, such as ("Tcp:", "RetransSegs").
+
+        Raises LabError if the kernel does not have it.
+        """
         for file in ("snmp", "netstat"):
             rows = [line.split() for line in Path(f"/proc/{self.pid}/net/{file}").read_text().splitlines()]
             for names, values in zip(rows[::2], rows[1::2], strict=True):
@@ -48,7 +50,7 @@ class Namespace:
         raise LabError(f"This kernel does not count {group} {name}.")
 
     def listens(self, port: int) -> bool:
-        """Whether a socket listens at the port."""
+        """Whether a socket listens on the port."""
         rows = (line.split() for line in Path(f"/proc/{self.pid}/net/tcp").read_text().splitlines()[1:])
         rows6 = (line.split() for line in Path(f"/proc/{self.pid}/net/tcp6").read_text().splitlines()[1:])
         return any(
@@ -64,8 +66,10 @@ class Wire:
 
 @contextmanager
 def wire(cgroup: LabCgroup, delay_ms: float) -> Iterator[Wire]:
-    """Both, linked by a veth pair, or where packets are to take `delay_ms` by a program. Its processes are in
-    `cgroup`."""
+    """Both namespaces, linked by a veth pair or, if packets are to take `delay_ms`, by a program.
+
+    Its processes are in `cgroup`.
+    """
     started: list[subprocess.Popen[bytes]] = []
     try:
         made = Wire(_namespace(cgroup, started), _namespace(cgroup, started))

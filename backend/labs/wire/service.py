@@ -1,4 +1,4 @@
-"""The Go service of the labs in a network namespace of its own."""
+"""The labs' Go service in its own network namespace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATH = "/"
 
 
 class WiredService(Server):
-    """One that answers GET requests. It runs without a garbage collection worth the name."""
+    """A service that answers GET requests, with hardly any garbage collection."""
 
     def __init__(self, name: str, inside: Namespace, port: int, cgroup: LabCgroup, options: Sequence[str]) -> None:
         self._inside = inside
@@ -23,7 +23,7 @@ class WiredService(Server):
         super().__init__(name, (SERVER, port), command, cgroup, {"GOGC": "off", "GOMEMLIMIT": "256MiB"})
 
     def answers(self, probe: str) -> bool:
-        """Whether it listens: the lab itself has no way there."""
+        """Whether it listens: the lab itself cannot reach it."""
         if self._inside.listens(self.port):
             return True
         time.sleep(0.05)
