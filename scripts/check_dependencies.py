@@ -1,7 +1,7 @@
-"""Every dependency is the one that the locks name, and its licence allows us to ship with it; `--holes`: known ones.
+"""Checks that dependencies match the locks and have acceptable licenses; `--holes`: lists known vulnerabilities.
 
-It asks the OSV database about the locked versions of all three languages (https://google.github.io/osv.dev/). It
-ends with 3 where that cannot be reached: nothing is known then, which is not the same as nothing found.
+It queries the OSV database for the locked versions of all three languages (https://google.github.io/osv.dev/). It exits
+with 3 if the database cannot be reached: then nothing is known, which differs from nothing found.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ ROOT = Path(__file__).resolve().parents[1]
 OSV = "https://api.osv.dev/v1/querybatch"
 UNREACHABLE = 3
 _AT_ONCE = 500
-# Of SPDX. LGPL and MPL cover their own files, which are used unchanged; OFL is for fonts, CC-BY for a list of browsers.
+# SPDX names. LGPL and MPL cover their own files, which are used unchanged; OFL is for fonts, CC-BY for a list of
+# browsers.
 ALLOWED = {
     "0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "ISC",
     "LGPL-3.0-only", "MIT", "MIT-0", "MPL-2.0", "OFL-1.1", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib",
 }  # fmt: skip
-# What packages of before SPDX call theirs: classifiers, and free text.
+# Names in packages that predate SPDX: classifiers, and free text.
 CALLED = (
     (r"mozilla public license 2\.0|mpl[- ]2", "MPL-2.0"), (r"apache", "Apache-2.0"), (r"\bmit\b", "MIT"),
     (r"\bisc\b", "ISC"), (r"\bbsd\b", "BSD-3-Clause"),
 )  # fmt: skip
-# The words of a licence's file; a Go module has nothing else.
+# The wording of a license file; a Go module has nothing else.
 WRITTEN = (
     ("Apache License", "Apache-2.0"),
     ("Mozilla Public License", "MPL-2.0"),
@@ -41,12 +42,12 @@ WRITTEN = (
     ("Redistribution and use in source and binary forms", "BSD-3-Clause"),
     ("Permission to use, copy, modify, and", "ISC"),
 )
-_FREE = ("OSI Approved", "DFSG approved")  # classifiers that name no licence
+_FREE = ("OSI Approved", "DFSG approved")  # classifiers that name no license
 
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """One of a lock. `ecosystem` is OSV's name; `installed` None: not here, as it is for another platform."""
+    """One dependency in a lock. `ecosystem`: OSV's name; `installed` None: it is only for another platform."""
 
     ecosystem: str
     name: str
@@ -62,7 +63,7 @@ def dependencies() -> list[Dependency]:
 def _python() -> Iterator[Dependency]:
     here = {_plain(one.name): one for one in metadata.distributions()}
     locked = tomllib.loads((ROOT / "backend/uv.lock").read_text())["package"]
-    # For some there is a version for each range of Pythons.
+    # Some have a version per range of Python versions.
     versions: dict[str, set[str]] = {}
     for package in locked:
         versions.setdefault(package["name"], set()).add(package["version"])
@@ -122,7 +123,7 @@ def _go_licence(folder: Path) -> str:
 
 
 def allows(expression: str) -> bool:
-    """Whether an SPDX expression leaves us a licence that we may ship with. AND binds closer than OR."""
+    """Whether an SPDX expression leaves us a license that allows shipping. AND binds tighter than OR."""
     inner = re.compile(r"\(([^()]*)\)")
     while (nested := inner.search(expression)) is not None:
         expression = expression.replace(nested[0], "MIT" if allows(nested[1]) else "none")
@@ -130,7 +131,7 @@ def allows(expression: str) -> bool:
 
 
 def wrong(found: Iterable[Dependency]) -> list[str]:
-    """What is not as the locks and the list of licences want it."""
+    """Mismatches with the locks and with the list of licenses."""
     lines = []
     for one in found:
         if one.installed is None:
@@ -140,12 +141,12 @@ def wrong(found: Iterable[Dependency]) -> list[str]:
                 f"{one.name}: {one.installed} is installed, the lock says {one.version}. Run `make deps build`."
             )
         if not allows(one.licence):
-            lines.append(f"{one.name} {one.version}: its licence is {one.licence or 'not told'}. See ALLOWED.")
+            lines.append(f"{one.name} {one.version}: its license is {one.licence or 'not declared'}. See ALLOWED.")
     return lines
 
 
 def holes(found: Sequence[Dependency], url: str = OSV) -> list[str]:
-    """Known vulnerabilities of the locked versions. Raises httpx.HTTPError where the database does not answer."""
+    """Known vulnerabilities of the locked versions. Raises httpx.HTTPError if the database does not answer."""
     lines = []
     for first in range(0, len(found), _AT_ONCE):
         some = found[first : first + _AT_ONCE]

@@ -1,4 +1,4 @@
-"""Warns where a source file has more than 300 lines, fails at over 500: one idea a file. Generated files may."""
+"""Warns about source files with more than 300 lines, fails above 500: one idea per file; generated files are exempt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SUFFIXES = {".py", ".go", ".ts", ".tsx", ".css", ".c", ".h", ".sh", ".sql", ".mj
 
 
 def generated(path: Path, lines: list[str]) -> bool:
-    """Whether a tool wrote it: its name or its first lines say so."""
+    """Whether a tool wrote it, according to its name or its first lines."""
     if ".gen." in path.name or path.name.endswith(("_pb2.py", ".pb.go")) or path.name == "vmlinux.h":
         return True
     return any("do not edit" in line.lower() for line in lines[:5])

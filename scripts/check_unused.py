@@ -1,4 +1,4 @@
-"""Fails where a function, method, class or property of the backend is used by nobody: not here, not by a test."""
+"""Fails if a function, method, class, or property of the backend is unused, by the code and by tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("backend/jitterscope", "backend/labs", "scripts", "migrations", "tests")
 # Generated.
 LEFT_OUT = ["*/pb/*", "*/catalogue.py"]
-# Whoever is registered by a decorator is called by what it is registered with.
+# Functions registered by a decorator are called by what they are registered with.
 REGISTERED = [
     "@router.*", "@app.*", "@root.*", "@worker.*", "@signals.*", "@*periodic*", "@*_validator*", "@field_serializer*",
     "@event.*", "@register_*", "@pytest.*", "@hookimpl*", "@*.connect*",
@@ -26,12 +26,12 @@ def main() -> int:
     unused = [
         item
         for item in found.get_unused_code(min_confidence=60)
-        # Fields of schemas and rows look unused where only JSON or SQL reads them.
+        # Fields of schemas and rows look unused if only JSON or SQL reads them.
         if item.typ in ("function", "method", "class", "property") and "tests" not in Path(item.filename).parts
     ]
     for item in unused:
         name = Path(item.filename).relative_to(ROOT)
-        sys.stderr.write(f"{name}:{item.first_lineno}: {item.typ} {item.name} is used by nobody\n")
+        sys.stderr.write(f"{name}:{item.first_lineno}: {item.typ} {item.name} is unused\n")
     return 1 if unused else 0
 
 

@@ -1,4 +1,4 @@
-"""Code of the protobuf contracts: Python and Go of ingest.proto, Python of Prometheus remote write."""
+"""Generated code of the protobuf contracts: Python and Go for ingest.proto, Python for Prometheus remote write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def generate(root: Path) -> dict[Path, str]:
-    """Code of the protobuf schemas, by path below the repository."""
+    """Code of the protobuf schemas, by path below the repository root."""
     proto = root / "contracts" / "ingest" / "v1" / "ingest.proto"
     with tempfile.TemporaryDirectory() as name:
         out = Path(name)

@@ -1,4 +1,4 @@
-"""docs/metrics.md from the metric catalogue."""
+"""Generates docs/metrics.md from the metric catalogue."""
 
 from __future__ import annotations
 

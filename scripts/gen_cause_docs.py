@@ -55,7 +55,7 @@ def index(causes: dict[str, Cause]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 where a page differs")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a page differs")
     check: bool = parser.parse_args().check
     causes = dict(all_causes())
     wanted = {FOLDER / f"{cause.id}.md": page(cause, causes) for cause in causes.values()}

@@ -1,4 +1,4 @@
-"""Generates code and documentation from contracts/: `make gen`. `--check` fails where the committed files differ.
+"""Generates code and documentation from contracts/: `make gen`. `--check` fails if the committed files differ.
 
 metrics.toml → Python, Go, TypeScript constants and docs/metrics.md; ingest.proto → Python and Go messages.
 """
@@ -40,7 +40,7 @@ Catalogue = dict[str, dict[str, dict[str, Any]]]
 
 
 def load() -> Catalogue:
-    """The catalogue, refused where it contradicts itself."""
+    """Load the catalogue; exits if it is inconsistent."""
     catalogue: Catalogue = tomllib.loads(METRICS.read_text())
     ids: dict[int, str] = {}
     for name, metric in catalogue["metrics"].items():
@@ -57,7 +57,7 @@ def load() -> Catalogue:
 
 
 def camel(name: str) -> str:
-    """ "go.env.GOMAXPROCS" → "GoEnvGOMAXPROCS", "cpu_usage_us" → "CPUUsageUS": Go's way with initialisms."""
+    """ "go.env.GOMAXPROCS" → "GoEnvGOMAXPROCS", "cpu_usage_us" → "CPUUsageUS": Go's convention for initialisms."""
     parts = re.split(r"[._]", name)
     return "".join(INITIALISMS.get(part, part[:1].upper() + part[1:]) for part in parts)
 
@@ -182,7 +182,7 @@ def go(catalogue: Catalogue) -> str:
 
 
 def typescript(catalogue: Catalogue) -> str:
-    """What the UI cannot know from the API's answers: how values of a metric relate to their ticks."""
+    """What the UI cannot derive from the API's answers: how values of a metric relate to their ticks."""
     kinds = [f"  {name}: {json.dumps(metric['kind'])}," for name, metric in catalogue["metrics"].items()]
     return "\n".join(
         [f"// {NOTE}", "", "export const METRIC_KINDS: Readonly<Record<string, string>> = {", *kinds, "};", ""]
@@ -191,7 +191,7 @@ def typescript(catalogue: Catalogue) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 where a file differs")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file differs")
     check = parser.parse_args().check
     catalogue = load()
     files = {

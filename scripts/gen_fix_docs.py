@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/fixes.md from what each area declares beside its fixes; --check fails on a difference."""
+"""Writes docs/fixes.md from what each area declares about its fixes; --check fails on a difference."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def item(area: Area, kind: FixKind) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 where the page differs")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if the page differs")
     check: bool = parser.parse_args().check
     sections = [line for area in all_areas().values() for line in section(area)]
     wanted = "\n".join([INTRODUCTION, *sections]).rstrip("\n") + "\n"

@@ -1,6 +1,6 @@
-"""Writes the Kustomize bases from the chart: kustomize/base and kustomize/collectors, for an installation without Helm.
+"""Writes the Kustomize bases kustomize/base and kustomize/collectors from the chart, for installations without Helm.
 
-It takes the Helm that the Kubernetes lab builds. Where that was not built, it says so, and leaves them as they are.
+It uses the Helm that the Kubernetes lab builds. If that was not built, it says so, and leaves them unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from labs.kubernetes import building
 
 FOLDER = REPOSITORY / "kustomize"
 NAMESPACE = "jitterscope"
-# The right to nodes/pods: newer than this, or a patch of the ClusterRole (docs/deploy.md).
+# The right to nodes/pods: versions before this one need a patch of the ClusterRole (docs/deploy.md).
 KUBERNETES = "1.33.0"
 BASES = {
     "base": [],
@@ -25,7 +25,7 @@ HEAD = "# Made by scripts/gen_kustomize.py of helm/jitterscope: change that.\n"
 
 
 def rendered(options: list[str]) -> str:
-    """The chart's objects, without what says that Helm manages them."""
+    """The chart's objects, without the labels that say that Helm manages them."""
     helm = building.ready(lambda _text: None)["helm"]
     command = [helm, "template", "jitterscope", str(REPOSITORY / "helm" / "jitterscope"), "--namespace", NAMESPACE]
     command += ["--kube-version", KUBERNETES, "--set", "existingSecret=jitterscope", *options]
@@ -43,7 +43,7 @@ def placed(one: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 where a base differs")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a base differs")
     check: bool = parser.parse_args().check
     if not building.are_built():
         sys.stderr.write("Helm is not built (make cluster-up builds it): kustomize/ stays as committed\n")

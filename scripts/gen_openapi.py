@@ -1,4 +1,4 @@
-"""Exports contracts/openapi.json from the API and generates the TypeScript schema from it. `--check` only compares."""
+"""Exports contracts/openapi.json from the API and generates the TypeScript schema from it; `--check` only compares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TYPESCRIPT = ROOT / "frontend" / "src" / "api" / "schema.gen.ts"
 
 
 def typescript(document: str) -> str | None:
-    """The generated types; None where the frontend's packages are not installed."""
+    """The generated types; None if the frontend's packages are not installed."""
     tool = ROOT / "frontend" / "node_modules" / ".bin" / "openapi-typescript"
     if not tool.exists() or shutil.which("node") is None:
         return None
@@ -31,13 +31,13 @@ def typescript(document: str) -> str | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 where a file differs")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file differs")
     check = parser.parse_args().check
     document = json.dumps(create_app().openapi(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     files = {OPENAPI: document}
     types = typescript(document)
     if types is None:
-        print("frontend/node_modules is missing: the TypeScript schema is not generated (make build)", file=sys.stderr)
+        print("frontend/node_modules is missing: the TypeScript schema was not generated (make build)", file=sys.stderr)
     else:
         files[TYPESCRIPT] = types
     stale = [path for path, text in files.items() if not path.is_file() or path.read_text() != text]

@@ -1,4 +1,4 @@
-"""Writes docs/permissions.md from the route table: who may call what, and what is recorded. `--check` only compares."""
+"""Writes docs/permissions.md from the route table: who may call what, and what is recorded; `--check` only compares."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def main() -> None:
         PAGE.write_text(page)
         print(f"wrote {PAGE.name}")
     elif not PAGE.exists() or PAGE.read_text() != page:
-        sys.exit("docs/permissions.md is not what the route table says: run `make gen`")
+        sys.exit("docs/permissions.md differs from the route table: run `make gen`")
 
 
 if __name__ == "__main__":

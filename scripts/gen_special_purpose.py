@@ -14,7 +14,7 @@ TARGET = ROOT / "backend" / "jitterscope" / "notify" / "special_purpose.py"
 
 
 def rows() -> list[tuple[str, bool, str]]:
-    """Network, whether the registry calls it globally reachable (no word is a no), and its name."""
+    """Network, whether the registry calls it globally reachable (no entry means no), and its name."""
     found = []
     for version in (4, 6):
         with (SOURCE / f"ipv{version}-special-purpose.csv").open(newline="") as file:
@@ -42,4 +42,4 @@ if __name__ == "__main__":
     if "--check" not in sys.argv:
         TARGET.write_text(content())
     elif TARGET.read_text() != content():
-        sys.exit(f"{TARGET.relative_to(ROOT)} is not what contracts/iana makes: run `make gen`")
+        sys.exit(f"{TARGET.relative_to(ROOT)} differs from contracts/iana: run `make gen`")
