@@ -1,6 +1,6 @@
-"""Where nothing may be skipped (JITTERSCOPE_NO_SKIPS=1, as in CI), a skip is a failure that says so.
+"""If nothing may be skipped (JITTERSCOPE_NO_SKIPS=1, as in CI), a skip is a failure that says so.
 
-A failure says why when it happens: half an hour of labs may follow, or the run may be cut off.
+A failure is explained when it happens: half an hour of labs might follow, or the run might be cut off.
 """
 
 from __future__ import annotations
@@ -42,18 +42,17 @@ class SayAtOnce:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup`, tests of a file run in one process, as they share what they set up, unless it says
-    otherwise."""
+    """With `--dist loadgroup`, run a file's tests in one process unless it says otherwise, as they share setup."""
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
-# Simulations make millions of objects that live on: with Python's own 700 two thirds of their time went to looking for
-# cycles among them.
+# Simulations make millions of long-lived objects: with Python's default threshold of 700, two thirds of their time went
+# into looking for cycles among them.
 gc.set_threshold(100_000, 20, 20)
 
-# How long an example takes says nothing on a machine that others share.
+# How long an example takes means nothing on a shared machine.
 hypothesis.settings.register_profile("shared machine", parent=hypothesis.settings(), deadline=None)
 hypothesis.settings.load_profile("shared machine")
 

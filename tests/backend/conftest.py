@@ -1,4 +1,4 @@
-"""Real servers for the backend's tests: one PostgreSQL and one Valkey a session, fresh organizations a test."""
+"""Real servers for the backend's tests: one PostgreSQL and one Valkey per session, fresh organizations per test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support import minutes
 
 @dataclass(frozen=True)
 class Database:
-    """A migrated database. `url` is the application role's, `owner_url` the schema owner's."""
+    """A migrated database. `url` is for the application role, `owner_url` for the schema owner."""
 
     url: str
     owner_url: str
@@ -38,7 +38,7 @@ class Database:
 
 @dataclass(frozen=True)
 class Organization:
-    """An organization made for one test, with an administrator, an API token ("*:*") and an ingest token."""
+    """An organization made for one test, with an administrator, an API token ("*:*"), and an ingest token."""
 
     id: int
     email: str
@@ -56,7 +56,7 @@ class Organization:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Authorization with every scope but ingest."""
+        """Authorization with every scope except ingest."""
         return {"Authorization": f"Bearer {self.api_token}"}
 
     @property
@@ -137,7 +137,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture
 def make_organization(database: Database) -> Callable[[], Organization]:
-    """Makes organizations; each call another one."""
+    """Makes organizations; each call makes another one."""
 
     def make() -> Organization:
         number = next(_numbers)
@@ -161,7 +161,7 @@ def other_organization(make_organization: Callable[[], Organization]) -> Organiz
 
 @pytest.fixture
 def client(database: Database) -> Iterator[TestClient]:
-    """The application without credentials; errors come back as responses, as they do to users."""
+    """The application without credentials; errors come back as responses, as users see them."""
     cache.valkey().flushdb()
     with TestClient(create_app(), raise_server_exceptions=False) as plain:
         yield plain
@@ -170,6 +170,6 @@ def client(database: Database) -> Iterator[TestClient]:
 
 @pytest.fixture
 def api(client: TestClient, organization: Organization) -> TestClient:
-    """The application, called with the API token of `organization` (all scopes but ingest)."""
+    """The application, called with `organization`'s API token (all scopes except ingest)."""
     client.headers.update(organization.headers)
     return client

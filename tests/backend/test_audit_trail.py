@@ -1,4 +1,4 @@
-"""What changes something is in the audit trail: from the route table, with old values, refusals and failures."""
+"""Every change is in the audit trail: from the route table, with old values, rejections, and failures."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _rest(act: Actor) -> None:
 
 
 def _verify(act: Actor, mailbox: Mailbox, organization: Organization) -> None:
-    """The address of somebody of whom nobody knows whether it is theirs."""
+    """The address of a user for whom it is unknown whether it is theirs."""
     with psycopg.connect(organization.owner_url) as owner:
         owner.execute("UPDATE users SET verified_at = NULL WHERE email = %s", (organization.email,))
     with override_settings(settings().model_copy(update=mailbox.settings())):

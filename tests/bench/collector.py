@@ -1,11 +1,11 @@
-"""make bench-collector: what the collector costs the node, and what being observed costs a CoreDNS. Needs root.
+"""make bench-collector: what the collector costs the node, and what being observed costs a CoreDNS; needs root.
 
-Part 1 makes cgroups of its own and runs the built collector beside a bare loop of the same reads. Part 2 serves a
-steady load from a CoreDNS while probes and packet capture are switched on and off. Part 3 runs the collector with and
-without its flight recorder on busy CPUs. Part 4 makes 100,000 failing lookups a second while they are traced and not
-traced in turn. Part 5 times the requests of an HTTP server and of a Valkey, and does not, in turn, and those of one
-thread that has both ends of a connection, which shows what the programs alone cost. Part 6 counts blocked time while
-two processes wake each other, and does not, in turn. All print what they measured and fail where a limit is passed.
+Part 1 makes its own cgroups and runs the built collector beside a bare loop of the same reads. Part 2 serves a steady
+load from a CoreDNS while probes and packet capture are switched on and off. Part 3 runs the collector with and without
+its flight recorder on busy CPUs. Part 4 makes 100,000 failing lookups/s, alternately traced and not traced. Part 5
+alternately times and does not time the requests of an HTTP server and of a Valkey, and those of one thread that has
+both ends of a connection, which shows what the programs alone cost. Part 6 alternately counts and does not count
+blocked time while two processes wake each other. All print what they measured and fail if a limit is exceeded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLLECTOR = ROOT / "bin" / "jitterscope-collector"
 
 
 def run(title: str, package: str, folder: Path, arguments: list[str]) -> bool:
-    """Build a benchmark and run it; True where it kept its limits."""
+    """Build a benchmark and run it; True if it kept its limits."""
     binary = folder / package.replace("/", "-")
     subprocess.run(["go", "build", "-o", binary, f"./{package}"], cwd=ROOT / "collector", check=True)
     sys.stdout.write(f"\n{title}\n")

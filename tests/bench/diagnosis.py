@@ -2,8 +2,8 @@
 """make bench-diagnosis: CPU time of the worker for each diagnosis, over all recordings, split into its parts.
 
 Each recording is stored in a real database as a collector sends it, a batch every 2 s, and its subject is diagnosed
-every `--every` seconds of data, as the schedule does with a subject in trouble. CPU time of this process alone; the
-database's is another column.
+every `--every` seconds of data, as the schedule does with a troubled subject. CPU time is of this process alone; the
+database's is in another column.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def backend_pid_cpu_ms(pid: int) -> float:
 
 
 def database_ms(postgres: PostgresServer) -> float:
-    """CPU of every connection's process of the server, and of those that have ended."""
+    """CPU of the server's processes of all connections, including ended ones."""
     pid = int((postgres.pgdata / "postmaster.pid").read_text().split()[0])
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     total = sum(map(int, fields[11:15])) * 10.0
@@ -117,7 +117,7 @@ def database_ms(postgres: PostgresServer) -> float:
 def play(
     recording: Recording, organization_id: int, suffix: str, every_us: int, rounds: int, look: Callable[[int], None]
 ) -> None:
-    """Store a recording batch by batch, `rounds` times in a row, and look at its subject every `every_us` of data."""
+    """Store a recording batch by batch, `rounds` times in a row, and diagnose its subject every `every_us` of data."""
     length_us = recording.end_us - recording.start_us
     first_us = time.time_ns() // 1000 - recording.start_us - rounds * length_us
     subject = recording.resources[recording.subject]

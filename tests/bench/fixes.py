@@ -1,10 +1,9 @@
 # ruff: noqa: T201
-"""make bench-fixes: one fix of each cause, applied several times while its fault goes on: do the verdicts agree?
+"""make bench-fixes: one fix of each cause, applied several times during its fault: do the verdicts agree?
 
-Each run is a program of its own, `jitterscope lab LAB --variant VARIANT --apply FIX --json`, one after the other: five
-hours for three runs of all. What `--to` holds already is not run again, so it can be stopped and gone on with.
-`--table` only prints what `--to` holds. Causes, fixes, and the verdict that each is to end with are those of
-tests/labs/test_applying.py.
+Each run is a separate program, `jitterscope lab LAB --variant VARIANT --apply FIX --json`, one after another: five
+hours for three runs of all. Runs already in `--to` are not repeated, so it can be stopped and resumed. `--table` only
+prints what is in `--to`. Causes, fixes, and the expected verdicts are those of tests/labs/test_applying.py.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LONGEST_S = 900
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One fix on one variant of a lab, and the verdict that it is to end with."""
+    """One fix on one variant of a lab, and its expected verdict."""
 
     lab: str
     variant: str

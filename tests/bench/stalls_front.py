@@ -1,6 +1,6 @@
-"""The service that `stalls.py` stalls: each request takes a lock, writes a line to a file and asks a Valkey server.
+"""The service that `stalls.py` stalls: each request takes a lock, writes a line to a file, and calls a Valkey server.
 
-GET /hold?MS holds the lock for so long. Arguments: port, file, port of the Valkey server.
+GET /hold?MS holds the lock for that long. Arguments: port, file, port of the Valkey server.
 """
 
 from __future__ import annotations

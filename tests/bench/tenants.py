@@ -1,11 +1,11 @@
 # ruff: noqa: T201
-"""make bench-tenants: random expensive requests of four principals at once, beside another organization.
+"""make bench-tenants: random expensive requests of four concurrent principals, beside another organization.
 
 The product runs as `make up` runs it, without a collector; `jitterscope replay --loop` sends recordings as nodes of
-four organizations. Two principals of one organization, one of them with the widest windows there are, and one each of
-two others ask as much as they can over several connections, from a program of their own. A reader of the fourth asks
-what the pages of the UI ask, at a steady pace. Printed: what the reader waited before, during, and after that (its
-incidents last longer then, and so do their timelines), what the others were answered, and the memory of each program
+four organizations. Two principals of one organization, one of them with the widest windows possible, and one each of
+two others send as many requests as they can over several connections, from a separate program. A reader of the fourth
+requests what the pages of the UI request, at a steady pace. Printed: the reader's waits before, during, and after that
+(its incidents last longer then, and so do their timelines), the others' answers, and the memory of each program
 (proportional set size of its processes), read each second.
 """
 
@@ -45,7 +45,7 @@ PROGRAMS = ("api", "worker", "beat", "postgres", "valkey")
 CONNECTIONS = 8  # of each principal
 PACE_S = 0.25
 HOUR_S = 3600.0
-_AROUND_S = 10.0  # the attack goes on for so long after what is measured, and what it asked last is answered then
+_AROUND_S = 10.0  # the attack outlasts what is measured by this much, and its last requests are answered in that time
 _MIB = 1024 * 1024
 
 
@@ -63,7 +63,7 @@ class Known:
 
 @dataclass(slots=True)
 class Asked:
-    """What one principal was answered."""
+    """Answers to one principal."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
@@ -79,7 +79,7 @@ Request = tuple[str, str, dict[str, Any]]
 
 
 def expensive(known: Known, widest: bool) -> Request:
-    """Method, path and parameters of one expensive request."""
+    """Method, path, and parameters of one expensive request."""
 
     def within(most_s: float) -> dict[str, str]:
         width = most_s if widest else random.uniform(30, most_s)
@@ -110,7 +110,7 @@ def expensive(known: Known, widest: bool) -> Request:
 
 
 def of_a_page(known: Known, turn: int) -> Request:
-    """What the UI asks, page after page."""
+    """What the UI requests, page after page."""
     incident = known.incidents[turn % len(known.incidents)]
     pages: list[Request] = [
         ("GET", "/incidents", {"limit": 50}),
@@ -155,7 +155,7 @@ async def attack(client: httpx.AsyncClient, known: Known, widest: bool, asked: A
 
 
 async def read_pages(client: httpx.AsyncClient, known: Known, seconds: float) -> Asked:
-    """At a steady pace, however long answers take."""
+    """Read pages at a steady pace, however long answers take."""
     asked, began, waiting = Asked(), time.monotonic(), set()
     for turn in range(int(seconds / PACE_S)):
         await asyncio.sleep(max(0.0, began + turn * PACE_S - time.monotonic()))
@@ -230,7 +230,7 @@ async def _attacked(url: str, tokens: dict[str, str], seconds: float) -> dict[st
 
 
 def attackers(url: str, tokens: dict[str, str], seconds: float, answers: Queue[dict[str, Asked]]) -> None:
-    """A program of its own: what it receives is not what the reader waits for."""
+    """A separate program: the reader does not wait for the answers that it receives."""
     answers.put(asyncio.run(_attacked(url, tokens, seconds)))
 
 

@@ -1,6 +1,6 @@
-"""Time of a what-if: ten minutes of 100 ms ticks (6,000), case 1's production numbers. Prints one JSON object.
+"""Time of a what-if: ten minutes of 100 ms ticks (6,000), case 1's production numbers; prints one JSON object.
 
-`cd backend && uv run python ../tests/bench/whatif.py` exits with 1 where a prediction takes 100 ms or more.
+`cd backend && uv run python ../tests/bench/whatif.py` exits with 1 if a prediction takes 100 ms or more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REPEATS = 15
 
 
 def _ms(what: Callable[[], object]) -> dict[str, float]:
-    """Wall time in ms; CPU time beside it, which other programs on the machine do not lengthen."""
+    """Wall time in ms, and CPU time, which other programs on the machine do not lengthen."""
     wall, cpu = [], []
     for _ in range(REPEATS):
         began, used = time.perf_counter(), time.process_time()

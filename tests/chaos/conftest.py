@@ -1,4 +1,4 @@
-"""A browser for drills: the same one as that of the end-to-end tests."""
+"""A browser for drills: the same one as in the end-to-end tests."""
 
 from __future__ import annotations
 

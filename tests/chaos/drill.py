@@ -1,4 +1,4 @@
-"""What drills share: the product with a collector on this machine, a page in a browser, and what is told where."""
+"""What drills share: the product with a collector on this machine, a page in a browser, and what is reported where."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from tests.e2e.conftest import sign_in
 
 Found = TypeVar("Found")
 PROGRAMS = ("api", "worker", "beat", "collector")
-# Other suites may share the machine: waiting longer is never a wrong result.
+# Other suites might share the machine: waiting longer is never a wrong result.
 PATIENCE_S = 90.0
-# Ticks that a busy machine may miss in a row; a lost batch is found in the ledger.
+# Ticks that a busy machine may miss in a row; the ledger shows a lost batch.
 BUSY_TICKS = 20
 
 
 @dataclass
 class Drill:
-    """A running product. `begin_us` is when its first batch was stored."""
+    """A running product. `begin_us`: when its first batch was stored."""
 
     stack: Stack
     client: httpx.Client
@@ -53,7 +53,7 @@ class Drill:
         return float(found[1])
 
     def ingest(self) -> httpx.Response:
-        """What a collector is answered, with a batch that is none: a service that serves says 400."""
+        """The answer that a collector gets for an invalid batch: a service that works returns 400."""
         headers = {"Authorization": f"Bearer {self.stack.state.collector_token.read_text().strip()}"}
         return httpx.post(f"{self.stack.url}/api/v1/ingest", content=b"none", headers=headers, timeout=60)
 
@@ -68,7 +68,7 @@ class Drill:
         return [json.loads(line) for line in lines]
 
     def events(self, program: str, event: str) -> list[dict[str, Any]]:
-        """The lines about one thing."""
+        """The lines about one event."""
         return [line for line in self.logged(program) if event in (line.get("event"), line.get("msg"))]
 
     def complaints(self) -> list[str]:
@@ -81,7 +81,7 @@ class Drill:
         ]
 
     def every_tick_once(self) -> int:
-        """All ticks from the first batch to now are stored, each once, when the spool is empty; how many there are."""
+        """All ticks from the first batch to now are stored once each when the spool is empty; returns their number."""
         end_us = time.time_ns() // 1000
         # The ledger's last batch covers the end.
         wait(lambda: bool(harness.ticks_stored(self.stack, self.node_id, end_us, end_us + 60_000_000)), "later ticks")
@@ -101,7 +101,7 @@ class Drill:
         return {one["name"]: (one["state"], one["detail"]) for one in row["sources"]}
 
     def _rows(self, end_us: int) -> list[tuple[int, int]]:
-        """Tick numbers and values as they lie in the tables: unlike series_between, the view shows a tick twice."""
+        """Tick numbers and values as they are in the tables: unlike series_between, the view shows duplicate ticks."""
         with psycopg.connect(self.stack.owner_database_url, autocommit=True) as connection:
             connection.execute(
                 "SELECT set_config('jitterscope.organization_id', %s, false)", (str(self.stack.organization_id),)
@@ -144,30 +144,30 @@ def running(
 
 
 def watch(drill: Drill, page: Page) -> None:
-    """Sign in; the page stays open over what comes."""
+    """Sign in; the page stays open during what follows."""
     sign_in(page, drill.stack)
     expect(page.get_by_text("live", exact=True)).to_be_visible()
 
 
 def banner(page: Page, text: str) -> None:
-    """The page says so, without being loaded again."""
+    """The page shows it without being reloaded."""
     expect(page.get_by_role("alert").filter(has_text=text)).to_be_visible()
 
 
 def calm(page: Page) -> None:
-    """The page has nothing to say about the service, and is told of changes again."""
+    """The page shows no problem with the service, and gets updates again."""
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.get_by_text("live", exact=True)).to_be_visible()
 
 
 def wait(ready: Callable[[], Found | None], what: str) -> Found:
-    """The first truthy answer."""
+    """Wait for the first truthy answer."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             if found := ready():
                 return found
         except (httpx.HTTPError, OSError, KeyError, ValueError):
-            pass  # something is on its way up again
+            pass  # something is starting up again
         assert time.monotonic() < deadline, f"no sign of {what} after {PATIENCE_S:.0f} s"
         time.sleep(0.25)

@@ -1,4 +1,4 @@
-"""Parts of the chaos test: a webhook receiver, something that kills, and what the database says afterwards."""
+"""Parts of the chaos test: a webhook receiver, a killer, and what the database contains afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VICTIMS = ("api", "worker", "postgres", "valkey", "collector")
 
 
 class Receiver:
-    """A real HTTP receiver of webhooks; keeps every body, answers 200."""
+    """A real HTTP webhook receiver that keeps every body and answers 200."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -63,7 +63,7 @@ class Killer:
     downtimes: list[tuple[float, float]] = field(default_factory=list)
 
     def rage(self, seconds: float) -> None:
-        """Every program dies at least once, the rest is chance."""
+        """Every program dies at least once, the rest is random."""
         chance = random.Random(self.seed)
         end = time.time() + seconds
         due = list(VICTIMS)
@@ -120,7 +120,7 @@ def gaps(ticks: list[int]) -> list[tuple[int, int]]:
 
 
 def outside(hole: tuple[int, int], downtimes: list[tuple[float, float]], start_s: float) -> int:
-    """How many ticks of a hole lie outside every downtime; a collector may take `start_s` to begin."""
+    """How many ticks of a hole lie outside every downtime; a collector may take `start_s` to start."""
     first, last = hole
     return sum(
         not any(begin - 0.2 <= tick / 10 <= end + start_s for begin, end in downtimes)
@@ -129,7 +129,7 @@ def outside(hole: tuple[int, int], downtimes: list[tuple[float, float]], start_s
 
 
 def transitions_of(incidents: list[dict[str, Any]], actions: set[str]) -> Counter[tuple[int, str, str]]:
-    """(incident, action, time) of every transition that a channel for `actions` must tell, from REST histories."""
+    """(incident, action, time) of every transition that a channel for `actions` must send, from REST histories."""
     return Counter(
         (int(one["id"]), str(step["action"]), str(step["at"]))
         for one in incidents

@@ -1,4 +1,4 @@
-"""SIGKILL of anything at any time, while data flow: nothing is stored twice, nothing is lost, nobody is told twice."""
+"""SIGKILL of anything at any time during ingest: nothing is stored twice, lost, or sent twice."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SECONDS = float(os.environ.get("JITTERSCOPE_CHAOS_SECONDS", "60"))
 SEED = int(os.environ.get("JITTERSCOPE_CHAOS_SEED", "7"))
 RECORDING = Path(__file__).parents[1] / "fixtures" / "recordings" / "coredns-gc-fault.jitterscope"
 ACTIONS = {"opened", "escalated", "resolved", "reopened", "reclassified"}
-# A starting collector looks around before its first tick; here it does so while others start as well.
+# A starting collector scans its host before its first tick; here it does so while others start as well.
 COLLECTOR_START_S = 5.0
-# Ticks that a busy machine may miss in a row. A lost batch is at least five, seen as a hole in the ledger.
+# Ticks that a busy machine may miss in a row. A lost batch is at least five, and shows as a hole in the ledger.
 BUSY_TICKS = 15
 
 
@@ -46,7 +46,7 @@ def stack() -> Iterator[Stack]:
 
 
 class Feeder(threading.Thread):
-    """Feeds the recording of a fault, each time as another node, and resolves the incident by hand when it is there."""
+    """Feeds the recording of a fault, each time as another node, and resolves the incident by hand once it is open."""
 
     def __init__(self, stack: Stack, token: str, client: httpx.Client, name: str) -> None:
         super().__init__(daemon=True, name=name)
@@ -64,7 +64,7 @@ class Feeder(threading.Thread):
                 try:
                     replay(recording, self._stack.url, self._token, speed=0, key_suffix=suffix)
                 except ReplayFailed:
-                    continue  # where others take the CPU, a service that was killed is away for longer than it waits
+                    continue  # if others take the CPU, a killed service is away for longer than this waits
                 self.nodes.append(recording.resources[0].key + suffix)
                 _wait(lambda suffix=suffix: self._resolve(suffix), 150, f"the incident of node {suffix}")
                 if self._stop_now.is_set():
@@ -73,7 +73,7 @@ class Feeder(threading.Thread):
             self.failures.append(error)
 
     def _resolve(self, suffix: str) -> bool:
-        """Whether the node's incident is resolved by now. Asking twice resolves once."""
+        """Whether the node's incident is resolved by now. Resolving twice has no further effect."""
         for one in _incidents(self._client):
             if self._node_of(int(one["subject"]["resource_id"])).endswith(suffix):
                 if one["state"] != "resolved":
@@ -151,7 +151,7 @@ def _holes_in_ledger(stack: Stack) -> list[tuple[int, int]]:
 
 
 def _say(*parts: str) -> None:
-    """Into the captured output, which pytest shows with -s or where the test fails."""
+    """Print into the captured output, which pytest shows with -s or if the test fails."""
     print(*parts)  # noqa: T201
 
 
@@ -161,7 +161,7 @@ def _everything_told_once(client: httpx.Client, channel: int, receiver: harness.
 
     _wait(settled, 180, "an empty outbox")
     time.sleep(5)  # a second delivery would come late, not early
-    # This machine's own stalls make incidents, too, and at any time: all is read while none comes.
+    # This machine's own stalls also make incidents, at any time: everything is read while none comes.
     while True:
         got = harness.told(receiver.bodies)
         mine = [client.get(f"/incidents/{one['id']}").json() for one in _incidents(client)]
@@ -207,6 +207,6 @@ def _wait(ready: Any, patience_s: float, what: str, instead: Any = lambda: "") -
             if found:
                 return found
         except (httpx.HTTPError, OSError, KeyError, ValueError):
-            pass  # something is on its way up again
+            pass  # something is starting up again
         assert time.monotonic() < deadline, f"no sign of {what} after {patience_s:.0f} s. {instead()}"
         time.sleep(0.5)

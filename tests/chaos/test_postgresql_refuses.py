@@ -1,4 +1,4 @@
-"""PostgreSQL refuses connections: collectors keep their batches, everybody is told why, and all ticks come once."""
+"""PostgreSQL refuses connections: collectors keep their batches, every program says why, all ticks arrive once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_postgresql_refuses_connections(folder: Path, open_page: Callable[[str],
                 time.sleep(OUTAGE_S)
             drills.wait(lambda: drill.readyz()[1]["status"] == "ready", "readiness")
             drills.calm(page)
-            # The collector waits between two tries, longer the longer the outage was.
+            # The collector waits between attempts, longer the longer the outage was.
             drills.wait(lambda: drill.events("collector", _TAKES_AGAIN), "that the collector's batches are taken")
             told[why] = _told_once(drill)
         ticks = drill.every_tick_once()
@@ -62,11 +62,11 @@ def _everybody_is_told(drill: Drill, page: Page, why: str) -> None:
 
 
 def _told_once(drill: Drill) -> dict[str, int]:
-    """Lines about the outage by program: as many as there were reasons, however many requests and tasks failed."""
+    """Lines about the outage by program: one per reason, however many requests and tasks failed."""
     found = {program: len(drill.events(program, "database_unavailable")) for program in ("api", "worker")}
     assert 1 <= found["api"] <= 3
     assert found["worker"] <= 3
-    # A batch may get through while connections are still being used up.
+    # A batch might get through while connections are still being used up.
     assert 1 <= len(drill.events("collector", _TAKES_AGAIN)) <= 3
     assert not [line for line in drill.events("api", "request") if line["status"] == 503]
     assert drill.complaints() == []
@@ -75,7 +75,7 @@ def _told_once(drill: Drill) -> dict[str, int]:
 
 @contextmanager
 def _used_up(drill: Drill) -> Iterator[None]:
-    """Every connection of max_connections is somebody else's."""
+    """Other clients hold all max_connections connections."""
     with ExitStack() as held, _superuser(drill) as superuser:
         while True:
             with contextlib.suppress(psycopg.OperationalError):

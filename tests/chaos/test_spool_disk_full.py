@@ -1,4 +1,4 @@
-"""The disk of a collector's spool fills up and is emptied: what waits is kept in memory, told, and sent once."""
+"""A collector's spool disk fills up and is emptied: what waits stays in memory, is reported, and is sent once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_spools_disk_is_full_and_emptied(folder: Path, open_page: Callable[[
         expect(page.get_by_text("● receiving")).to_be_visible()
         drill.mark()
         filler = _fill(disk)
-        # Batches wait while nobody takes them, and there is no disk to wait on.
+        # Batches wait while they are not accepted, and there is no disk to wait on.
         drill.stack.supervisor.stop_program("api")
         drills.wait(lambda: drill.collector("spool_memory_batches") >= 3, "batches in memory")
         said = httpx.get(f"{drill.metrics_url}/readyz", timeout=30)
@@ -36,15 +36,15 @@ def test_the_spools_disk_is_full_and_emptied(folder: Path, open_page: Callable[[
         drills.wait(lambda: drill.sources()["spool"][0] == "degraded", "the state of the spool")
         assert "no space left on device" in drill.sources()["spool"][1]
         drills.calm(page)
-        # Batches that are sent make room, and the next ones find it: somebody else's files take it again.
+        # Sent batches make room, and the next ones find it: other files take it again.
         with _kept_full(filler):
             expect(page.get_by_text("no space left on device").first).to_be_visible()
-            # Told once each time.
+            # Reported once each time.
             told = drills.wait(lambda: _not_ready(drill), "a collector that is not ready")
             assert told["not ready"] == told["ready again"] + 1
 
         filler.unlink()
-        # Either may be of the moment before: of one of the times when there was room for a while.
+        # Either can be from just before: from one of the times when there was room for a while.
         drills.wait(
             lambda: httpx.get(f"{drill.metrics_url}/readyz", timeout=30).status_code == 200, "a ready collector"
         )
@@ -56,7 +56,7 @@ def test_the_spools_disk_is_full_and_emptied(folder: Path, open_page: Callable[[
 
 
 def _restarts(drill: Drill) -> None:
-    """The collector lived through all of it: its counters began once."""
+    """The collector survived all of it: its counters started once."""
     assert drill.collector("batches_sealed_total") > drill.collector("spool_write_failures_total") > 0
 
 
@@ -71,14 +71,14 @@ def _small_disk(folder: Path) -> Iterator[Path]:
 
 
 def _not_ready(drill: Drill) -> dict[str, int] | None:
-    """How often the collector said what, if the last was that it is not ready."""
+    """How often the collector reported each state, if the last one was "not ready"."""
     said = [line["msg"] for line in drill.logged("collector") if line.get("msg") in ("not ready", "ready again")]
     return {one: said.count(one) for one in ("not ready", "ready again")} if said[-1:] == ["not ready"] else None
 
 
 @contextlib.contextmanager
 def _kept_full(filler: Path) -> Iterator[None]:
-    """The room that others leave is taken at once, until the context ends."""
+    """The room that others free is taken at once, until the context ends."""
     ended = threading.Event()
 
     def take() -> None:

@@ -1,4 +1,4 @@
-"""Valkey is full: data are stored as before, nobody is let guess, everything that waits is done once it has room."""
+"""Valkey is full: data are stored as before, guessing stays limited, what waits is done once there is room."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_valkey_is_full(folder: Path, open_page: Callable[[str], Page]) -> None:
         drill.mark()
         _fill(valkey)
 
-        # While it is filled it may be too busy to answer.
+        # While it fills up it might be too busy to answer.
         ready = drills.wait(
             lambda: answer if FULL in (answer := drill.readyz())[1]["checks"]["valkey"] else None, "a full Valkey"
         )
         assert (ready[0], ready[1]["status"], ready[1]["checks"]["database"]) == (200, "degraded", "ok")
         assert ready[1]["checks"]["valkey"].startswith(f"{FULL}. Meanwhile diagnoses and notifications wait")
         drills.banner(page, f"Valkey {FULL}.")
-        # What needs no Valkey goes on: data are taken and read.
+        # What does not need Valkey continues: data are accepted and read.
         sent = drill.collector("batches_sent_total")
         drills.wait(lambda: drill.collector("batches_sent_total") >= sent + 3, "more batches")
         assert drill.collector("send_failures_total") == 0
@@ -52,7 +52,7 @@ def test_valkey_is_full(folder: Path, open_page: Callable[[str], Page]) -> None:
         valkey.config_set("maxmemory", "512mb")
         drills.wait(lambda: drill.readyz()[1]["status"] == "ready", "readiness")
         drills.calm(page)
-        # Diagnoses that were due meanwhile are made without anybody asking for them.
+        # Diagnoses that became due in the meantime run by themselves.
         drills.wait(lambda: _incidents(drill), "the incident of the recording")
         assert [line["failures"] > 1 for line in drill.events("api", "valkey_available")] == [True]
         assert drill.complaints() == []
@@ -61,7 +61,7 @@ def test_valkey_is_full(folder: Path, open_page: Callable[[str], Page]) -> None:
 
 
 def _fill(valkey: redis.Redis) -> None:
-    """4 MiB of other data where 4 MiB may be used: no buffer that is freed makes room."""
+    """4 MiB of other data where 4 MiB is the maximum: no freed buffer makes room."""
     for number in range(1024):
         valkey.set(f"filler:{number}", b"x" * 4096)
     valkey.config_set("maxmemory", "4mb")
@@ -75,7 +75,7 @@ def _sign_in(drill: Drill, email: str, password: str, times: int = 1) -> list[in
 
 
 def _incidents(drill: Drill) -> list[object]:
-    """Of the recording's node."""
+    """Incidents of the recording's node."""
     found = drill.client.get("/incidents", params={"limit": 200}).json()["items"]
     nodes = {
         one["subject"]["resource_id"]: drill.client.get(f"/resources/{one['subject']['resource_id']}") for one in found

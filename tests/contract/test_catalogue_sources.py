@@ -1,4 +1,4 @@
-"""Every metric, fact and event of the catalogue names a source that the collector has."""
+"""Every metric, fact, and event of the catalogue names a source that the collector has."""
 
 from __future__ import annotations
 

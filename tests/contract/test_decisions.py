@@ -1,4 +1,4 @@
-"""Decisions are numbered in order: branches that grow side by side take the same number."""
+"""Decisions are numbered in order: concurrent branches can take the same number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make lint` says of dependencies, and what `make audit` asks."""
+"""What `make lint` says about dependencies, and what `make audit` queries."""
 
 from __future__ import annotations
 

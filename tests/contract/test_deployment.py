@@ -1,4 +1,4 @@
-"""Containers and chart name only settings, commands and files that exist. Needs neither Docker nor helm."""
+"""Containers and chart name only settings, commands, and files that exist; needs neither Docker nor helm."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def values() -> dict[str, Any]:
 
 
 def parameters(command: Any) -> Iterator[Any]:
-    """Of a command and all below it. typer has its own copy of click, so its types are not click's."""
+    """Parameters of a command and all subcommands. typer has its own copy of click, so its types are not click's."""
     yield from command.params
     for child in getattr(command, "commands", {}).values():
         yield from parameters(child)
 
 
 def backend_names() -> set[str]:
-    """Every variable that settings or an option of a command reads."""
+    """Every variable that settings or a command's option read."""
     names = {f"JITTERSCOPE_{field.upper()}" for field in Settings.model_fields}
     for parameter in parameters(typer.main.get_command(build())):
         if isinstance(parameter.envvar, str):
@@ -58,7 +58,7 @@ def backend_names() -> set[str]:
 
 
 def collector_names() -> set[str]:
-    """Every variable that the collector reads: one for each flag that it has, and those that its sources look up."""
+    """Every variable that the collector reads: one per flag, and those that its sources look up."""
     helped = subprocess.run(
         [REPOSITORY / "bin" / "jitterscope-collector", "run", "-h"], capture_output=True, text=True, check=False
     )
@@ -77,7 +77,7 @@ def file_names(capsys: pytest.CaptureFixture[str]) -> set[str]:
 
 
 def check_command(words: list[str]) -> None:
-    """Fails where the program, a sub-command or an option does not exist, or an option does not take its value."""
+    """Fails if the program, a subcommand, or an option does not exist, or if an option does not take its value."""
     roots: dict[str, Any] = {
         "jitterscope": typer.main.get_command(build()),
         "celery": celery,
@@ -140,7 +140,7 @@ def test_the_chart_sets_only_variables_that_are_read() -> None:
     for template in TEMPLATES:
         text = template.read_text()
         of_collector = template.name == "collector.yaml"
-        # The Secret has the token under another name than the collector.
+        # In the Secret, the token has another name than in the collector.
         of_secret = '(list . "JITTERSCOPE_COLLECTOR_TOKEN" false) | replace "- name: JITTERSCOPE_COLLECTOR_TOKEN"'
         text = text.replace(of_secret, "")
         found = set(NAME.findall(text))
@@ -240,7 +240,7 @@ def test_the_schema_of_values_has_every_value_and_no_other() -> None:
                 yield from given(value, f"{path}{name}.")
 
     known, there = set(keys(schema, "")), set(given(values(), ""))
-    # Maps of whatever the cluster has, whose keys the schema lets through or has without a default.
+    # Maps with arbitrary contents of the cluster, whose keys the schema allows or has without a default.
     free = re.compile(r"(^|\.)(resources|nodeSelector|affinity|settings|annotations)\.|^global$")
     assert {one for one in there if not free.search(one)} == {one for one in known if not free.search(one)}
     assert len(there) > 80

@@ -1,6 +1,6 @@
 """The golden batch that Python writes and the Go tests decode: every field, each encoding with its extremes.
 
-`python tests/contract/test_every_field.py` writes it anew.
+`python tests/contract/test_every_field.py` rewrites it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The golden batches of contracts/ decode here as they do in the collector's tests, and the ingest takes them."""
+"""The golden batches of contracts/ decode here as they do in the collector's tests, and ingest accepts them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_there_are_examples() -> None:
 def test_wire_and_json_are_the_same(path: Path) -> None:
     batch = read(path)
     assert json_format.Parse(path.with_suffix(".json").read_text(), pb.Batch()) == batch
-    # Nothing that this side does not know: what is parsed and written again has lost nothing.
+    # No fields unknown to this side: what is parsed and written again has lost nothing.
     assert pb.Batch.FromString(batch.SerializeToString(deterministic=True)) == batch
     assert batch.ByteSize() == len(path.read_bytes())
 

@@ -1,4 +1,4 @@
-"""The numbers of query results are those of the wire."""
+"""The numbers of query results are those of the wire format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs start with what pyproject.toml lists, without the packages that only development brings along."""
+"""The programs start with what pyproject.toml lists, without packages that only development installs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-# Imported in a process where only listed packages can be found. The first are what celery and uvicorn load by name.
+# Imported in a process that can find only listed packages. The first are those that celery and uvicorn load by name.
 PROGRAM = """
 import importlib, sys
 blocked = set(sys.argv[1].split(","))
@@ -32,7 +32,7 @@ ENTRIES = (
 
 
 def closure(name: str, extras: frozenset[str] = frozenset()) -> set[str]:
-    """Distributions that a distribution needs to run, itself included."""
+    """Distributions that a distribution needs to run, including itself."""
     found: set[str] = set()
     waiting = [(canonicalize_name(name), extras)]
     seen = set(waiting)
@@ -67,5 +67,5 @@ def test_nothing_of_the_development_packages_is_needed_to_run() -> None:
     assert {"pytest", "playwright", "mypy"} <= blocked
     assert not {"fastapi", "celery", "packaging"} & blocked
     assert (done := start(blocked)).returncode == 0, done.stderr
-    # The check sees what is missing: kombu's Redis transport imports packaging and does not list it.
+    # The check notices what is missing: kombu's Redis transport imports packaging but does not list it.
     assert "packaging" in start(blocked | {"packaging"}).stderr

@@ -1,5 +1,7 @@
-"""Simulating a scenario costs more than judging it: tests of one cause and its scenarios share a process, and all but
-the first scenario of each are slow."""
+"""Tests of one cause and its scenarios share a process, and all but the first scenario of each are slow.
+
+The reason: simulating a scenario costs more than judging it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from jitterscope.diagnosis.core.registry import all_causes
 from tests.diagnosis.scenarios import SCENARIOS
 
 _FIRST = {name.partition("/")[0]: name for name in reversed(SCENARIOS)}
-# CPU and DNS are simulated; series of memory, kernel and pods are made up, which costs nothing.
+# CPU and DNS are simulated; series of memory, kernel, and pods are made up, which costs nothing.
 _MADE_UP = {cause.partition("/")[2] for cause in all_causes() if cause.startswith(("memory/", "kernel/", "pods/"))}
 SIMULATED = {name for name in SCENARIOS if name.partition("/")[0] not in _MADE_UP} - set(_FIRST.values())
 

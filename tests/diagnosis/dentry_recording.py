@@ -21,7 +21,7 @@ JIFFY_US = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """One real drop: the tick in which it began, what it freed and how long it took (s)."""
+    """One real drop: the tick in which it began, how many dentries it freed, and how long it took (s)."""
 
     tick: int
     freed: int
@@ -36,7 +36,7 @@ def drops() -> tuple[Drop, ...]:
 
 
 def snapshot(first: int = 0, last: int | None = None, *, with_cgroup: bool = True) -> Snapshot:
-    """Ticks [first, last) as the collector would have delivered them; the program's cgroup where it was traced."""
+    """Ticks [first, last) as the collector would have delivered them; the program's cgroup if it was traced."""
     columns = _columns()
     ticks = len(columns["dentries"])
     part = slice(first, ticks if last is None else last)
@@ -68,7 +68,7 @@ def snapshot(first: int = 0, last: int | None = None, *, with_cgroup: bool = Tru
 
 @cache
 def _columns() -> dict[str, FloatArray]:
-    """On the 100 ms grid; a tick without a reading is NaN."""
+    """On the 100 ms grid; a tick without a sample is NaN."""
     with gzip.open(FOLDER / "node.csv.gz", "rt") as lines:
         rows = list(csv.DictReader(lines))
     tick = np.array([round(int(row["time_us"]) / TICK_US) for row in rows])
@@ -82,7 +82,7 @@ def _columns() -> dict[str, FloatArray]:
 
 
 def _per_tick(counter: FloatArray) -> FloatArray:
-    """What a counter gained, in the tick that tells it."""
+    """A counter's increase, in the tick that reports it."""
     known = np.flatnonzero(np.isfinite(counter))
     out = np.full(len(counter), np.nan)
     out[known[1:]] = np.diff(counter[known])

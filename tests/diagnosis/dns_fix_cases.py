@@ -1,4 +1,4 @@
-"""Fixes of the DNS scenarios with other facts, for the tests of what is recommended."""
+"""Fixes of the DNS scenarios with other facts, for the tests of recommendations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def case(
     node: dict[str, str] | None = None,
     front: dict[str, str] | None = None,
 ) -> dict[str, Fix]:
-    """Fixes of the finding with other facts of the server, its cgroup, its node and the server in front."""
+    """Fixes of the finding with other facts of the server, its cgroup, its node, and the server in front."""
     whole = built(name)
     neighbours = whole.neighbours
     if front is not None:

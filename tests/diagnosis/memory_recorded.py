@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent.parent / "fixtures" / "coredns-memory"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A whole run on the 100 ms grid; `killed` is the tick of the first kill, None where there was none."""
+    """A whole run on the 100 ms grid; `killed` is the tick of the first kill, None if there was none."""
 
     name: str
     limit_bytes: int
@@ -52,7 +52,7 @@ def load(name: str) -> Run:
 
 
 def snapshot(run: Run, until: int | None = None) -> Snapshot:
-    """What was known at tick `until` of the run (all of it: None)."""
+    """What was known at tick `until` of the run (None: all of it)."""
     end = run.ticks if until is None else until
     cgroup = {name: values[:end] for name, values in run.columns.items() if name.startswith("memory_")}
     dns = {name: values[:end] for name, values in run.columns.items() if name.startswith("dns_")}

@@ -1,4 +1,4 @@
-"""Every scenario of the causes, built once a test run."""
+"""Every scenario of the causes, built once per test run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCENARIOS = {scenario.name: scenario for scenario in all_scenarios()}
 
 @cache
 def built(name: str) -> Snapshot:
-    """Kept to the end, so the garbage collector need not look through its millions of objects again and again."""
+    """Kept to the end, so that the garbage collector does not scan its millions of objects again and again."""
     snapshot = SCENARIOS[name].build()
     gc.freeze()
     return snapshot

@@ -1,4 +1,4 @@
-"""The three questions of case 4, from simulated servers and from what cannot be seen."""
+"""The three questions of case 4, from simulated servers, and what cannot be known from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KUBEDNS = Hop("kube-dns", "127.0.0.1:10053", delay_us=50_000)
 
 @cache
 def run(qps: float, transport: str = "tcp", limit: int = 20) -> Snapshot:
-    """NodeLocal → dnsmasq → kubedns that takes 50 ms, diagnosed at dnsmasq: `qps` × 50 ms connections are wanted."""
+    """NodeLocal → dnsmasq → kubedns that takes 50 ms, diagnosed at dnsmasq: `qps` × 50 ms connections are needed."""
     tcp = transport == "tcp"
     first = replace(NODELOCAL, forward=Forward(transport="tcp" if tcp else "udp", force_tcp=tcp, expire_s=1.0))
     middle = Hop("dnsmasq", "10.0.0.9:53", version="2.80", child_limit=limit, forward=Forward())
@@ -65,7 +65,7 @@ def test_udp_needs_no_children() -> None:
 
 
 def test_at_the_limit_without_a_backlog_is_harmless() -> None:
-    """20 children and nobody waiting: lab `edge`."""
+    """20 children and no waiting connections: lab `edge`."""
     whole = run(150)
     children = {"process_children": np.full(whole.ticks, 20.0)}
     backlog = {**whole.dns_servers[0].series, "dns_accept_backlog": np.zeros(whole.ticks)}
@@ -96,7 +96,7 @@ def view(identity: int, kind: str, key: str, facts: dict[str, str]) -> ResourceV
 
 
 def cluster(version: str, replicas: int | None = 2) -> list[ResourceView]:
-    """A node where NodeLocal asks a Service whose pods run elsewhere."""
+    """A node where NodeLocal queries a Service whose pods run elsewhere."""
     upstreams = [{"zone": "cluster.local", "address": "172.18.165.130", "port": 53, "force_tcp": True}]
     facts = {"dns.software": "node-cache", "dns.upstreams": json.dumps(upstreams)}
     node = {"kube.server_version": version}
@@ -111,7 +111,7 @@ def cluster(version: str, replicas: int | None = 2) -> list[ResourceView]:
         # kube-dns of GKE runs on CoreDNS from 1.36 on (docs.cloud.google.com/kubernetes-engine/docs/concepts/kube-dns)
         ("v1.30.5-gke.1014001", "yes"),
         ("v1.36.0-gke.2000", "no"),
-        # Elsewhere the deployment behind the Service kube-dns is CoreDNS as a rule, so a replica count says nothing.
+        # Elsewhere the deployment behind the Service kube-dns is usually CoreDNS, so a replica count says nothing.
         ("v1.30.2", "cannot_tell"),
         ("garbage", "cannot_tell"),
     ],

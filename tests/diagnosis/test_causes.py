@@ -20,7 +20,7 @@ from tests.support.narrowed import narrow
 
 CAUSES = all_causes()
 FAULTS = [name for name, scenario in SCENARIOS.items() if scenario.expected]
-# The cause beside which a scenario file stands must have faults of its own in it.
+# The cause named by a scenario file must have its own faults in it.
 OWN = {
     cause: [n for n in FAULTS if n.startswith(cause.split("/")[1] + "/") and "near miss" not in n] for cause in CAUSES
 }
@@ -51,7 +51,7 @@ def test_scenarios_cover_the_cause_and_each_of_its_rivals(cause: str) -> None:
 def test_only_the_made_cause_is_detected(name: str) -> None:
     """Not only ranked behind: the rivals' own detectors stay silent, so the engine has nothing to hide."""
     about = [cause for cause in CAUSES.values() if judges(cause, built(name))]
-    # What is left is told with what the others say: the test above holds it.
+    # What remains is reported together with the others' findings: the test above checks it.
     found = [
         cause.id
         for cause in about
@@ -75,7 +75,7 @@ def test_a_missing_signal_is_said(cause: str, metric: str) -> None:
         diagnosis = diagnose(without(built(name), metric))
         assert cause not in [found.cause for found in diagnosis.findings]
         entry = next(item for item in diagnosis.not_enough_data if item.cause == cause)
-        # What answers are of another protocol is another series.
+        # Answers of another protocol are another series.
         alike = {metric}.union(*(names.values() for names in METRICS.values() if metric in names.values()))
         gone = alike & set(entry.missing)
         assert gone, entry.missing
@@ -85,21 +85,21 @@ def test_a_missing_signal_is_said(cause: str, metric: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("cause", [cause for cause in CAUSES if cause.startswith("dns/")])
 def test_a_rival_that_was_not_observed_is_not_ruled_out(cause: str) -> None:
-    """Whatever a rival is judged by and the cause is not: without it, the cause is found and the rival stays open."""
+    """Without what a rival is judged by and the cause is not, the cause is found and the rival stays open."""
     tried = 0
     for rival in (CAUSES[name] for name in CAUSES[cause].rivals):
         for signal in set(UNSEEN.get(rival.id, rival.needs)) - set(CAUSES[cause].needs):
             for name in OWN[cause]:
                 seen, blind = (_judged(view, cause, rival.id) for view in (built(name), _blind(built(name), signal)))
                 if blind is None or seen is None or blind.reason == seen.reason:
-                    continue  # the cause is told by it as well, or the rival is judged by something else
+                    continue  # the cause is found by it as well, or the rival is judged by something else
                 tried += 1
                 assert blind.status == "not_enough_data", (name, rival.id, signal, blind.reason)
     assert tried or not any(set(CAUSES[one].needs) - set(CAUSES[cause].needs) for one in CAUSES[cause].rivals)
 
 
 def _judged(snapshot: Snapshot, cause: str, rival: str) -> Rival | None:
-    """What the finding of a cause says of a rival; None where it is not found."""
+    """What the finding of a cause says about a rival; None if it is not found."""
     found = next((one for one in diagnose(snapshot).findings if one.cause == cause), None)
     return None if found is None else next(one for one in found.rivals if one.cause == rival)
 
@@ -109,7 +109,7 @@ UNSEEN = {"dns/slow_upstream": ("dns.upstreams",), "dns/udp_loss": ("dns_timeout
 
 
 def _blind(snapshot: Snapshot, signal: str) -> Snapshot:
-    """Without a metric, or a fact of the DNS servers."""
+    """Without a metric, or without a fact of the DNS servers."""
     if "." not in signal:
         return without(snapshot, signal)
     servers = tuple(
@@ -127,7 +127,7 @@ def test_findings_are_complete(name: str) -> None:
     if cause.is_residual:
         judged = {one.id for one in CAUSES.values() if judges(one, snapshot)} - {cause.id}
         assert {rival.cause for rival in found.rivals} <= judged
-        # Where next to nothing was recorded, nothing can be ruled out.
+        # If next to nothing was recorded, nothing can be ruled out.
         if found.confidence == "low":
             return
         assert {rival.status for rival in found.rivals} >= {"ruled_out"}
@@ -167,7 +167,7 @@ def test_findings_are_complete(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_diagnosis_is_deterministic(name: str) -> None:
-    """The same of other objects with the same content."""
+    """The same result for other objects with the same content."""
     assert diagnosed(name).model_dump_json() == diagnose(deepcopy(built(name))).model_dump_json()
 
 

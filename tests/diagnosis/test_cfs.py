@@ -19,7 +19,7 @@ def test_work_is_conserved(demand: list[float], period_us: int, quota_us: int) -
     arrived = np.interp(periods * period_us, np.arange(len(demand) + 1) * 1e5, np.concatenate([[0], np.cumsum(demand)]))
     assert found.backlog_us[-1] >= -1e-6
     assert found.backlog_us[-1] >= arrived - periods * quota_us - 1e-3
-    # What is throttled has work left, and the other way round.
+    # Whatever is throttled has work left, and vice versa.
     assert ((found.backlog_us > 1e-5 * quota_us) == found.throttled).all()
 
 
@@ -41,7 +41,7 @@ def test_burst_is_what_earlier_periods_left_and_no_more() -> None:
 
 
 def test_cpus_bound_what_can_exceed_the_quota() -> None:
-    """One CPU cannot use more than a quota of one period, whatever waits."""
+    """One CPU cannot use more than one period's quota, whatever waits."""
     assert replay(np.full(10, 300_000.0), 100_000, 100_000, 100_000, cpus=1).throttled_periods == 0
 
 

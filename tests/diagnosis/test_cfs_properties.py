@@ -1,4 +1,4 @@
-"""What CFS bandwidth control guarantees holds for every load the model is given."""
+"""What CFS bandwidth control guarantees holds for every load the model gets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ periods = st.sampled_from([10_000, 20_000, 50_000, 100_000, 250_000])
 widths = st.floats(0.5, 8)
 kernels = st.sampled_from([IDEAL, Kernel(), Kernel(tick_us=1_000.0), Kernel(tick_us=10_000.0)])
 shares = st.floats(0, 1)
-unhurried = settings(deadline=None)  # other load on the machine is no fault of the model
+unhurried = settings(deadline=None)  # other load on the machine does not make the model wrong
 
 
 def served(work: FloatArray, quota_us: float, period_us: float, **given: object) -> Bandwidth:
@@ -44,7 +44,7 @@ def test_work_is_conserved(
 def test_cpu_in_a_period_stays_within_quota_and_burst(
     work: FloatArray, quota: int, period: int, width: float, kernel: Kernel, burst: float
 ) -> None:
-    """Plus what CPUs hold of their slices and overrun by, which is nothing in an ideal kernel; and over any span."""
+    """Plus what CPUs keep of their slices and overrun by, which is nothing in an ideal kernel; and over any span."""
     found = served(work, quota, period, burst_us=burst * quota, parallelism=width, kernel=kernel)
     extra = width * (kernel.keep_us + kernel.tick_us / 2)
     assert (found.run_us <= quota * (1 + burst) + extra + 0.01).all()
@@ -94,7 +94,7 @@ def test_more_burst_never_throttles_more(
 @unhurried
 @given(works, quotas, periods, widths, kernels)
 def test_no_limit_and_no_burst(work: FloatArray, quota: int, period: int, width: float, kernel: Kernel) -> None:
-    """Burst 0 is no burst; a limit that cannot be reached is none; without a limit nothing is throttled."""
+    """Burst 0 is no burst; an unreachable limit is no limit; without a limit nothing is throttled."""
     plain = served(work, quota, period, parallelism=width, kernel=kernel)
     assert not plain.burst_us.any()
     free = simulate(work, STEP_US, quota_us=None, period_us=period, parallelism=width, kernel=kernel)

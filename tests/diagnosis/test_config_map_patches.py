@@ -18,7 +18,7 @@ from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.scenarios.dns import corefiles
 from jitterscope.pulls.files import corefile_text
 
-# Gives the name of the ConfigMap, the ConfigMap, and keeps what it is told to replace; a restart is noted.
+# Returns the ConfigMap's name, the ConfigMap, and stores what it is told to replace; records a restart.
 _KUBECTL = """#!/bin/sh
 case "$*" in
   "-n kube-system get deployment/coredns "*) printf coredns ;;
@@ -48,7 +48,7 @@ def _case(text: str, **facts: str) -> tuple[Snapshot, ResourceView]:
 
 
 def run(tmp_path: Path, text: str, patch: Patch | None) -> tuple[str, str]:
-    """(the Corefile that the command leaves, what it prints) of a ConfigMap with `text`; nothing else has changed."""
+    """(the Corefile that the command leaves, what it prints) for a ConfigMap with `text`; nothing else changes."""
     assert patch is not None
     applied = json.dumps({"data": {"Corefile": text}})
     stored: dict[str, Any] = {
@@ -86,7 +86,7 @@ def test_an_option_of_forward_is_set(tmp_path: Path, text: str, wanted: str, res
     assert ("restarted" in printed) is restarts
 
 
-# The first server block is not the one that forwards, and has a cache of its own.
+# The first server block is not the one that forwards, and has its own cache.
 TWO = """cluster.local:53, in-addr.arpa:53 {
     cache 5
     kubernetes cluster.local {
@@ -146,7 +146,7 @@ def test_a_flag_is_replaced_only_where_it_is(tmp_path: Path) -> None:
 def test_a_repository_s_file_gets_what_the_command_writes(
     tmp_path: Path, name: str, make: Callable[[ResourceView], list[config_map.Edit]]
 ) -> None:
-    """The same meaning, by CoreDNS's grammar; the places of plugins in a block say nothing."""
+    """The same meaning, by CoreDNS's grammar; the order of plugins in a block does not matter."""
     snapshot, server = _case(TWO)
     patches_ = config_map.with_command(
         snapshot, server, make(server), Patch(label="Corefile", language="corefile", text="x")
@@ -164,7 +164,7 @@ def test_a_repository_s_file_gets_what_the_command_writes(
 
 
 def test_two_plugins_in_the_first_block(tmp_path: Path) -> None:
-    """As `autopath` wants it."""
+    """As `autopath` requires."""
     snapshot, server = _case(TWO)
     edits = config_map.options(server, "kubernetes", {"pods": "verified"})
     edits += config_map.plugin(corefile.of(server)[:1], "autopath @kubernetes")

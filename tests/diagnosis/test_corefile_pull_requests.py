@@ -1,4 +1,4 @@
-"""Fixes of a CoreDNS on Kubernetes as changes of its Corefile in a repository: what they write lands as that fix."""
+"""Fixes of a CoreDNS on Kubernetes as Corefile changes in a repository: what they write lands as that fix."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS = {kind.id: kind for kind in (*loss.FIXES, *multisocket.FIXES, *transport.
 
 
 def upstreams(*forced: bool) -> dict[str, str]:
-    """Of the two zones of COREFILE."""
+    """Upstreams of the two zones of COREFILE."""
     made: list[dict[str, Any]] = [
         {"zone": zone, "address": f"10.0.0.{number}", "port": 53, "force_tcp": tcp}
         for number, (zone, tcp) in enumerate(zip((".", "corp"), forced, strict=True), start=1)
@@ -47,7 +47,7 @@ def upstreams(*forced: bool) -> dict[str, str]:
 
 
 def changed(fix: Fix, owner: str = "deployment/coredns") -> str:
-    """The file with what its pull request changes."""
+    """The file with the changes of its pull request."""
     (change,) = plan.changes_of(fix)
     assert (change.namespace, change.owner) == ("kube-system", owner)
     return written(change)
@@ -86,7 +86,7 @@ OWN = "connection_pool_churn/opened again every 2 s, seen nowhere else"
 
 
 def test_prefer_udp_goes_where_tcp_is_forced() -> None:
-    """Of NodeLocal DNSCache in front of the server that is diagnosed, and of the CoreDNS itself."""
+    """For NodeLocal DNSCache in front of the diagnosed server, and for CoreDNS itself."""
     read = {"dns.software": "node-cache", **corefile_facts(COREFILE)}
     behind = changed(case(EXHAUSTED, {}, KUBE_DNS, front=read)["prefer_udp"], "daemonset/node-local-dns")
     own = changed(case(OWN, read | {"dns.software": "coredns"}, COREDNS)["prefer_udp"])

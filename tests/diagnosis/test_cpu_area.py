@@ -82,7 +82,7 @@ def test_stalls_are_the_events_of_what_decides() -> None:
 
 @pytest.mark.parametrize("scenario", ["event_loop_blocked/Node.js, long functions", "neighbours/HTTP, moments"])
 def test_slow_answers_are_events_where_nothing_is_throttled(scenario: str) -> None:
-    """Without events no verdict ever comes: how long a fix must be looked at follows from how often they were."""
+    """Without events there would never be a verdict: their rate decides how long a fix must be watched."""
     amounts = MEASURES["slow_ratio"].read(built(scenario))
     assert isinstance(amounts, Amounts)
     assert amounts.events is not None

@@ -1,4 +1,4 @@
-"""How many denied queries a cache would have answered: repeats of listed names, and of those that are not listed."""
+"""How many queries with negative answers a cache would have answered: repeats of listed names and of unlisted ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORWARDS = '[{"zone": ".", "address": "10.0.0.2", "port": 53}]'
 def measured(
     *tables: list[list[object]], upstreams: str = FORWARDS, corefile: str = "", **totals: int
 ) -> denials.Denials:
-    """Tables of 10 s, one after the other."""
+    """Tables of 10 s, one after another."""
     extra = {name: str(value) for name, value in totals.items()}
     events = tuple(
         Event("dns.names", place * 10_000_000, 10_000_000, {"rows": json.dumps(rows)} | extra)
@@ -34,7 +34,7 @@ def denied(name: str, times: int, took_us: int = 1_000, client: str = "c", kind:
 
 
 def test_repeats_count_by_how_long_a_cache_keeps_them() -> None:
-    """10 s hold two times 5 s: two of ten go on; of 30 s one does, and three tables are one time of 30 s."""
+    """10 s contain two times 5 s: two of ten remain; of 30 s one remains, and three tables are one time of 30 s."""
     assert measured([denied("a.", 10)]).repeated_short == 8
     assert measured([denied("a.", 10)]).repeated == 9
     found = measured([denied("a.", 10)], [denied("a.", 10)], [denied("a.", 10)])
@@ -61,7 +61,7 @@ def test_names_that_the_server_holds_go_nowhere() -> None:
 
 
 def test_more_denials_than_names_are_repeats_wherever_they_are() -> None:
-    """10 of 500 denials are listed, of one name; the other 490 are of 99 names."""
+    """10 of 500 negative answers are listed, for one name; the other 490 are for 99 names."""
     found = measured([denied("a.", 10)], queries=600, nxdomain=500, names=100)
     assert found.total == 500
     assert found.repeated == 9 + 490 - 99

@@ -1,4 +1,4 @@
-"""The pause predicted for dropping dentries, held against drops that were really made on a node."""
+"""The pause predicted for dropping dentries, compared with drops that were really made on a node."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def error(said: Pause, size: int) -> float:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_by_what_making_them_took(size: int) -> None:
-    """Nothing was dropped here before: after the drop of the size before, from where the window begins."""
+    """There was no drop here before: based on the drop of the previous size, from where the window begins."""
     first = 0 if size == 0 else drops()[size - 1].tick + 30
     said = predicted(snapshot(first, drops()[size].tick))
     assert said.cost.source == "creation"
@@ -45,7 +45,7 @@ def test_by_the_nodes_kernel_time_where_no_cgroup_is_traced(size: int) -> None:
     first = 0 if size == 0 else drops()[size - 1].tick + 30
     said = predicted(snapshot(first, drops()[size].tick, with_cgroup=False))
     assert said.cost.source == "creation"
-    # Others' kernel time is in it: less sure, and the interval says so.
+    # It includes others' kernel time: less certain, and the interval says so.
     assert said.cost.spread > predicted(snapshot(first, drops()[size].tick)).cost.spread
     assert said.seconds.low <= drops()[size].wall_s <= said.seconds.high
 
@@ -89,7 +89,7 @@ def test_real_files_take_longer_and_are_known_less_well() -> None:
     assert mixed.seconds.high / mixed.seconds.low > negative.seconds.high / negative.seconds.low
 
 
-# Storms and drops that were really made [µs each]: a newer processor, the recorded ones, a machine of neighbours.
+# Storms and drops that were really made [µs each]: a newer processor, the recorded ones, a machine with neighbors.
 MEASURED = [(0.98, 0.638), (1.04, 0.568), (1.17, 0.572), (1.39, 0.636), (2.29, 0.596), (2.47, 0.509), (4.1, 0.89)]
 
 
@@ -113,7 +113,7 @@ def test_where_cpus_are_wanted_by_others_it_takes_longer() -> None:
     assert alone.waiting == pytest.approx(1.0)
     assert crowded.waiting == pytest.approx(3.0)
     assert crowded.seconds.expected == pytest.approx(3 * alone.seconds.expected)
-    # They may be of less weight.
+    # They may have less weight.
     assert crowded.seconds.low == pytest.approx(alone.seconds.low)
 
 
@@ -125,7 +125,7 @@ def test_what_the_hypervisor_takes_is_waited_for() -> None:
 
 
 def test_a_drop_beside_others_does_not_make_dropping_dear() -> None:
-    """What a drop waited for is not what dropping costs: when the others are gone, the next is quick."""
+    """A drop's waits are not the cost of dropping: without the others, the next drop is fast."""
     quiet, busy = (simulate(Node(negative=5e6, losses=(Loss(60, "drop", 0.5),), free_us=0.6)) for _ in range(2))
     runnable = np.full(busy.ticks, 4.0)
     runnable[-200:] = 1.0

@@ -18,13 +18,13 @@ from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, view
 from jitterscope.diagnosis.scenarios.dns.names import as_collected, kubernetes, workload_facts
 
 GKE = ("europe-west1-b.c.project.internal", "c.project.internal", "google.internal")
-# Lookups of 60 names a second in spans that a trigger may end early, the first of them half idle.
+# Lookups of 60 names per second in spans that a trigger can end early; the first is half idle.
 SPANS_S = ((10.0, 0.4), (10.0, 1.0), (2.0, 1.0), (6.2, 1.0), (10.0, 1.0))
 TABLE_ROWS = 1024
 
 
 def cluster(pods: int, known: bool = True) -> tuple[Snapshot, float]:
-    """Pods that look up 12 outside names and 2 services each, for A and AAAA; and the queries that a lookup takes."""
+    """Pods that look up 12 outside names and 2 services each, for A and AAAA, and the number of queries per lookup."""
     draw = random.Random(pods)
     confs = {f"10.8.0.{pod + 2}": kubernetes(f"team-{pod}", *GKE) for pod in range(pods)}
     steps = {client: _steps(pod, conf) for pod, (client, conf) in enumerate(confs.items())}
@@ -68,14 +68,14 @@ def cluster(pods: int, known: bool = True) -> tuple[Snapshot, float]:
 
 
 def _steps(pod: int, conf: ResolvConf) -> list[list[str]]:
-    """What each name's lookup asks, the last one being answered."""
+    """The queries of each name's lookup, the last of which gets an answer."""
     outside = [f"api{index}.partner{pod}.example" for index in range(12)]
     walks = [candidates(name, conf) for name in outside]
     return [*walks, *([f"svc{index}.team-{pod}.svc.cluster.local"] for index in range(2))]
 
 
 def _in_table(rows: dict[tuple[str, str, str], list[int]], draw: random.Random) -> list[list[Any]]:
-    """As the collector ranks them; where they are more than its table has places, each is counted anew now and then."""
+    """As the collector ranks them; if the table has fewer places, each name is sometimes counted anew."""
     crowded = len(rows) > TABLE_ROWS
     kept: list[list[Any]] = [
         [*key, 1, int(row[1] > 0), 0, row[3] // row[0]] if crowded else [*key, *row] for key, row in rows.items()

@@ -65,7 +65,7 @@ def test_the_shortage_of_connections_shows_in_its_own_figures(exhausted: Snapsho
         assert before is not None
         assert after is not None
         assert after < 0.5 * before, measure
-    # An upstream of 50 ms makes every answer slow, before as after: that cannot tell a cure.
+    # An upstream of 50 ms makes every answer slow, before and after: that cannot show a fix.
     assert figure("slow_ratio", cured) > 0.9  # type: ignore[operator]
 
 
@@ -81,7 +81,7 @@ def test_lookups_and_their_queries(searching: Snapshot) -> None:
 
 
 def test_lookups_stay_where_queries_fall() -> None:
-    """What a fix of search domains is compared at: the same lookups, though a sixth of the queries."""
+    """What a fix of search domains is compared at: the same lookups, although with a sixth of the queries."""
     loads = {}
     for variant in ("fault", "trailing-dot"):
         given = load_recording(RECORDINGS / f"search-domains-{variant}.jitterscope")
@@ -235,7 +235,7 @@ DECLARED = [
     for kind in getattr(import_module(module.name), "FIXES", ())
 ]
 OF_DNS = {kind.id: kind for kind in DECLARED}
-# Another upstream for this one, this one for another: both are the fix.
+# Another upstream instead of this one, or this one instead of another: both are the fix.
 BOTH_WAYS = {"another_upstream"}
 
 
@@ -272,7 +272,7 @@ def test_another_change_of_the_corefile_beside_it_is_another_change(fix: str) ->
 
 
 def test_a_fix_is_not_mistaken_for_another() -> None:
-    """Alternatives that touch the same settings tell each other apart."""
+    """Alternatives that touch the same settings are distinguished."""
     apart = ["max_idle_conns", "shorter_expire", "read_timeout", "max_concurrent", "cache_more", "multisocket"]
     for one in apart:
         for before, after in CHANGES[one][:1]:

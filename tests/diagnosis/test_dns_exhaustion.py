@@ -1,4 +1,4 @@
-"""dnsmasq out of connections: found before a query fails, at any rate, delay and limit; fixes that hold when tried."""
+"""dnsmasq out of connections: found before a query fails, at any rate, delay, and limit; fixes hold when tried."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from jitterscope.diagnosis.scenarios.dns.simulate import DnsRun, simulate_dns
 from tests.diagnosis.scenarios import built
 
 ID = exhaustion.ID
-# (limit, delay in ms, wanted over limit): the load follows.
+# (limit, delay in ms, demand over limit): the load follows.
 GRID = [(20, 50.0, 2.0), (20, 50.0, 1.3), (20, 8.0, 3.0), (20, 250.0, 1.6), (5, 40.0, 2.5), (60, 30.0, 1.5)]
 
 
 def load(limit: int, delay_ms: float, times: float, seconds: float, seed: int = 1) -> DnsLoad:
-    """A quarter of the limit for 4 s, then `times` of it."""
+    """A quarter of the limit for 4 s, then `times` the limit."""
     qps = limit * times / (delay_ms + 0.5) * 1000
     calm = 0.25 * qps / times
     return nodelocal(
@@ -41,7 +41,7 @@ def only(snapshot: Snapshot) -> Found:
 @pytest.mark.slow
 @pytest.mark.parametrize(("limit", "delay_ms", "times"), GRID)
 def test_an_incident_before_the_first_failure(limit: int, delay_ms: float, times: float) -> None:
-    """Within a second of the limit being short, four before anything fails, and it says so."""
+    """Within a second of the shortage, 4 s before anything fails, and the incident says so."""
     made = simulate_dns(load(limit, delay_ms, times, 5.0 + 2 * delay_ms / 1000))
     assert made.failures == 0
     found = only(made.snapshot)
@@ -88,7 +88,7 @@ def test_fixes_hold_when_they_are_tried(limit: int, delay_ms: float, times: floa
     predicted = fixes["max_tcp_connections"].predicted
     late = [us for us in tried.client_latency_us if us > 3 * delay_ms * 1000 + 20_000]
     assert len(late) / len(tried.client_latency_us) <= predicted["connections_short_ratio"].high
-    # Where an answer that waits for nothing takes over 20 ms, no limit makes the slow ones fewer.
+    # If an answer without any wait takes over 20 ms, no limit reduces the slow ones.
     assert ("slow_ratio" in predicted) == (delay_ms < 20)
     replicas = int(fixes["more_replicas"].title.split(": ")[1].split(" ")[0])
     # Each replica gets its share of the load.
@@ -119,7 +119,7 @@ def test_children_at_the_limit_alone_hurt_nobody() -> None:
 
 
 def test_a_backlog_with_children_to_spare_is_something_else() -> None:
-    """A dnsmasq that does not get round to accept (no CPU) has not run out of children."""
+    """A dnsmasq that is too slow to accept (no CPU) has not run out of children."""
     snapshot = built("dnsmasq_connection_exhaustion/healthy: 15 connections wanted")
     assert isinstance(exhaustion.detect(_changed(snapshot, dns_accept_backlog=3.0)), NotFound)
 
@@ -146,7 +146,7 @@ def test_without_packets_the_connections_still_tell() -> None:
 
 
 def test_which_factor_moved_is_the_cause() -> None:
-    """Connections wanted = rate × time. The same shortage: by a higher rate, or by a slower upstream."""
+    """Connections needed = rate × time. The same shortage comes from a higher rate or from a slower upstream."""
     by_rate = nodelocal(qps=60, bursts=((5, 9, 900),), seconds=14, kubedns={"delay_us": 50_000}, seed=6)
     by_time = nodelocal(qps=60, seconds=14, kubedns={"delay_us": 50_000, "delays": ((5, 9, 750_000),)}, seed=6)
     causes = [diagnose(simulate_dns(each).snapshot).findings[0].cause for each in (by_rate, by_time)]
@@ -190,7 +190,7 @@ def test_the_demand_is_that_of_the_load_and_not_of_what_is_left_of_it() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [6.3, 6.6, 7.0, 7.6, 8.4, 9.2, 12.0, 18.0])
 def test_an_upstream_that_falls_silent_is_never_taken_for_a_shortage(seconds: float) -> None:
-    """Every child is busy and connections wait within 0.1 s; that the upstream is the reason shows only by and by."""
+    """Every child is busy and connections wait within 0.1 s; only over time does the upstream show as the reason."""
     made = simulate_dns(
         nodelocal(
             qps=300, seconds=seconds, seed=51, kubedns={"delay_us": 50_000.0, "delays": ((6.0, 20.0, 3_000_000.0),)}

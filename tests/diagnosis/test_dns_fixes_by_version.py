@@ -1,4 +1,4 @@
-"""Fixes for names, rates and sockets change with versions, settings and who manages it."""
+"""Fixes for names, rates, and sockets depend on versions, settings, and the manager."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def case(
     subject: Mapping[str, str | None] | None = None,
     cluster: str | None = None,
 ) -> dict[str, Fix]:
-    """Fixes of the first finding of a scenario, with other facts."""
+    """Fixes of a scenario's first finding, with other facts."""
     whole = built(name)
     snapshot: Snapshot = replace(
         whole,
@@ -59,7 +59,7 @@ def test_names_get_their_dot_and_pods_their_ndots() -> None:
     assert "-api.signicat.com\n+api.signicat.com." in text(fixes["trailing_dot"])
     assert "+auth.pay.svc.cluster.local." in text(fixes["trailing_dot"])
     assert "resolv.conf.5" in fixes["trailing_dot"].references[0]
-    # shop finds "auth.pay" by its search list, so that it needs 2; github.com of pay needs 1.
+    # shop finds "auth.pay" by its search list, so it needs 2; github.com of pay needs 1.
     assert "kubectl -n shop patch deployment/web" in text(fixes["ndots"])
     assert '{"name": "ndots", "value": "2"}' in text(fixes["ndots"])
     assert "kubectl -n pay patch deployment/api" in text(fixes["ndots"])
@@ -95,7 +95,7 @@ def test_a_forgetful_server_is_told_to_remember_too() -> None:
     assert "+cache 30" in text(fixes["negative_cache"])
 
 
-# --- denials
+# --- negative answers
 def test_kube_dns_of_gke_cannot_be_told_to_remember() -> None:
     """docs.cloud.google.com/kubernetes-engine/docs/concepts/kube-dns: managed; on CoreDNS from 1.36 on."""
     fixes = case(FORGOTTEN, subject=dict(KUBE_DNS), cluster=GKE_130)

@@ -1,4 +1,4 @@
-"""Tables of names: what is read, what is estimated where rows are missing, and whose search list it is."""
+"""Tables of names: what is read, what is estimated for missing rows, and whose search list it is."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pod(conf: ResolvConf, name: str = "web-1", addresses: tuple[str, ...] = (), 
 def steps(
     client: str, name: str, conf: ResolvConf, times: int, kind: str = "A", took_us: int = 1_000
 ) -> list[list[object]]:
-    """Rows of `times` look-ups of a name that exists as it is written."""
+    """Rows of `times` lookups of a name that exists as it is written."""
     rows: list[list[object]] = []
     for step in candidates(name, conf):
         found = step == name.rstrip(".")
@@ -105,7 +105,7 @@ def test_one_stall_does_not_make_a_name_slow() -> None:
     ("db", 1, 4), ("db", 0, 1),
 ])  # fmt: skip
 def test_a_resolver_asks_as_resolv_conf_says(name: str, ndots: int, asked: int) -> None:
-    """resolv.conf(5): fewer dots than ndots: search domains first; a last dot: as it is."""
+    """resolv.conf(5): fewer dots than ndots: search domains first; a trailing dot: as it is."""
     names = candidates(name, replace(KUBERNETES, ndots=ndots))
     assert names.index(name.rstrip(".")) + 1 == asked
     assert len(names) == (1 if name.endswith(".") else 4)
@@ -132,7 +132,7 @@ def test_every_step_is_counted_and_types_are_look_ups_of_their_own() -> None:
 
 
 def test_both_name_servers_asked_at_once_amplify_nothing() -> None:
-    """musl asks all name servers in parallel: one server that has two addresses sees each query twice."""
+    """musl queries all name servers in parallel: one server that has two addresses sees each query twice."""
     once = measure(spans(event(steps("10.8.0.3", "api.example.com", KUBERNETES, 20))))
     twice = measure(spans(event(steps("10.8.0.3", "api.example.com", KUBERNETES, 40))))
     assert per_lookup(once.chains) == per_lookup(twice.chains)
@@ -190,13 +190,13 @@ def test_search_domains_are_seen_in_what_is_asked() -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        # One ending of one name, far less often than the name: a name that somebody asked for by mistake.
+        # One suffix of one name, far less often than the name: a name that was queried by mistake.
         [["c", "example.com.", "A", 500, 0, 0, 0], ["c", "example.com.lan.", "A", 4, 4, 0, 0]],
-        # A block list looks up addresses under its own name; the address itself is never asked for.
+        # A block list looks up addresses below its own name; the address itself is never queried.
         [["c", f"{i}.2.0.192.zen.example.org.", "A", 9, 9, 0, 0] for i in range(5)],
         # The longer name exists.
         [["c", "example.com.", "A", 20, 0, 0, 0], ["c", "example.com.cdn.net.", "A", 20, 0, 0, 0]],
-        # Another client asks for the name itself.
+        # Another client queries the name itself.
         [["d", "example.com.", "A", 20, 0, 0, 0], ["c", "example.com.lan.", "A", 20, 20, 0, 0]],
     ],
 )
@@ -209,14 +209,14 @@ def one(rows: list[list[object]], conf: ResolvConf) -> ClientUse:
 
 
 def test_ndots_keeps_short_names_found() -> None:
-    """With ndots:1 musl no longer searches service.namespace: 2 is the least that is safe here, and enough."""
+    """With ndots:1, musl no longer searches service.namespace: 2 is the lowest safe value here, and enough."""
     short = [
         ["10.8.0.3", "auth.pay.shop.svc.cluster.local.", "A", 20, 20, 0, 0],
         ["10.8.0.3", "auth.pay.svc.cluster.local.", "A", 20, 0, 0, 0],
     ]
     outside = steps("10.8.0.3", "api.example.com", KUBERNETES, 20)
     assert best_ndots(one([*outside, *short], KUBERNETES)) == (2, 1.5)
-    # A name with one dot outside would need ndots:1, which costs the short name: nothing is advised for it.
+    # An outside name with one dot would need ndots:1, which costs the short name: there is no advice for it.
     single = steps("10.8.0.3", "github.com", KUBERNETES, 20)
     assert best_ndots(one([*single, *short], KUBERNETES)) is None
     assert best_ndots(one(single, KUBERNETES)) == (1, 1.0)
@@ -231,7 +231,7 @@ def test_ndots_is_not_advised_where_it_is_low_already() -> None:
 
 
 def test_a_table_that_is_cut_off_is_filled_up() -> None:
-    """One of three denied steps is listed, and a tenth of the names: all of it counts like that."""
+    """One of three negative steps is listed, and a tenth of the names: everything is scaled accordingly."""
     rows: list[list[object]] = []
     for i in range(10):
         listed = steps("10.8.0.3", f"api{i}.example.com", KUBERNETES, 10)
@@ -253,7 +253,7 @@ def test_a_cut_table_does_not_hide_names_that_do_not_exist() -> None:
 
 
 def test_a_query_that_was_given_up_is_no_answer() -> None:
-    """One of eight steps of a search list was lost: the name is not found there."""
+    """One of eight steps of a search list was lost: the name was not found there."""
     lost = NameRow("10.0.0.9", "api.shop.example.svc.cluster.local", "A", 8, 7, 0, 5_003_610.0)
     assert lost.answered == 0
     found = NameRow("10.0.0.9", "web.svc.cluster.local", "A", 8, 7, 0, 3_610.0)

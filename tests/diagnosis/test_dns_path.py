@@ -1,4 +1,4 @@
-"""Who asks whom, and where a query waited: from settings, addresses and time."""
+"""Which server queries which, and where a query waited: from settings, addresses, and time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def queries(rows: list[tuple[int, int]], result: int = 0) -> Queries:
 
 
 def test_the_query_of_case_4_sat_952_ms_in_dnsmasq() -> None:
-    """Others came and went meanwhile: they do not take its place."""
+    """Others came and went in the meantime, and do not take its place."""
     others = [(ARRIVED_US + 20_000 * i + 3_000, 1_500) for i in range(-10, 60)]
     at_dnsmasq = queries([(ARRIVED_US, 953_100), *others])
     at_kubedns = queries([(SENT_ON_US, 400), *((sent + 500, 300) for sent, _ in others)])
@@ -41,7 +41,7 @@ def test_the_query_of_case_4_sat_952_ms_in_dnsmasq() -> None:
 
 @pytest.mark.parametrize("waiting", [0.0, 0.3, 0.9])
 def test_pairs_are_found_again(waiting: float) -> None:
-    """A forwarder with random waits, many queries at once: pairs made are pairs found."""
+    """A forwarder with random waits and many concurrent queries: the pairs made are the pairs found."""
     random = np.random.default_rng(7)
     sent = np.sort(random.integers(0, 20_000_000, 3_000))
     before = np.where(random.random(3_000) < waiting, random.integers(1_000, 2_000_000, 3_000), 120)
@@ -51,7 +51,7 @@ def test_pairs_are_found_again(waiting: float) -> None:
     asked = queries(list(zip((sent + before).tolist(), inner.tolist(), strict=True)))
     found = match(outer, asked)
     assert len(found.inner) >= 0.995 * 3_000
-    # Answers of one instant can change places, which changes no sum: the distribution is what was made.
+    # Simultaneous answers can swap, which changes no sum: the distribution is what was made.
     assert np.sort(found.before_us)[::300] == pytest.approx(np.sort(before)[::300].astype(float), rel=0.05, abs=5_000)
     assert contained_ratio(outer, asked)[0] >= 0.99
 
@@ -165,7 +165,7 @@ def _missed(snapshot: Snapshot, share: float) -> Snapshot:
     ids=["asked by TCP", "the server in front saw nothing", "it would have asked again"],
 )
 def test_packets_that_the_collector_missed_are_no_loss(load: DnsLoad) -> None:
-    """On a machine that is busy to its limit one answer in a hundred was not captured, over TCP even more."""
+    """On a machine that is busy to its limit, one answer in a hundred was not captured, over TCP even more."""
     snapshot = _missed(run(load), 0.01)
     assert float(np.nansum(snapshot.dns_servers[0].series["dns_timeouts"])) >= 20
     assert diagnose(snapshot).findings == []

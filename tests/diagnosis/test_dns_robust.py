@@ -1,4 +1,4 @@
-"""Spoiled facts, tiny windows, gaps and strange tables break no DNS cause, and find none."""
+"""Corrupt facts, tiny windows, gaps, and odd tables do not break a DNS cause, and lead to none."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_tiny_windows(name: str, ticks: int) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gaps_stay_gaps(name: str) -> None:
-    """Half of the ticks are missing: nothing else is found for it."""
+    """Half of the ticks are missing: this leads to no other finding."""
     whole = built(name)
     gone = np.arange(whole.ticks) % 2 == 0
 

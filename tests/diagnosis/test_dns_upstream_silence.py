@@ -1,4 +1,4 @@
-"""When an upstream counts as silent: queries wait at it, and somebody in front waits for them."""
+"""When an upstream counts as silent: queries wait at it, and clients in front wait for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _server(number: int, queries: FloatArray, answers: FloatArray, inflight: Flo
 
 
 def _silent(asker: ResourceView, target: ResourceView) -> list[int]:
-    """Seconds in which the target was silent; what it answers takes 2 ms."""
+    """Seconds in which the target was silent; its answers take 2 ms."""
     node = view(0, "node", "node-1", {}, {})
     snapshot = Snapshot(0, TICKS, node, node, dns_servers=(asker, target))
     held = target.series["dns_answers"] * 2_000 / snapshot.step_us
@@ -37,7 +37,7 @@ def test_answers_that_the_capture_missed_are_not_waited_for_when_the_load_ends(g
 
 @pytest.mark.parametrize("goes_on", [True, False])
 def test_an_upstream_that_answers_nothing_any_more_is_silent(goes_on: bool) -> None:
-    """Whether or not anything more is sent to it: a dnsmasq whose children all wait sends nothing."""
+    """Whether or not it gets further queries: a dnsmasq whose children all wait sends none."""
     calm = np.arange(TICKS) < SILENT_FROM
     asked, at_target = np.full(TICKS, 50.0), np.where(calm | goes_on, 50.0, 0.0)
     at_target[SILENT_FROM] = 50.0
@@ -52,7 +52,7 @@ def test_an_upstream_that_answers_nothing_any_more_is_silent(goes_on: bool) -> N
 def test_what_was_dropped_while_most_was_answered_is_no_silence_when_the_load_ends(
     dropped: float, silent: list[int]
 ) -> None:
-    """A client waits for each of them; where it is half of all, who is silent for it cannot be told from dropping."""
+    """A client waits for each of them; if it is half of all, silence cannot be distinguished from dropping."""
     busy = np.where(np.arange(TICKS) < SILENT_FROM, 50.0, 0.0)
     lost = dropped * busy
     waiting = np.minimum(np.cumsum(lost), dropped * 50.0 * 50)

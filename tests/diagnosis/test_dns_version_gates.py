@@ -1,4 +1,4 @@
-"""What is recommended for connections, upstreams and loss changes with versions; each gate names its source."""
+"""What is recommended for connections, upstreams, and loss depends on versions; each gate names its source."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_gke_1_30_is_upgraded_or_moved_to_cloud_dns() -> None:
     assert "1.36" in fixes["newer_gke"].title
     assert fixes["newer_gke"].references == ["https://docs.cloud.google.com/kubernetes-engine/docs/concepts/kube-dns"]
     assert "--cluster-dns=clouddns" in text(fixes["cloud_dns"])
-    # GKE sets its own Deployment back: an option that dnsmasq would know cannot be set.
+    # GKE resets its own Deployment: an option that dnsmasq would know cannot be set.
     assert fixes["max_tcp_connections"].verdict == "cannot_help"
     assert "arguments are reset" in fixes["max_tcp_connections"].summary
 
 
 def test_gke_1_36_needs_no_upgrade() -> None:
-    """There kube-dns is CoreDNS; a dnsmasq that is still there is somebody's own."""
+    """There kube-dns is CoreDNS; a remaining dnsmasq is the user's own."""
     fixes = case(EXHAUSTED, {"dns.version": "2.90"}, {}, GKE_136)
     assert "newer_gke" not in fixes
     assert fixes["max_tcp_connections"].verdict == "removes"

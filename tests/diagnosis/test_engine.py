@@ -1,4 +1,4 @@
-"""Registry and engine: what they refuse, how they rank, how rivals are judged."""
+"""Registry and engine: what they reject, how they rank, how rivals are judged."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ def test_garbage_facts_break_nothing() -> None:
         dns_servers=tuple(map(spoil, whole.dns_servers)),
     )  # fmt: skip
     assert [item.cause for item in diagnose(snapshot).findings] == ["cpu/gc_throttling"]
-    # Throttled, by a limit that nobody can read: no cause of it can be told.
+    # Throttled by an unreadable limit: no cause of it can be found.
     told = diagnose(replace(snapshot, subject=spoil(whole.subject))).findings
     assert [item.cause for item in told] == ["unexplained/slow_answers"]
     assert "its CPU limit throttled it" in told[0].title
 
 
 def test_an_ancestors_quota_counts() -> None:
-    """The limit is on the pod: its cgroup is throttled, the container inside has none."""
+    """The limit is on the pod: its cgroup is throttled, the container inside has no limit."""
     whole = built("gc_throttling/case 1")
     container = replace(whole.subject, facts=(), series={"cpu_usage_us": whole.subject.series["cpu_usage_us"]})
     pod = replace(whole.subject, id=9, key="/pod", name="/pod")
@@ -137,7 +137,7 @@ def test_an_ancestors_quota_counts() -> None:
 
 
 def test_gaps_stay_gaps() -> None:
-    """Half of the ticks missing: no figure may come from filling them with zeros."""
+    """Half of the ticks are missing: no figure may come from filling them with zeros."""
     whole = built("gc_throttling/case 1")
     gone = np.arange(whole.ticks) % 2 == 0
 
@@ -154,7 +154,7 @@ def test_a_diagnosis_of_two_minutes_is_little_work() -> None:
 
     snapshot = simulate(Workload(seconds=120, qps=2000, query_us=100, seed=3)).snapshot
     diagnose(snapshot)
-    fresh = replace(snapshot)  # a new object, so that nothing is remembered
+    fresh = replace(snapshot)  # a new object, so that nothing is cached
     # A third of it judges; the rest replays the window under six settings to predict the fixes.
     assert calls_of(lambda: diagnose(fresh)) < 150_000
 

@@ -1,4 +1,4 @@
-"""Every fix that a cause may propose is declared, with how it is seen to land, and stands in docs/fixes.md."""
+"""Every fix that a cause may propose is declared, with how its landing is seen, and is in docs/fixes.md."""
 
 from __future__ import annotations
 

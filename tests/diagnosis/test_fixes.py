@@ -1,4 +1,4 @@
-"""Fixes are gated by facts: what is set is not proposed, what cannot help says why, patches fit the manager."""
+"""Facts gate fixes: what is already set is not proposed, what cannot help says why, and patches fit the manager."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_hostile_names_are_quoted() -> None:
 
 
 def with_memory(limit_mib: int) -> Snapshot:
-    """A live heap of 155 MiB in a container that may have so much."""
+    """A live heap of 155 MiB in a container with this memory limit."""
     whole = case({"memory.limit_bytes": str(limit_mib * MIB)})
     heap = {"heap_live_bytes": whole.subject.series["cpu_usage_us"] * 0 + 155 * MIB}
     process = replace(whole.processes[0], series={**whole.processes[0].series, **heap})
@@ -109,7 +109,7 @@ def test_gogc_needs_room_for_the_heap() -> None:
     roomy, tight = (fixes(with_memory(mib))["gogc_off_gomemlimit"] for mib in (1000, 250))
     assert roomy.verdict == "reduces"
     assert "GOMEMLIMIT=800MiB" in text(roomy)
-    # The heap may grow by some 600 MiB instead of 155 before a cycle starts: one cycle in this window instead of four.
+    # The heap can grow by some 600 MiB instead of 155 before a cycle starts: one cycle in this window instead of four.
     one_of_four = 0.02533 / 4
     assert roomy.predicted["slow_ratio"].low <= one_of_four <= roomy.predicted["slow_ratio"].high
     assert roomy.predicted["slow_ratio"].expected == pytest.approx(one_of_four, rel=0.35)

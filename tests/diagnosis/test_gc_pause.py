@@ -1,4 +1,4 @@
-"""Pauses of a collector: which are its own, what of them harms, and what was not seen of them."""
+"""Pauses of a collector: which are its own, which harm, and what was not observed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEASURES = {one.id: one for one in AREA.measures}
 
 
 def with_process(snapshot: Snapshot, **series: FloatArray) -> Snapshot:
-    """With these series of its one process."""
+    """With these series for its only process."""
     (process,) = snapshot.processes
     return replace(snapshot, processes=(replace(process, series=dict(process.series) | series),))
 
@@ -57,7 +57,7 @@ def test_a_collector_that_gets_no_cpu_is_not_the_cause() -> None:
 
 
 def test_neighbours_that_use_the_rest_are_not_blamed() -> None:
-    """GC threads wait for each other; others have the CPUs only when nobody waits for an answer."""
+    """GC threads wait for each other; others have the CPUs only when no answer is pending."""
     verdict = all_causes()["cpu/neighbours"].detect(built("gc_pause/JVM on a full node"))
     assert isinstance(verdict, NotFound)
     assert verdict.numbers["others"] > 0.5
@@ -95,7 +95,7 @@ def test_pauses_of_a_program_whose_answers_were_not_timed_harm_nobody_that_is_kn
 
 
 def test_slow_answers_outside_the_pauses_are_not_explained_by_them() -> None:
-    """A tenth of the answers waits for something else; the pauses are there all the same."""
+    """A tenth of the answers waits for something else, while the pauses are there as well."""
     verdict = CAUSE.detect(simulate(replace(JVM, gogc=30, stray_slow_ratio=0.1, seed=42)).snapshot)
     assert isinstance(verdict, NotFound)
     assert verdict.numbers["slow_inside"] < 0.3 * verdict.numbers["slow"]
@@ -115,7 +115,7 @@ def test_a_source_that_is_not_available_says_so() -> None:
 
 
 def test_pauses_without_length_are_not_guessed() -> None:
-    """Cycles alone do not say how long the program stood still."""
+    """Cycles alone do not show how long the program was stopped."""
     whole = built("gc_pause/JVM")
     (process,) = whole.processes
     events = tuple(replace(event, attributes={"source": "hsperfdata"}) for event in process.events)
@@ -126,7 +126,7 @@ def test_pauses_without_length_are_not_guessed() -> None:
 
 
 def test_concurrent_work_is_not_observed_and_says_so() -> None:
-    """hsperfdata has the pauses of G1; what it marks beside the program can use up a quota unseen."""
+    """hsperfdata has the pauses of G1; its concurrent marking can use up a quota unseen."""
     verdicts = {}
     for kind in ("PSScavenge, PSParallelCompact", "G1 young collection pauses, G1 full collection pauses"):
         load = replace(JVM, quota_us=50_000, qps=4000, live_mb=5, gogc=1000, seconds=20, seed=13)
@@ -228,7 +228,7 @@ def test_cycles_of_any_runtime_are_read() -> None:
 
 
 def test_a_full_collection_is_judged_by_its_like() -> None:
-    """Young collections of 5 ms beside it do not make most of a full one look as if it had stood still."""
+    """Young collections of 5 ms beside it do not make most of a full one look like a stall."""
     made = simulate(replace(other_runtime("jvm"), seed=45)).snapshot
     (process,) = made.processes
     young = tuple(cycle(made.start_us + 500_000 * n, 5_000, 5_000) for n in range(made.ticks // 5))

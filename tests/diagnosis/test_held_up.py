@@ -1,4 +1,4 @@
-"""The time in which late answers were on their way, against a count of every millisecond."""
+"""The time during which late answers were pending, compared with a count per millisecond."""
 
 from __future__ import annotations
 

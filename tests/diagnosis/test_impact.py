@@ -1,4 +1,4 @@
-"""Figures of harm: declared once, stored by id, shown with what was declared."""
+"""Figures of harm: declared once, stored by ID, shown as declared."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_measure_says_which_way_is_better() -> None:
 
 
 def test_an_area_adds_a_figure_by_declaring_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shown, compared, and kept in mind after a fix: without a line elsewhere."""
+    """Shown, compared, and remembered after a fix, without a line elsewhere."""
     errors = Quantity("error_ratio", "Failed requests", "ratio", threshold=0.001, phrase="failed requests")
     failed = Quantity("failed_requests", "Failed requests", "1", aside=True, proves="harm")
     areas = {**registry.all_areas(), "requests": Area("requests", "Requests", impact=(errors, failed))}

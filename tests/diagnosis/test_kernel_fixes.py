@@ -1,4 +1,4 @@
-"""Fixes of the kernel causes are gated by facts: NSS's version and variable, the kernel's limits, who pays."""
+"""Facts gate fixes of the kernel causes: NSS's version and variable, the kernel's limits, and who pays."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_nss_fixes_go_by_version_variable_and_file_system(
 
 
 def test_a_variable_that_is_set_is_not_proposed() -> None:
-    # Another process with the same NSS made the names, then.
+    # In that case, another process with the same NSS made the names.
     proposed = nss_fixes({"version": "3.36", "env": "yes", "file_system": "ext4"})
     assert not {"nss_variable", "nss_update", "nss_unset"} & set(proposed)
 
@@ -91,7 +91,7 @@ def test_the_limit_is_what_the_kernel_has(kernel: str, limit: str | None, verdic
     if verdict == "reduces" and not said:
         assert "Update the kernel" in fix.title
         assert fix.precondition
-    # What decides over removed files alone is no fix for names that never were files.
+    # What only affects removed files does not fix names that never were files.
     negative = fixes(snapshot).get("dentry_negative")
     assert (negative is not None) == (limit is not None and "dentry-negative" in limit)
     assert negative is None or negative.verdict == "cannot_help"
@@ -148,7 +148,7 @@ def test_rows_that_cannot_be_read_are_no_rows() -> None:
 
 
 def test_what_the_tracer_read_of_the_library_comes_first() -> None:
-    """Of a program that was gone before it was watched; another one beside it has an NSS of its own."""
+    """For a program that ended before it was watched; another one beside it has its own NSS."""
     snapshot = simulate(Node(storms=(Storm(20, 60, 30_000, PROBE),), seconds=60.0, nss={"version": "3.36"}))
     told = '{"command": "curl", "version": "3.87.1", "env": "auto", "file_system": "ext4"}'
     events = tuple(

@@ -1,4 +1,4 @@
-"""Real lab runs, faults and look-alikes, as the product stored them: the engine names what is really there."""
+"""Real lab runs, faults and look-alikes, as the product stored them: the engine names the actual cause."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_impact_is_what_the_lab_measured(path: Path) -> None:
 
 
 def test_ndots_does_what_it_promised() -> None:
-    """The prediction made of the fault, beside the recording of the same pods with the fix."""
+    """The prediction made from the fault, and the recording of the same pods with the fix."""
     before, after = (
         snapshot_of(file.load(FOLDER / f"search-domains-{variant}.jitterscope")) for variant in ("fault", "ndots")
     )

@@ -1,4 +1,4 @@
-"""Fixes of disks, kernel, memory and pods land by the change that they make, and by nothing else."""
+"""Fixes of disks, kernel, memory, and pods land through their own change, and through nothing else."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PROGRAMS = json.dumps({"cilium-agent": ["a", "b_ipv6", "c"]})
 _UPSTREAMS = json.dumps([{"zone": ".", "address": "10.0.0.1", "max_concurrent": 100}])
 
 
-# cause, fix, before, after it, and a change of the same facts that is another one.
+# Cause, fix, before, after, and a change of the same facts that is something else.
 def _limits(**kinds: int) -> str:
     return json.dumps([{"device": "sda", "number": "8:0", **kinds}])
 
@@ -111,7 +111,7 @@ def test_a_fix_lands_by_its_own_change(cause: str, fix_id: str, before: Facts, a
     assert kind.landing.lands_as(before, after)
     assert not kind.landing.lands_as(before, other)
     assert not kind.landing.lands_as(before, before)
-    # What is no longer seen is no change.
+    # What is no longer seen is not a change.
     assert not kind.landing.lands_as(before, {})
 
 
@@ -124,7 +124,7 @@ def test_every_landing_that_is_seen_is_tried(area: str) -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_fix_is_declared_and_measured(name: str) -> None:
-    """What is proposed says how it lands, and one of its measures has something to lose here."""
+    """Every proposed fix says how it lands, and one of its measures can improve here."""
     scenario, snapshot = SCENARIOS[name], built(name)
     cause = scenario.expected or ""
     measures = {one.id: one for one in all_areas()[cause.partition("/")[0]].measures}
@@ -136,7 +136,7 @@ def test_every_fix_is_declared_and_measured(name: str) -> None:
             continue
         read = [measures[one].read(snapshot) for one in kind.measures]
         lost = any(isinstance(one, Amounts) and np.nansum(one.part) > 0 for one in read)
-        # What only grows towards a limit has hurt nobody yet.
+        # What only grows towards a limit has caused no harm yet.
         assert lost or cause.startswith("memory/"), fix.id
 
 
@@ -165,7 +165,7 @@ def test_the_programs_of_a_pod_are_those_of_a_whole_set() -> None:
     seen = programs(snapshot)
     assert seen is not None
     assert json.loads(seen.value) == {"cilium-agent": sorted(CILIUM_112)}
-    # A set that the end of the window cuts in two says nothing of what is loaded.
+    # A set that the end of the window cuts in two says nothing about what is loaded.
     last = max(event.start_us for event in snapshot.node.events if event.kind == "bpf.load")
     cut = replace(snapshot, ticks=(last - snapshot.start_us) // snapshot.step_us)
     node = replace(cut.node, events=tuple(event for event in cut.node.events if event.start_us < cut.end_us))
@@ -176,7 +176,7 @@ def test_the_programs_of_a_pod_are_those_of_a_whole_set() -> None:
 
 @pytest.mark.parametrize("starts", [1, 2, 3])
 def test_what_a_tool_loads_when_it_starts_is_not_loaded_per_pod(starts: int) -> None:
-    """Else a collector that was started is a change, both when it comes and when the window loses it."""
+    """Otherwise starting a collector would be a change, both when it appears and when it leaves the window."""
     snapshot = run(PodLoad(loader=Loader("cilium-agent", CILIUM_112), seed=5))
     last = next(event for event in reversed(snapshot.node.events) if event.kind == "bpf.load")
     begun_us = [snapshot.start_us + 1_000_000 * (1 + start) for start in range(starts)]

@@ -1,4 +1,4 @@
-"""Fixes for memory: numbers that hold when they are tried, versions, and what must not be proposed."""
+"""Fixes for memory: numbers that hold when tried, versions, and what must not be proposed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_proposed_cap_survives_the_same_burst(load_: MemoryWorkload) -> None
     tried = simulate_memory(replace(load_, seconds=60, max_concurrent=number))
     assert not tried.kills
     assert tried.net.max() <= 0.9 * (load_.limit_mib or 0) * MIB
-    # Not a cap that refuses for nothing: three times as many would not survive.
+    # Not a cap that is stricter than necessary: three times as many would not survive.
     assert simulate_memory(replace(load_, seconds=60, max_concurrent=3 * number)).kills
 
 
@@ -101,7 +101,7 @@ def test_an_unknown_version_is_a_precondition() -> None:
 def test_shed_is_for_servers_that_have_it_and_cannot_write() -> None:
     made = simulate_memory(BEFORE).snapshot
     assert fixes(of_version(made, "1.14.6"))["shed"].verdict == "cannot_help"
-    # The queries wait for an upstream: shed drops nothing, though this version has it.
+    # The queries wait for an upstream: shed drops nothing, although this version has it.
     assert fixes(of_version(made, "1.14.7"))["shed"].verdict == "cannot_help"
     behind = simulate_memory(replace(CASE, forwards=False, seconds=23.0)).snapshot
     assert fixes(of_version(behind, "1.14.7"))["shed"].verdict == "reduces"

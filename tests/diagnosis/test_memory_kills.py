@@ -1,4 +1,4 @@
-"""OOM kills as a collector sees that is short of CPU, and queries that pile up beside what fills memory."""
+"""OOM kills as seen by a collector that is short of CPU, and queries that pile up beside what fills memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAK = MemoryWorkload(seconds=45, leaks=((10, 100, 6.0),))
 
 
 def read_once_a_second(snapshot: Snapshot, kill: int) -> Snapshot:
-    """The kill comes just before a reading, which has the memory of nobody."""
+    """The kill comes just before a sample, which then has no process's memory."""
     usage = snapshot.subject.series["memory_usage_bytes"].copy()
     ticks = np.arange(len(usage))
     usage[(ticks - kill) % 10 != 0] = np.nan
@@ -56,7 +56,7 @@ def test_the_fall_after_a_kill_alone_is_no_life() -> None:
 
 
 def test_as_many_wait_as_in_a_single_tick_before() -> None:
-    """What smoothing takes away is no beginning of a queue: the share of each query would be divided by nothing."""
+    """A queue does not begin where smoothing reduces the count: each query's share would be divided by nothing."""
     snapshot = simulate_memory(replace(LEAK, seconds=27)).snapshot
     waiting = np.zeros(snapshot.ticks)
     waiting[250] = 300
@@ -72,9 +72,9 @@ BURST = MemoryWorkload(seconds=40, bursts=((15, 20, 2_000.0),), record=False)
 
 
 def uncounted(snapshot: Snapshot, kill: int, told: bool, of_pod: bool) -> Snapshot:
-    """As of a container whose cgroup went with its kill: nothing counted it, and the next has one of its own.
+    """A container whose cgroup ended with its kill: the kill was not counted, and the next start has its own cgroup.
 
-    `of_pod`: the limit that is nearest is that of the pod, which stays and counts no kill.
+    `of_pod`: the nearest limit is the pod's, which stays and counts no kill.
     """
     attributes = {"uncounted_by": "kubelet", "reason": "OOMKilled", "exit_code": "137", "count": "1"}
     at_us = snapshot.start_us + kill * snapshot.step_us
@@ -104,7 +104,7 @@ def test_a_kill_that_the_kubelet_tells_is_a_kill(of_pod: bool) -> None:
     counted = figures.oom_kills(snapshot)
     assert counted is not None
     assert np.nansum(counted.part) == 1
-    assert np.isfinite(counted.part).all()  # no kill can come while it waits for its next start
+    assert np.isfinite(counted.part).all()  # no kill is possible while it waits for its next start
     found = query_burst_oom.detect(snapshot)
     assert isinstance(found, Found)
     assert "was OOM-killed at 170 MiB: a burst left" in found.title
@@ -140,8 +140,10 @@ BLIND_TICKS = 10
 
 
 def begun_anew(snapshot: Snapshot, kills: tuple[int, ...], down_ticks: int) -> Snapshot:
-    """As on Kubernetes: with its next start a server is new to the capture, which counts nothing at first and knows of
-    no query that came before."""
+    """As on Kubernetes: with its next start a server is new to the capture.
+
+    The capture counts nothing at first and knows of no earlier query.
+    """
     [server] = snapshot.dns_servers
     series = {name: values.copy() for name, values in server.series.items()}
     for kill in kills:
@@ -161,7 +163,7 @@ def flood() -> tuple[Snapshot, tuple[int, ...]]:
 
 
 def test_a_server_that_starts_amid_a_burst_is_filled_by_it(flood: tuple[Snapshot, tuple[int, ...]]) -> None:
-    """What it grew by before its queries were counted is no growth without them."""
+    """Its growth before its queries were counted is not growth without them."""
     snapshot, kills = flood
     assert len(kills) >= 4
     told = 0
@@ -173,7 +175,7 @@ def test_a_server_that_starts_amid_a_burst_is_filled_by_it(flood: tuple[Snapshot
 
 
 def test_the_limit_that_is_needed_holds_all_that_can_wait(flood: tuple[Snapshot, tuple[int, ...]]) -> None:
-    """By whatever life of the server: 12,000 queries at 15 KiB, and as much garbage again."""
+    """Based on any life of the server: 12,000 queries at 15 KiB, and as much garbage again."""
     snapshot, _ = flood
     memory = read(snapshot)
     assert memory is not None
@@ -189,7 +191,7 @@ def test_the_limit_that_is_needed_holds_all_that_can_wait(flood: tuple[Snapshot,
 
 
 def until(snapshot: Snapshot, end: int) -> Snapshot:
-    """What was known after so many ticks."""
+    """What was known after this many ticks."""
 
     def cut(view: ResourceView) -> ResourceView:
         spread = {

@@ -1,4 +1,4 @@
-"""Memory causes on a real CoreDNS in a memory cgroup: told before the kill, at a time that holds, never in vain."""
+"""Memory causes on a real CoreDNS in a memory cgroup: predicted before the kill, accurately, no false alarms."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_kill_is_told_before_it_comes(name: str) -> None:
     said_s = numbers(found, "time_to_oom")["seconds"]
     assert real_s >= 0.4
     assert abs(said_s - real_s) <= 0.3 * real_s
-    # Told within a second of burst, or half way of a leak.
+    # Reported within a second of the burst, or half way through a leak.
     assert tick - run.burst_tick <= (
         10 if found.cause == "memory/query_burst_oom" else (run.killed - run.burst_tick) * 0.6
     )
@@ -80,7 +80,7 @@ def test_after_the_kill_the_prediction_is_compared_with_it(name: str) -> None:
 def test_bytes_per_query_are_those_of_this_server(name: str) -> None:
     found = told(load(name), load(name).ticks)
     assert found is not None
-    # Over five rates and limits a query held 18 to 19 KiB of this build.
+    # Over five rates and limits, a query held 18 to 19 KiB in this build.
     assert 16 * 1024 <= numbers(found, "bytes_per_query")["bytes"] <= 21 * 1024
 
 
@@ -109,5 +109,5 @@ def test_the_what_if_of_the_fault_as_it_was_is_the_kill_that_came() -> None:
     said = forecast(load_of(*found))
     assert said.outcome != "survives"
     assert said.seconds_to_oom is not None
-    # As many as could wait held 235 of 250 MiB after 2.0 s; the garbage that did the rest took 1.2 s more.
+    # As many as could wait held 235 of 250 MiB after 2.0 s; the garbage that filled the rest took 1.2 s more.
     assert said.seconds_to_oom.low <= (run.killed - run.burst_tick) / 10

@@ -1,4 +1,4 @@
-"""Bursts over limits, rates, waits and sizes: a kill is told before it comes, at a time that holds; nothing else is."""
+"""Bursts over limits, rates, waits, and sizes: kills, and only kills, are predicted, and at the right time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GRID = list(
     itertools.product(
         (64, 170, 512),  # MiB
         (700, 3_000, 9_000),  # queries/s
-        (0.3, 2.0, 5.0),  # seconds that each waits
+        (0.3, 2.0, 5.0),  # seconds that each query waits
         (14.0, 40.0),  # KiB
     )
 )
@@ -46,7 +46,7 @@ def test_a_burst_is_told_if_it_kills(limit: float, qps: float, wait_s: float, ki
     run = run_of(limit, qps, wait_s, kib)
     alarm = told(run, limit)
     if not run.kills:
-        # Within a tenth of its limit nobody can tell: garbage comes when it comes.
+        # Within a tenth of its limit a prediction is impossible: the garbage's timing is arbitrary.
         assert alarm is None or run.net.max() >= 0.85 * limit * MIB
         return
     lived_s = (run.kills[0] - BURST_TICK) / 10
@@ -55,7 +55,7 @@ def test_a_burst_is_told_if_it_kills(limit: float, qps: float, wait_s: float, ki
     assert alarm is not None
     real_s = (run.kills[0] - alarm.tick) / 10
     assert real_s > 0
-    # Once as many wait as can, only garbage is left to come, and when is anybody's guess.
+    # Once as many wait as can, only garbage is still to come, and its timing is unpredictable.
     if lived_s <= wait_s:
         assert abs(alarm.seconds - real_s) <= max(0.3 * real_s, 0.2)
     assert alarm.low <= alarm.seconds <= alarm.high

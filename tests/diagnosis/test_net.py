@@ -1,4 +1,4 @@
-"""Connections of TCP servers: what clients waited, what is not known of it, and which fixes can help."""
+"""Connections of TCP servers: what clients waited, what is not known about it, and which fixes can help."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ratio(snapshot: Snapshot, measure: str) -> float:
 
 
 def test_late_answers_are_those_that_were_lost() -> None:
-    """Of 12,000 answers 1 % are lost once or more: as many are late, by the timer."""
+    """Of 12,000 answers 1 % are lost once or more: equally many are late, by the timer."""
     snapshot = simulate(replace(LOSSY, rate=200.0, seed=50))
     found = read_resends(snapshot)
     assert found is not None
@@ -57,12 +57,12 @@ def test_late_answers_are_those_that_were_lost() -> None:
     told = LOSS.detect(snapshot)
     assert isinstance(told, Found)
     assert told.impact["slow_queries"] == found.late.count
-    # The server's own answers were quick: quantiles of them would say that no client waited.
+    # The server's own answers were fast: quantiles of them would say that no client waited.
     assert "p99_ms" not in told.impact
 
 
 def test_a_long_way_is_no_loss() -> None:
-    """Segments that are sent again after 60 ms: a probe of the tail, and no timer."""
+    """Segments retransmitted after 60 ms: a tail loss probe, not a timer."""
     snapshot = simulate(replace(LOSSY, loss=0.02, seed=51))
     (server,) = snapshot.tcp_servers
     part = server.distributions["retransmit_delay_us"]
@@ -81,7 +81,7 @@ def test_handshakes_that_wait_for_a_full_queue_are_no_loss() -> None:
     assert found.impact["max_ms"] == 1000
     dropped = np.zeros(lossy.ticks)
     dropped[300] = 50.0
-    # SYNs that come again are dropped with all the room there is.
+    # Retransmitted SYNs are dropped although there is plenty of room.
     assert isinstance(LOSS.detect(of_server(lossy, listen_drops=dropped)), Found)
     assert isinstance(QUEUE.detect(of_server(lossy, listen_drops=dropped)), NotFound)
     full = of_server(lossy, {"tcp.accept_limit": "1"}, listen_drops=dropped, accept_queue=dropped)
@@ -89,14 +89,14 @@ def test_handshakes_that_wait_for_a_full_queue_are_no_loss() -> None:
 
 
 def test_a_scan_is_no_loss() -> None:
-    """SYN-ACKs that nobody answers are sent again and again."""
+    """SYN-ACKs without an answer are sent again and again."""
     snapshot = simulate(replace(LOSSY, each=True, loss=0.0))
     told = LOSS.detect(of_server(snapshot, synack_retransmits=np.full(snapshot.ticks, 5.0)))
     assert isinstance(told, NotFound)
 
 
 def test_clients_that_waited_are_fewer_than_packets_that_were_dropped() -> None:
-    """Of one client up to twelve are; a handshake that came late is a client that waited."""
+    """For one client there are up to twelve drops; a handshake that came late is a client that waited."""
     snapshot = simulate(replace(OVERFLOW, bursts=((31.0, 120),), seed=53))
     found = read_overflow(snapshot)
     assert found is not None
@@ -148,7 +148,7 @@ def test_a_server_that_stands_still_is_another_cause() -> None:
 
 
 def test_a_server_that_accepts_one_in_a_while_does_not_stand_still() -> None:
-    """Every 700 ms: it is as silent between its answers as in each other stretch, and there is no room."""
+    """Every 700 ms: each silence between its answers is like any other stretch, and there is no room."""
     snapshot = simulate(replace(OVERFLOW, bursts=(), rate=20.0, accept_us=700_000.0, backlog=4))
     (server,) = snapshot.tcp_servers
     owed = of_server(snapshot, requests_inflight=np.full(snapshot.ticks, 5.0))

@@ -1,4 +1,4 @@
-"""An objective that somebody set decides which answers are slow, and how many of them are harm."""
+"""An objective set by a user decides which answers are slow, and how many of them are harm."""
 
 from __future__ import annotations
 
@@ -134,11 +134,11 @@ def test_dns_servers_have_objectives_too() -> None:
         ("page_cache_thrashing/files do not fit", "memory/page_cache_thrashing", "p99.9<100ms", "warning", 100),
         ("page_cache_thrashing/files do not fit", "memory/page_cache_thrashing", "p90<50ms", None, None),
         ("lock_or_dependency/a lock in the database", "app/lock_or_dependency", "p99<50ms", "critical", 50),
-        # Of requests and calls under 20 ms only a part is kept: such an objective adds none.
+        # Only some of the requests and calls under 20 ms are kept: such an objective adds none.
         ("lock_or_dependency/a lock in the database", "app/lock_or_dependency", "p99<5ms", "critical", 20),
         ("lock_or_dependency/a lock in the database", "app/lock_or_dependency", "p90<50ms", None, None),
         ("lock_or_dependency/a lock in the database", "app/lock_or_dependency", "p99<5s", None, None),
-        # 1 % of answers have to be sent again and come 200 ms late.
+        # 1 % of answers are retransmitted and arrive 200 ms late.
         ("retransmission/1 % of answers", "net/retransmission", "p99.9<100ms", "warning", 100),
         ("retransmission/1 % of answers", "net/retransmission", "p99<50ms", None, None),
         ("retransmission/10 %, some lost again", "net/retransmission", "p99<50ms", "critical", 50),

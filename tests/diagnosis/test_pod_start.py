@@ -1,4 +1,4 @@
-"""Pod starts: what they are judged by, how they are taken apart, and what they would be without the verifier."""
+"""Pod starts: what they are judged by, how they are split up, and what they would be without the verifier."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def starts_of(snapshot: Snapshot) -> PodStarts:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("times", "alone"), [(1.0, 0.0), (5.0, 0.0), (8.0, 0.4)])
 def test_starts_without_the_verifier_are_what_they_would_have_been(seed: int, times: float, alone: float) -> None:
-    """The same pods, with the same luck, on a node that loads nothing."""
+    """The same pods, with the same random numbers, on a node that loads nothing."""
     load = PodLoad(pods=200, seconds=600, seed=seed, loader=cilium(times), host_network_ratio=alone)
     truth = starts_of(run(replace(load, loader=None)))
     case = verifying(run(load))
@@ -51,14 +51,14 @@ def test_starts_without_the_verifier_are_what_they_would_have_been(seed: int, ti
     assert case.covered_ratio == pytest.approx(1 - alone, abs=0.02)
     for item in case.gone.percentiles:
         real = truth.starts.quantile_us(item.q)
-        # Who was on the host network is not known: then the middle is a guess, the interval is not.
+        # Which pods were on the host network is not known: then the middle is a guess, the interval is not.
         assert item.after_us.expected == pytest.approx(real, rel=0.1 if not alone else 0.3)
         assert item.after_us.low <= 1.05 * real
         assert item.after_us.high >= 0.95 * real
 
 
 def test_the_case_of_five_hundred_milliseconds() -> None:
-    """P50 3088, P90 3701, P99 4126 ms with 500 ms of verifying; half of it gone made them 2584, 3169, 3573."""
+    """p50 3088, p90 3701, p99 4126 ms with 500 ms of verifying; half of it gone made them 2584, 3169, 3573."""
     random = np.random.default_rng(5)
     q, values = [0.0, 0.5, 0.9, 0.99, 1.0], [2.2e6, 3.088e6, 3.701e6, 4.126e6, 4.4e6]
     taken = np.interp(random.uniform(0, 1, 2_500), q, values)
@@ -71,7 +71,7 @@ def test_the_case_of_five_hundred_milliseconds() -> None:
 
 
 def old_kubelet(snapshot: Snapshot) -> Snapshot:
-    """As a kubelet before 1.27 tells it: starts with image pulls alone."""
+    """As a kubelet before 1.27 reports it: only starts including image pulls."""
     node = snapshot.node
     told = {name: found for name, found in node.distributions.items() if name != "pod_start_sli_us"}
     facts = (*node.facts, FactValue("node.kubelet", "v1.24.4-gke.300", snapshot.end_us - 1))
@@ -130,7 +130,7 @@ def test_programs_with_one_name_and_other_sizes_are_two() -> None:
 
 @pytest.mark.parametrize("own_process", [True, False])
 def test_sets_of_programs_whose_names_are_not_known(own_process: bool) -> None:
-    """A process for each pod, as tc(8) was one, or one agent that pauses between the pods."""
+    """A process for each pod, as tc(8) was, or one agent that pauses between the pods."""
     loads, sets = list[Event](), 7
     for pod in range(sets):
         for program in range(5):

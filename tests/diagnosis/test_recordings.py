@@ -13,7 +13,7 @@ STALLED = ["fault", "gomaxprocs", "burst"]
 
 
 def stalls(variant: str) -> list[tuple[int, int]]:
-    """(first throttled tick, last) of each stall, by gaps of over 2 s between throttled ticks."""
+    """(first throttled tick, last) of each stall, separated by gaps of over 2 s between throttled ticks."""
     hot = np.flatnonzero(load(variant).columns["cpu_throttled_periods"] > 0)
     groups = np.split(hot, np.flatnonzero(np.diff(hot) > 20) + 1)
     return [(int(group[0]), int(group[-1])) for group in groups]
@@ -47,7 +47,7 @@ def test_no_finding_where_nobody_suffers(variant: str, length: int) -> None:
 @pytest.mark.parametrize("length", [30, 100, 300])
 @pytest.mark.parametrize("variant", STALLED)
 def test_any_window_says_gc_or_nothing(variant: str, length: int) -> None:
-    """Wherever the window begins and ends, in the middle of a cycle too, no other cause is ever named."""
+    """Wherever the window begins and ends, even in the middle of a cycle, no other cause is ever named."""
     for end in range(10, 424, 3):
         first = max(0, end - length)
         found = diagnose(snapshot(variant, first, end - first)).findings
@@ -56,7 +56,7 @@ def test_any_window_says_gc_or_nothing(variant: str, length: int) -> None:
 
 @pytest.mark.parametrize("variant", STALLED)
 def test_one_cycle_is_enough(variant: str) -> None:
-    """As soon as the first cycle has ended and its last throttled period was counted, the incident is there."""
+    """As soon as the first cycle has ended and its last throttled period was counted, the incident exists."""
     first, last = stalls(variant)[0]
     for start in (0, max(0, first - 30), max(0, first - 15)):
         diagnosis = diagnose(snapshot(variant, start, last + 2 - start))
@@ -82,20 +82,20 @@ def test_onset_is_the_first_late_query() -> None:
 
 @pytest.mark.parametrize("variant", STALLED)
 def test_without_gc_data_the_finding_is_withheld(variant: str) -> None:
-    """The process is known to be Go: nothing may be blamed for what its GC did unseen, and it is not passed over."""
+    """The process is known to be Go: nothing may be blamed for what its unseen GC did, and it is not ignored."""
     diagnosis = diagnose(snapshot(variant, cycles=False))
     assert [found.cause for found in diagnosis.findings] == ["unexplained/slow_answers"]
     assert GC in [entry.cause for entry in diagnosis.not_enough_data]
 
 
 def test_the_same_load_under_half_the_limit_is_not_gc() -> None:
-    """20 ms a period: the recorded queries (21 ms) need more than that; replayed, they are throttled without GC."""
+    """20 ms per period: the recorded queries (21 ms) need more than that; replayed, they are throttled without GC."""
     found = diagnose(snapshot("fault", quota_us=20_000)).findings
     assert GC not in [item.cause for item in found]
 
 
 def test_fixes_agree_with_what_the_variants_measured() -> None:
-    """limit removed it; GOMAXPROCS=1 and burst did not help under half a CPU; gogc made cycles rare."""
+    """limit removed it; GOMAXPROCS=1 and burst did not help below half a CPU; gogc made cycles rare."""
     fixes = {fix.id: fix for fix in diagnose(snapshot("fault")).findings[0].fixes}
     assert fixes["raise_cpu_limit"].verdict == "removes"
     peak = load("limit").columns["cpu_usage_us"].max() / STEP_US
@@ -105,6 +105,6 @@ def test_fixes_agree_with_what_the_variants_measured() -> None:
     slow = load("burst").latency_us > 20_000
     assert burst is not None
     assert burst.low <= slow.mean() <= burst.high * 1.2
-    # What is set already is not proposed again.
+    # What is already set is not proposed again.
     assert "gomaxprocs" not in {fix.id for fix in diagnose(snapshot("gomaxprocs")).findings[0].fixes}
     assert "cfs_burst" not in {fix.id for fix in diagnose(snapshot("burst")).findings[0].fixes}

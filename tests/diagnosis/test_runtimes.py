@@ -1,4 +1,4 @@
-"""What is known of runtimes: CPUs, GC threads, collectors and heaps as they choose them, and what a process is."""
+"""What is known about runtimes: CPUs, GC threads, collectors, and heaps as they choose them, and what a process is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subject serves, whatever the protocol: harm, what is slow, and how it is said."""
+"""What a subject serves, whatever the protocol: harm, what is slow, and how it is phrased."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def texts(found: Found) -> str:
 
 
 def server(number: int, kind: str, key: str, requests: float, took_us: float, ticks: int = 100) -> ResourceView:
-    """Answers that all take as long, `requests` of them in each tick."""
+    """Answers that all take equally long, `requests` of them in each tick."""
     names = served.METRICS
     bucket = int(bucket_of(np.array([took_us]))[0])
     count = np.full(ticks, requests)
@@ -125,7 +125,7 @@ def test_a_replay_counts_as_slow_what_is_slow_for_the_server() -> None:
 
 
 def test_what_is_slow_by_itself_is_not_the_harm_of_a_stall() -> None:
-    """One answer in 20 takes long for a reason of its own, in the stalls as at other times."""
+    """One answer in 20 takes long for its own reason, during stalls as at other times."""
     snapshot = simulate(Workload(serves="http", qps=300, quota_us=None, stray_slow_ratio=0.05, seed=16)).snapshot
     found = served.read_served(snapshot)
     near = np.zeros(snapshot.ticks, dtype=np.bool_)
@@ -139,7 +139,7 @@ def test_what_is_slow_by_itself_is_not_the_harm_of_a_stall() -> None:
 
 
 def test_a_stall_is_blamed_for_what_it_adds() -> None:
-    """One answer in 20 is slow at all times: the stalls add as many as they make without those."""
+    """One answer in 20 is slow at all times: only the stalls' additional slow answers count."""
     load = Workload(serves="http", qps=300, stray_slow_ratio=0.05, live_mb=60, seed=8)
     snapshot = simulate(load).snapshot
     stalled = only(simulate(replace(load, stray_slow_ratio=0.0)).snapshot)
@@ -219,7 +219,7 @@ def test_requests_without_an_answer_are_lost_only_where_that_is_unusual() -> Non
 
 
 def test_dns_causes_take_no_tcp_server_for_theirs() -> None:
-    """A service that asks nothing of DNS and has slow answers of its own."""
+    """A service that sends no DNS queries and has its own slow answers."""
     snapshot = subject(tcp=(server(4, "tcp_server", "/shop:8080", 100, 200_000),))
     assert [found.cause for found in diagnose(snapshot).findings if found.cause.startswith("dns/")] == []
     assert impact.of_servers(snapshot) == {}

@@ -1,4 +1,4 @@
-"""The severity rule, its borders, and who is counted."""
+"""The severity rule, its boundaries, and which clients are counted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_borders(slow: float, queries: float, max_ms: float | None, lost: float,
 
 
 def test_throttling_that_hurts_nobody_is_a_risk() -> None:
-    """The same stalls, but the answers were quick: found, not sent."""
+    """The same stalls, but the answers were fast: found, not sent."""
     whole = snapshot("fault")
     server = whole.dns_servers[0]
     quick = replace(server, series={**server.series, "dns_slow": server.series["dns_slow"] * 0}, queries=None)

@@ -1,6 +1,6 @@
-"""Signs: where a cause says that none shows, its detector finds nothing in the whole of the same window.
+"""Signs: if a cause says that none shows, its detector finds nothing in the whole of the same window.
 
-That the causes of scenarios show is held in test_causes.py.
+That the causes of scenarios show is checked in test_causes.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jitterscope.recordings.snapshots import snapshot_of
 from tests.support.narrowed import narrow
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "recordings").glob("*.jitterscope"))
-# Of these nothing triggers and nothing is wrong.
+# Nothing triggers for these, and nothing is wrong.
 CALM = ("coredns-gc-healthy", "coredns-gc-limit", "search-domains-ndots")
 WINDOW_US, EVERY_US = 10_000_000, 15_000_000
 
@@ -35,7 +35,7 @@ def windows(recording: Recording) -> Iterator[Snapshot]:
 
 
 def hidden(snapshot: Snapshot) -> list[str]:
-    """Causes that are found though they do not show."""
+    """Causes that are found although they do not show."""
     reads = signs_read(snapshot.subject.kind)
     assert reads is not None
     part = narrow(snapshot, reads)
@@ -60,7 +60,7 @@ def test_a_calm_subject_shows_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS[::4], ids=lambda path: path.stem)
 def test_signs_read_what_they_name(path: Path) -> None:
-    """A cause sees no more in what other causes' signs read as well than in what its own do."""
+    """A cause sees no more in what other causes' signs also read than in what its own do."""
     snapshot = snapshot_of(file.load(path))
     reads = signs_read(snapshot.subject.kind)
     assert reads is not None

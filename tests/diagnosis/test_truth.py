@@ -1,4 +1,4 @@
-"""What was not observed is never ruled out: signals are taken away, and verdicts must grow more careful."""
+"""What was not observed is never ruled out: as signals are taken away, verdicts must become more careful."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.diagnosis.scenarios import SCENARIOS, built
 
 CAUSES = all_causes()
 FAULTS = [name for name, one in SCENARIOS.items() if one.expected]
-# What a server is says that this cannot be, with or without its signals: only dnsmasq serves connections by children.
+# The server's software excludes this, with or without signals: only dnsmasq serves connections with child processes.
 BY_SOFTWARE = "dns/dnsmasq_connection_exhaustion"
-# Nor has any other runtime than Go a GOMEMLIMIT.
+# Nor does any runtime other than Go have a GOMEMLIMIT.
 BY_RUNTIME = "cpu/memory_limit_gc_spiral"
 RUN_DELAY, PRESSURE = "process_run_delay_us", "psi_cpu_some_us"
 GC = "cpu/gc_throttling"
@@ -49,11 +49,11 @@ def wrongly_ruled_out(name: str) -> list[str]:
             and metric in needs[rival.cause]
             and not (rival.cause == BY_SOFTWARE and "No dnsmasq among" in rival.reason)
             and not (rival.cause == BY_RUNTIME and "No Go program among" in rival.reason)
-            # Pressure tells of waits for a CPU, too.
+            # Pressure also shows waits for a CPU.
             and not (metric == RUN_DELAY and has(built(name).subject, PRESSURE))
-            # And pressure of I/O of waits for a disk.
+            # And I/O pressure shows waits for a disk.
             and not (metric == blocked.BLOCKED and has(built(name).subject, blocked.PRESSURE))
-            # Of what was never throttled no cause of throttling is left.
+            # For what was never throttled, no cause of throttling remains.
             and not (rival.cause.startswith("cpu/") and rival.numbers.get("throttled_periods") == 0.0)
             and not (rival.cause.startswith("cpu/") and rival.reason.startswith("There is no CPU limit"))
         ]
@@ -66,7 +66,7 @@ def test_a_rival_that_lacks_a_signal_is_not_ruled_out(name: str) -> None:
 
 
 def test_a_server_whose_software_is_not_known_may_be_a_dnsmasq() -> None:
-    """Only what all servers of the subject are excludes it; a missing fact excludes nothing."""
+    """Only a fact of all the subject's servers excludes it; a missing fact excludes nothing."""
     snapshot = without(
         without(built("udp_loss/near miss: out of connections"), "process_children"), "dns_accept_backlog"
     )
@@ -161,7 +161,7 @@ def test_less_watched_is_less_certain(watched: str, unwatched: str, unknown: set
 
 @pytest.mark.parametrize("runtime", ["jvm", "nodejs", "python"])
 def test_bursts_of_a_server_whose_gc_nobody_observed_may_be_its_gc(runtime: str) -> None:
-    """The same stalls with and without what tells of collections: the second are told with no certainty."""
+    """The same stalls with and without data about GC: the second are reported with no certainty."""
     seen, unseen = (
         diagnose(
             simulate(
@@ -183,7 +183,7 @@ def test_bursts_of_a_server_whose_gc_nobody_observed_may_be_its_gc(runtime: str)
 
 
 def test_a_server_whose_gc_nobody_observed_beside_one_whose_gc_was() -> None:
-    """A Go sidecar that is watched says nothing about the JVM that serves."""
+    """An observed Go sidecar says nothing about the JVM that serves."""
     whole = built("gc_throttling/JVM")
     (server,) = whole.processes
     dumb = tuple(fact for fact in server.facts if not fact.name.startswith("runtime."))
@@ -199,7 +199,7 @@ def test_a_server_whose_gc_nobody_observed_beside_one_whose_gc_was() -> None:
 
 
 def marking(snapshot: Snapshot, *, observed: bool) -> Snapshot:
-    """Node.js whose collections mark, and stop it for a last fiftieth of their time: all of it seen, or that."""
+    """Node.js with concurrent marking and a pause for the last 2 % of a cycle: all of it seen, or only the pause."""
     (server,) = snapshot.processes
     parts = [event.duration_us // 50 for event in server.events]
     cycles = tuple(
@@ -275,7 +275,7 @@ def test_two_figures_are_told_apart(one: float, other: float, texts: tuple[str, 
 
 
 def test_the_title_of_a_limit_just_too_low_has_figures_that_differ() -> None:
-    """0.104 CPU needed and a limit of 0.1 CPU are not "0.1 CPU" and "0.10 CPU"."""
+    """A need of 0.104 CPU and a limit of 0.1 CPU are not shown as "0.1 CPU" and "0.10 CPU"."""
     tight = simulate(Workload(quota_us=10_000, qps=500, live_mb=3, gogc=None, seconds=30, seed=41)).snapshot
     found = finding(tight, "cpu/limit_too_low")
     assert found is not None

@@ -1,4 +1,4 @@
-"""What was not observed is never ruled out, and harm that nobody measured is not "no harm": kernel, memory and pods."""
+"""What was not observed is never ruled out, and unmeasured harm is not "no harm": kernel, memory, and pods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.diagnosis.scenarios import SCENARIOS, built
 
 CAUSES = all_causes()
 OWN = [one for one in CAUSES if one.partition("/")[0] in ("kernel", "memory", "pods")]
-# Memory that cannot be given back is no reclaim, by the figures that the cause rests on itself.
+# Memory that cannot be reclaimed rules out reclaim, by the figures that the cause itself rests on.
 EXCLUDED_BY_ITSELF = {("memory/limit_oom", "memory/reclaim_stall")}
 STEPS = ("low", "medium", "high")
 # What a rival's own detector needs and this cause does not: without it the rival cannot be judged.

@@ -1,4 +1,4 @@
-"""Slow answers without a known cause: what is a stall, where its time went, and who has to speak first."""
+"""Slow answers without a known cause: what is a stall, where its time went, and which causes take precedence."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_where_the_time_went(kind: Kind, where: str, seconds: float, protocol: s
 
 @pytest.mark.parametrize("rate", [100.0, 900.0, 1800.0])
 def test_a_busy_server_that_is_stopped_works_off_what_waited(rate: float) -> None:
-    """0.04 to 0.72 CPU: the CPU time of the work that waited is no sign that it ran during the stall."""
+    """0.04 to 0.72 CPU: the CPU time of the queued work does not show that it ran during the stall."""
     (account,) = accounts(held("stopped", 0.25, rate=rate))
     assert account.where == "socket"
 
@@ -93,7 +93,7 @@ def test_threads_that_wait_together_before_a_stop_do_not_wait_for_all_of_it() ->
 
 
 def test_waits_of_threads_that_wake_up_together_are_not_added_up() -> None:
-    """At the end of the wait for another server 40 threads wake up on a full node, and each waits 8 ms for a CPU."""
+    """At the end of the wait for another server, 40 threads wake up on a full node, and each waits 8 ms for a CPU."""
     snapshot = held("peer", 0.3, rate=300.0)
     last = (accounts(snapshot)[0].stall.end_us - snapshot.start_us) // snapshot.step_us
     (process,) = snapshot.processes
@@ -107,7 +107,7 @@ def test_waits_of_threads_that_wake_up_together_are_not_added_up() -> None:
 
 
 def test_what_was_read_just_before_a_stop_was_not_read_while_it_lasted() -> None:
-    """A burst that came and was read in the last ms before the stop outnumbers what came and lay unread after it."""
+    """A burst that was received in the last ms before the stop outnumbers what arrived and stayed unread after it."""
     snapshot = held("stopped", 0.35, rate=100.0)
     (server,), (account,) = snapshot.tcp_servers, accounts(snapshot)
     queries, burst = server.queries, 60
@@ -186,7 +186,7 @@ def test_of_two_stalls_only_the_one_without_a_cause_is_told() -> None:
 
 
 def test_a_young_stall_is_left_to_other_causes() -> None:
-    """It is judged once `SETTLE_US` of newer data is there, wherever the window ends."""
+    """It is judged once `SETTLE_US` of newer data exist, wherever the window ends."""
     seen = []
     for tenths in range(204, 300, 4):
         result = judged(held("stopped", seconds=tenths / 10))
@@ -199,7 +199,7 @@ def test_a_young_stall_is_left_to_other_causes() -> None:
 
 
 def test_a_cause_about_no_server_of_the_subject_is_no_rival() -> None:
-    """A Redis is not asked whether its Corefile is right; a rival whose source is missing stays on the list."""
+    """A Redis is not checked for its Corefile; a rival whose source is missing stays on the list."""
     found = told(held("stopped"))
     unjudged = [rival.cause for rival in found.rivals if rival.status == "not_enough_data"]
     assert not [cause for cause in unjudged if cause.startswith("dns/")]
@@ -221,7 +221,7 @@ def test_how_other_findings_read_as_rivals() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_no_window_of_a_recording_has_anything_unexplained(path: Path) -> None:
-    """Faults have their cause, however the window cuts them, and look-alikes no stall that stands out."""
+    """Faults have their cause, however the window cuts them, and look-alikes have no prominent stall."""
     recording = file.load(path)
     for end_us in range(recording.start_us + 8 * S, recording.end_us + 1, 2 * S):
         for length_us in (12 * S, 20 * S, recording.end_us - recording.start_us):

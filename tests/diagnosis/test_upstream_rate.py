@@ -1,4 +1,4 @@
-"""Rates towards upstreams: counters that are read every few seconds, zones, limits and who publishes them."""
+"""Rates towards upstreams: counters that are read every few seconds, zones, limits, and who publishes them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def flat(value: float) -> FloatArray:
 
 
 def every(seconds: int, value: float) -> FloatArray:
-    """A counter that is read every so many seconds: missing in between."""
+    """A counter that is read every so many seconds, with gaps in between."""
     out = np.full(TICKS, np.nan)
     out[10 * seconds - 1 :: 10 * seconds] = value
     return out
@@ -85,7 +85,7 @@ def test_misses_of_a_dnsmasq_are_what_it_sends_on() -> None:
 
 
 def test_failures_count_when_they_were_sent_and_once() -> None:
-    """One that was dropped is told by a late SERVFAIL, one by nothing at all; a refusal comes at once."""
+    """A dropped query shows as a late SERVFAIL or as nothing at all; a refusal comes at once."""
     sent = START + np.array([4_000_000, 7_000_000])
     queries = Queries(sent, np.array([5_000_000, 5_000_000]), np.array([2, 4]))
     servfail, timeouts, refused = flat(0.0), flat(0.0), flat(0.0)
@@ -162,7 +162,7 @@ def test_failures_below_the_limit_are_not_its_doing() -> None:
 
 
 def test_far_more_failures_than_excess_are_not_the_limits_doing() -> None:
-    """All the time over it by a tenth, but half of the queries fail."""
+    """Constantly a tenth above the limit, but half of the queries fail."""
     found = judged(1650, 825)
     assert isinstance(found, NotFound)
     assert found.numbers["excess"] == pytest.approx(150 * 30)

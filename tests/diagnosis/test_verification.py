@@ -33,7 +33,7 @@ PLAN = plan(CAUSE, None)
 
 
 def window(series: dict[str, FloatArray], dns: dict[str, FloatArray] | None = None, start_us: int = 0) -> Snapshot:
-    """A container, and its DNS server where it has one."""
+    """A container, and its DNS server if it has one."""
     subject = ResourceView(1, "cgroup", "/a", "a", series)
     servers = () if dns is None else (ResourceView(3, "dns_server", "1.1.1.1:53", "dns", dns),)
     node = ResourceView(2, "node", "n", "n")
@@ -43,7 +43,7 @@ def window(series: dict[str, FloatArray], dns: dict[str, FloatArray] | None = No
 def side(
     stall_every_s: float | None, seconds: float, qps: float = 1000.0, seed: int = 1, slow_share: float = 0.5
 ) -> Blocks:
-    """A server that stands still for a tick now and then, at random; a stall makes a share of its queries slow."""
+    """A server that stalls for a tick now and then, at random; a stall makes a share of its queries slow."""
     generator = np.random.default_rng(seed)
     n = int(seconds * 10)
     hit = np.zeros(n, np.bool_) if stall_every_s is None else generator.random(n) < 0.1 / stall_every_s
@@ -76,10 +76,10 @@ def test_the_rate_test_is_the_exact_one() -> None:
 def test_how_long_absence_must_last() -> None:
     assert needed_s(6, 60) == pytest.approx(60 * (0.025 ** (-1 / 6) - 1))
     assert needed_s(1, 60) == pytest.approx(39 * 60)
-    # With many events it is the rule of three, two-sided.
+    # With many events it is the two-sided rule of three.
     assert needed_s(100_000, 100_000) == pytest.approx(3.69, abs=0.01)
     assert needed_s(0, 60) == math.inf
-    # Who waited that long is not told that it can still be chance.
+    # After that long a wait, the text does not say that it can still be chance.
     for events in (1, 2, 6, 50):
         assert rate_p(events, 60, 0, needed_s(events, 60)) == pytest.approx(0.05)
 
@@ -123,7 +123,7 @@ def test_blocks_count_what_was_recorded() -> None:
     usage[100:160] = NAN
     throttled = np.where(np.isnan(usage), NAN, 5_000.0)
     made = blocks(window({"cpu_usage_us": usage, "cpu_throttled_us": throttled}, start_us=1_000_000), PLAN.measures)
-    # The second block has data for 4 s only: left out; the half block at the end is none.
+    # The second block has data for only 4 s, and is left out; the half block at the end does not count.
     assert made.t_us.tolist() == [1_000_000]
     assert made.columns["throttled_ms_per_min"].part.tolist() == [500.0]
     assert made.columns["throttled_ms_per_min"].figure == pytest.approx(3000.0)
@@ -181,7 +181,7 @@ def test_what_keeps_a_verdict_waiting() -> None:
 
 
 def test_no_fix_is_verified_by_chance() -> None:
-    """The same fault before and after: hardly ever called better or worse."""
+    """The same fault before and after is hardly ever called better or worse."""
     wrong = 0
     for seed in range(100):
         said = verdict(side(6.0, 90, seed=seed), side(6.0, 90, seed=seed + 1000))
@@ -216,12 +216,12 @@ def test_only_blocks_with_the_same_load_are_compared() -> None:
 def test_a_fix_that_lets_more_through_is_judged_by_what_it_does_under_more() -> None:
     before, healed = side(5.0, 120, qps=500.0), side(None, 120, qps=1000.0, seed=4)
     assert verdict(before, healed).verdict == "verified"
-    # The same trouble under twice the load tells nothing of the fix.
+    # The same trouble under twice the load says nothing about the fix.
     said = verdict(before, side(5.0, 120, qps=1000.0, seed=4))
     assert said.verdict == "waiting"
     assert said.waiting_for is not None
     assert said.waiting_for.startswith("The load differs: ")
-    # Under less load a fault may be gone by itself.
+    # Under less load a fault might disappear by itself.
     assert verdict(before, side(None, 120, qps=100.0, seed=4)).verdict == "waiting"
 
 
@@ -232,7 +232,7 @@ def test_without_a_load_everything_is_compared() -> None:
 
 
 def counted(every_s: float | None, seconds: float, better: str = "lower", share: float = 0.0) -> tuple[Blocks, Plan]:
-    """Something that is counted: a kill now and then, or hits among ten tries a tick."""
+    """Something counted: a kill now and then, or hits among ten tries per tick."""
     n = int(seconds * 10)
     part = np.zeros(n)
     if better == "higher":
@@ -368,8 +368,10 @@ def test_what_only_a_window_shows_is_a_change_once_it_is_seen() -> None:
 
 
 def memory_side(seconds: int, killed_every_s: int | None, near: float, sparse_from_s: int | None = None) -> Blocks:
-    """A container near its limit for a share of the time, killed now and then; from some moment on its memory is read
-    once a second, as by a collector that is short of CPU."""
+    """A container near its limit for a share of the time, killed now and then.
+
+    From some point on, its memory is read once a second, as by a collector that is short of CPU.
+    """
     n = seconds * 10
     ticks = np.arange(n)
     usage = np.where(ticks % 100 < 100 * near, 90.0, 10.0)
@@ -406,7 +408,7 @@ def test_the_end_of_kills_decides_and_not_how_near_a_larger_limit_memory_stays()
     assert said.verdict == "verified"
     assert (said.sentence or "").startswith("The fix helped: OOM kills went from 360/h to 0/h")
     assert {one.measure.id: one.decides for one in said.figures}["near_limit_ratio"] is False
-    # Fewer kills are no harm either, and more are.
+    # Fewer kills are not harm either, but more are.
     rarer = judge(comparable(before, memory_side(110, 20, 0.36), ()), MEMORY, {}, 60.0)
     assert rarer.verdict == "waiting"
     assert judge(comparable(before, memory_side(110, 2, 0.01), ()), MEMORY, {}, 60.0).verdict == "made_worse"

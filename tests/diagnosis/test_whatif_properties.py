@@ -1,4 +1,4 @@
-"""What must hold for any trace: more quota never throttles more, what ran free stays free, no CPU beyond the quota."""
+"""Properties of any trace: more quota never throttles more, what ran free stays free, no CPU beyond the quota."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def known(value: Interval | None) -> Interval:
 
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
-    """A limit, steady queries, and bursts (GC or other) that ran under the limit period after period."""
+    """A limit, steady queries, and bursts (GC or other) that ran under the limit period by period."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(80, 300))
     limit = draw(st.sampled_from([0.2, 0.5, 1.0, 2.5, 9.0]))

@@ -1,4 +1,4 @@
-"""From the recorded fault alone: what each of the four fixes gives, held against the run that was really made."""
+"""From the recorded fault alone: what each of the four fixes gives, compared with the run that was really made."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_outcomes_lie_within_the_intervals(predictions: dict[str, Prediction]) -
 
 @pytest.mark.parametrize("metric", ["throttled_ms_per_min", "slow_ratio"])
 def test_the_median_error_is_at_most_a_quarter(predictions: dict[str, Prediction], metric: str) -> None:
-    # Relative to the outcome; where hardly anything is left, to a tenth of the fault.
+    # Relative to the outcome or, if hardly anything remains, to a tenth of the fault.
     fault = outcome("fault")[metric]
     errors = [
         abs(value(predictions[fix], metric).expected - outcome(fix)[metric]) / max(outcome(fix)[metric], 0.1 * fault)
@@ -73,7 +73,7 @@ def test_the_median_error_is_at_most_a_quarter(predictions: dict[str, Prediction
 
 
 def test_intervals_say_something(predictions: dict[str, Prediction], prepared: Prepared) -> None:
-    # An interval from nothing to everything would hold any outcome.
+    # An interval from nothing to everything would contain any outcome.
     now = predict(prepared, prepared.trace.setting)
     for metric in ("throttled_ms_per_min", "slow_ratio"):
         before = value(now, metric)
@@ -122,6 +122,6 @@ def test_the_timeline_covers_the_window_and_holds_the_limit(prepared: Prepared) 
     free = predict(prepared, replace(trace.setting, cpu_limit=None), timeline=True).timeline
     assert free is not None
     assert free.throttled_us.sum() == 0
-    # Freed of the limit a cycle takes both CPUs; under it no more than the quota and what the tick's grid adds.
+    # Without the limit a cycle takes both CPUs; under it, no more than the quota and what the tick grid adds.
     assert free.cpu_ratio.max() > 1.0 > line.cpu_ratio.max()
     assert free.cpu_ratio.sum() == pytest.approx(line.cpu_ratio.sum(), rel=0.02)

@@ -65,7 +65,7 @@ def test_gogc_off_gives_the_same_stall_once_in_150_s(prepared: Prepared) -> None
     assert before.gc_cycles_per_min.expected == pytest.approx(6.0, rel=0.05)
     assert 60 / said.gc_cycles_per_min.expected == pytest.approx(150, rel=0.15)
     assert said.gc_cycles_per_min.low <= 60 / 150 <= said.gc_cycles_per_min.high
-    # Stalls go down as cycles do: each is as long as before.
+    # Stalls decrease as cycles do: each is as long as before.
     assert said.throttled_ratio is not None
     assert before.throttled_ratio is not None
     per_cycle = said.throttled_ratio.expected / said.gc_cycles_per_min.expected
@@ -95,7 +95,7 @@ def test_the_order_of_the_fixes(prepared: Prepared) -> None:
 
 def test_the_least_that_ends_the_throttling(prepared: Prepared) -> None:
     limit = search.smallest_limit(prepared, NONE)
-    # A cycle takes 3.2 s of CPU at once: the authors took 40.
+    # A cycle takes 3.2 s of CPU at once: the authors set 40.
     assert limit.value is not None
     assert 28 <= limit.value <= 45
     assert search.gomaxprocs_for(prepared, NONE).value == 9
@@ -106,7 +106,7 @@ def test_the_least_that_ends_the_throttling(prepared: Prepared) -> None:
 
 def test_after_a_restart_the_first_cycle_comes_after_a_whole_interval() -> None:
     trace = production()
-    # Two thirds of the time from one cycle to the next under GOGC=off.
+    # Two thirds of the time from one cycle to the next with GOGC=off.
     ticks = round(100e6 / trace.step_us)
     parts = {name: getattr(trace, name)[:ticks] for name in
              ("usage_us", "throttled_us", "periods", "throttled_periods", "arrivals")}  # fmt: skip

@@ -14,19 +14,19 @@ from tests.diagnosis.recorded import load, snapshot
 STEP_US = 100_000
 START_US = 1_767_225_600_000_000
 MB = 1_000_000
-# gctrace of the fault: 157 MB live after each cycle, which a metrics page would tell.
+# gctrace of the fault: 157 MB live after each cycle, which a metrics page would report.
 LIVE_BYTES = 157.0 * MB
 
 
 def recorded_trace(variant: str) -> Trace:
-    """A 10 ms recording on the product's grid, with the live heap that its gctrace tells."""
+    """A 10 ms recording on the product's grid, with the live heap from its gctrace."""
     found = from_snapshot(snapshot(variant))
     assert isinstance(found, Trace), found
     return replace(found, heap_live_bytes=LIVE_BYTES, heap_measured=True)
 
 
 def outcome(variant: str) -> dict[str, float]:
-    """What the run really gave, from all of its queries and the kernel's counters."""
+    """The actual result of the run, from all of its queries and the kernel's counters."""
     recording, trace = load(variant), recorded_trace(variant)
     latency = recording.latency_us
     return {
@@ -38,9 +38,9 @@ def outcome(variant: str) -> dict[str, float]:
 
 
 def production(seconds: int = 600, seed: int = 7) -> Trace:
-    """Case 1 in production: limit 9, 128 threads, 0.8 CPU on average, each 10 s a GC cycle of 3.2 CPU seconds.
+    """Case 1 in production: limit 9, 128 threads, 0.8 CPU on average, a GC cycle of 3.2 CPU seconds every 10 s.
 
-    Under the limit a cycle is spread over four periods: 0.9 s of CPU in each of three, then the rest. Heap as the
+    Under the limit a cycle is spread over four periods: 0.9 s of CPU in each of three, then the rest. Heap as on the
     authors' metrics page: 208 MB live, 417 MB next.
     """
     random = np.random.default_rng(seed)
@@ -56,7 +56,7 @@ def production(seconds: int = 600, seed: int = 7) -> Trace:
             usage[tick] += ran
             if left > 0:
                 throttled[tick + 1] += 1
-                # All of the quota is used in some ms; then about 100 CPUs wait.
+                # All of the quota is used within some ms; then about 100 CPUs wait.
                 stopped[tick + 1] += 93_000.0 * 100
             elif ran > 0:
                 end = tick

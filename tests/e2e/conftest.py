@@ -35,7 +35,7 @@ ARGUMENTS = [
 DESKTOP, PHONE = (1440, 1000), (390, 844)
 WINDOWS = [(size, scheme) for size in (DESKTOP, PHONE) for scheme in ("light", "dark")]
 IDS = [f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}" for size, scheme in WINDOWS]
-# Other suites may share the machine: waiting longer is never a wrong result.
+# Other suites might share the machine: waiting longer is never a wrong result.
 expect.set_options(timeout=PATIENCE_S * 1e3)
 
 
@@ -60,14 +60,14 @@ class Product:
 
 
 def seen(product: Product, minutes_ago: int) -> None:
-    """As if everything had been seen last at that time: a recording is over when the tests begin."""
+    """As if everything had last been seen at that time: a recording is over when the tests begin."""
     with psycopg.connect(product.stack.superuser_url, dbname="jitterscope", autocommit=True) as superuser:
         superuser.execute("UPDATE resources SET last_seen_at = now() - make_interval(mins => %s)", (minutes_ago,))
 
 
 @pytest.fixture(autouse=True)
 def _still_there(request: pytest.FixtureRequest) -> None:
-    """What was not seen for 5 min is gone, and not listed: no test hangs on how long those before it took."""
+    """Resources not seen for 5 min are not listed: no test depends on how long earlier ones took."""
     if "product" in request.fixturenames:
         seen(request.getfixturevalue("product"), 0)
 
@@ -107,9 +107,9 @@ def services(product: Product) -> Product:
 
 @pytest.fixture(scope="session")
 def verified_incident(product: Product) -> int:
-    """Another workload whose fault ended with its limit, 80 s each: the incident's id once the fix is verified.
+    """Another workload whose fault ended with its limit, 80 s each: the incident's ID once the fix is verified.
 
-    All times are set at once: how long a batch takes to be sent leaves no hole in what is compared.
+    All times are set at once: the time to send a batch leaves no gap in what is compared.
     """
     stack, node, pod, deployment = product.stack, "node-3", "coredns-c31", "coredns-c"
     token = stack.create_ingest_token()
@@ -138,7 +138,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def signed_in(product: Product, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with the cookies of somebody who signed in through the form."""
+    """A file with the cookies of a user who signed in through the form."""
     state = tmp_path_factory.mktemp("browser") / "state.json"
     context = browser.new_context(base_url=product.url)
     page = context.new_page()
@@ -149,7 +149,7 @@ def signed_in(product: Product, browser: Browser, tmp_path_factory: pytest.TempP
 
 
 def sign_in(page: Page, stack: Stack) -> None:
-    """Through the form, as a person does."""
+    """Sign in through the form, as a person does."""
     email, password = stack.admin
     page.goto("/")
     page.get_by_label("Email").fill(email)
@@ -161,7 +161,7 @@ def sign_in(page: Page, stack: Stack) -> None:
 # No slots: Playwright keeps its wrapper of a bound listener on the listener's object.
 @dataclass
 class Window:
-    """One browser window. `complaints` are console errors, warnings and uncaught exceptions."""
+    """One browser window. `complaints` are console errors, warnings, and uncaught exceptions."""
 
     context: BrowserContext
     page: Page
@@ -170,7 +170,7 @@ class Window:
     def listen(self) -> None:
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        # The browser is told to hand file choosers over when somebody first listens, and nothing waits for that.
+        # The browser is told to hand over file choosers when a listener is first added, and nothing waits for that.
         self.page.on("filechooser", lambda _: None)
 
     def _heard(self, message: ConsoleMessage) -> None:
@@ -183,7 +183,7 @@ OpenWindow = Callable[..., Window]
 
 @pytest.fixture
 def open_window(product: Product, browser: Browser, signed_in: Path) -> Iterator[OpenWindow]:
-    """Opens windows that are closed, and must not have complained, when the test ends."""
+    """Opens windows that are closed when the test ends, and that must have no complaints by then."""
     opened: list[Window] = []
 
     def open_(size: tuple[int, int] = DESKTOP, scheme: str = "dark", *, anonymous: bool = False) -> Window:

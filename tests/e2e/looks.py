@@ -1,4 +1,4 @@
-"""What a page looks like: it fits its window and cuts no text off. JITTERSCOPE_SCREENSHOTS=DIR keeps the pictures."""
+"""How a page looks: it fits its window and cuts no text off; JITTERSCOPE_SCREENSHOTS=DIR keeps the screenshots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-# Text wider than the box that holds it, where neither a scroll bar nor an ellipsis is meant to take care of it.
+# Text wider than its box, unless a scroll bar or an ellipsis is meant to handle it.
 CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((node) => {
   if (node.closest("svg, canvas, .visually-hidden, [aria-hidden=true]")) return false;
   const own = [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim() !== "");
@@ -32,7 +32,7 @@ def below_the_bar(page: Page, part: Locator, bar_px: int = 110) -> None:
 
 
 class Look:
-    """A window of one size and theme. Like every window of the tests it must not complain on its console."""
+    """A window of one size and theme; like every window of the tests it must log no console complaints."""
 
     def __init__(self, page: Page, window: str, *, is_phone: bool) -> None:
         self.page = page
@@ -42,7 +42,7 @@ class Look:
         self._folder = None if folder is None else Path(folder)
 
     def at(self, name: str) -> None:
-        """Checks what the window shows once it is settled; `name` is that of its screenshot."""
+        """Checks what the window shows once it is settled; `name` is its screenshot's."""
         settled(self.page)
         assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
         cut = self.page.evaluate(CUT_OFF)

@@ -10,7 +10,7 @@ from tests.e2e.conftest import Product
 
 
 def join(page: Page, product: Product, role: str) -> str:
-    """Have the page's browser be signed in as a new member with that role; the member's name."""
+    """Sign the page's browser in as a new member with that role; returns the member's name."""
     name = f"{role} {secrets.token_hex(3)}"
     with product.client() as client:
         asked = {"email": f"{secrets.token_hex(6)}@example.org", "role": role}

@@ -49,7 +49,7 @@ FACTS: dict[int, dict[str, str]] = {
 
 @lru_cache(maxsize=2)
 def recorded_counters(variant: str) -> dict[str, NDArray[np.float64]]:
-    """What was counted in every 10 ms of a recording; the reader of 100 ms ticks drops this detail."""
+    """Counters of every 10 ms of a recording; the reader of 100 ms ticks drops this detail."""
     recording = load(variant)
     with gzip.open(FOLDER / variant / "cpu.csv.gz", "rt") as lines:
         cpu = np.loadtxt(lines, delimiter=",", dtype=np.int64)
@@ -58,7 +58,7 @@ def recorded_counters(variant: str) -> dict[str, NDArray[np.float64]]:
     edges = recording.start_us + np.arange(ticks + 1) * ZOOM_US
     last = np.searchsorted(time_us, edges, side="right") - 1
     return {
-        # Samples come every 10 ms but not on the grid: what was used is spread evenly between two of them.
+        # Samples come every 10 ms but not on the grid: usage is spread evenly between two of them.
         "cpu_usage_us": np.asarray(np.diff(np.interp(edges, time_us, cpu[:, 4] / 1000.0))),
         "cpu_periods": np.diff(cpu[last, 1]).astype(float),
         "cpu_throttled_periods": np.diff(cpu[last, 2]).astype(float),
@@ -66,14 +66,14 @@ def recorded_counters(variant: str) -> dict[str, NDArray[np.float64]]:
     }
 
 
-# What differs from the fault, beside the environment of the process.
+# Differences from the fault, besides the process's environment.
 CHANGED: dict[str, dict[str, str]] = {"limit": {"cpu.quota_us": "-1"}, "burst": {"cpu.burst_us": "50000"}}
 
 
 class RecordedNode:
     """A node that lived through a recording which ended `ended_s` ago. `batches()` is what its collector sends.
 
-    Pods of one Deployment have one incident of a cause.
+    Pods of one Deployment have one incident per cause.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class RecordedNode:
         self.recording: Recording = load(variant)
         self.variant, self.node, self.pod, self.deployment = variant, node, pod, deployment
         self.ticks = len(self.recording.columns["cpu_usage_us"])
-        # Moved by whole ticks, so that the grid stays the grid.
+        # Moved by whole ticks, so that the grid stays aligned.
         self.end_us = now_us() - int(ended_s * 1e6) // STEP_US * STEP_US
         self.shift_us = self.end_us - self.ticks * STEP_US - self.recording.start_us
         self.start_us = self.recording.start_us + self.shift_us
@@ -112,7 +112,7 @@ class RecordedNode:
         server = builder.resource(DNS_SERVER, "10.0.0.10:53", process)
         start_us = self.start_us + first * STEP_US
         end_us = start_us + count * STEP_US
-        # The clock of the node is that of its data, however long sending them takes here.
+        # The node's clock is that of its data, however long sending them takes here.
         builder.batch.sealed_at_us = end_us
         part = {name: values[first : first + count] for name, values in self.recording.columns.items()}
         builder.block({(container, name): part[name] for name in CPU}, start_us)
@@ -143,7 +143,7 @@ class RecordedNode:
         return builder.body()
 
     def _zoom(self, builder: BatchBuilder, container: int, first: int, count: int) -> None:
-        """10 ms ticks of seconds with throttling, as a collector rings them ahead of the stall."""
+        """10 ms ticks of seconds with throttling, as a collector's ring buffer has them from before the stall."""
         counted = recorded_counters(self.variant)
         for at in range(first, first + count, 10):
             second = slice(at, min(at + 10, first + count))
@@ -214,7 +214,7 @@ def ingest(url: str, token: str, node: RecordedNode) -> None:
 
 
 def wait_for_incident(client: httpx.Client, node: str, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
-    """The incident of a node, once there is one."""
+    """The incident of a node, once it exists."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         items = client.get("/api/v1/incidents").raise_for_status().json()["items"]

@@ -1,4 +1,4 @@
-"""A node with servers of requests that were slow some minutes ago."""
+"""A node with servers whose requests were slow some minutes ago."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SERVERS = (
 
 
 def feed(url: str, token: str) -> None:
-    """Send what a collector would have sent of them."""
+    """Send what a collector would have sent about them."""
     start_us = minute_ago(MINUTES + 1, now_us())
     headers = {"Authorization": f"Bearer {token}", **HEADERS}
     with httpx.Client(base_url=url, headers=headers, timeout=30) as client:

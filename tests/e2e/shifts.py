@@ -1,10 +1,10 @@
-"""How far a page moves what is on the screen while it loads: the browser's own account, by page."""
+"""How far a page's content moves while it loads, by the browser's own measurement, by page."""
 
 from __future__ import annotations
 
 from playwright.sync_api import Page
 
-# Of a page's whole life, without what follows a hand within half a second.
+# Over a page's whole life, except for half a second after each input.
 _WATCH = """
 (() => {
   window.shifts = [];
@@ -16,8 +16,8 @@ _WATCH = """
   }).observe({type: 'layout-shift', buffered: true});
 })()
 """
-# What a hundredth of the screen moving by a tenth of it comes to: no eye follows that. A line of words that the browser
-# writes anew in the font that has come is below it.
+# Equals a hundredth of the screen moving by a tenth of it, which no eye follows. A line of words that the browser
+# redraws in a font that has just loaded is below it.
 UNSEEN = 0.001
 
 
@@ -27,7 +27,7 @@ def watch(page: Page) -> None:
 
 
 def seen(page: Page) -> list[str]:
-    """What moved since the page was opened; empty where nothing did."""
+    """What moved since the page was opened; empty if nothing did."""
     found = page.evaluate("window.shifts")
     if sum(value for value, _ in found) < UNSEEN:
         return []

@@ -35,7 +35,7 @@ PAGES = (
 
 
 def pages_of(product: Product) -> list[str]:
-    """Those that have something to show of the recorded container alone."""
+    """Pages that have content for the recorded container alone."""
     window = f"resource={product.subject_id}&from={product.node.start_us}&to={product.node.end_us}"
     return [
         f"/compare?{window}",

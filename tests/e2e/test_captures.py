@@ -30,7 +30,7 @@ POD_NODE, POD = "node-2", "coredns-b52"
 
 @dataclass(frozen=True, slots=True)
 class Incidents:
-    """Of a node whose kernel threw names away while a pod was deleted, and of a container; both with captures."""
+    """Incidents of a node whose kernel freed dentries during a pod deletion, and of a container, with captures."""
 
     node: int
     container: int
@@ -67,7 +67,7 @@ def of_kernel(client: httpx.Client, timeout_s: float = PATIENCE_S) -> int:
 
 
 def open_captures(page: Page, incident_id: int) -> Locator:
-    """The section of an incident's page, its flame graph drawn."""
+    """The captures section of an incident's page, with its flame graph drawn."""
     page.goto(f"/incidents/{incident_id}")
     section = page.get_by_role("region", name="What was running")
     expect(section.get_by_role("tree", name="Flame graph of the capture")).to_be_visible()
@@ -85,7 +85,7 @@ def test_the_incident_of_a_node_is_told_by_its_kernel(open_window: OpenWindow, i
     names = page.get_by_text("Dentries (cached names)")
     expect(names).to_be_visible()
     expect(page.get_by_text("CPU of the node: programs and kernel")).to_be_visible()
-    # What leads the story stands above the CPU.
+    # What leads the story is above the CPU.
     lane, cpu = names.bounding_box(), page.get_by_text("CPU usage, one bar per tick").bounding_box()
     assert lane is not None
     assert cpu is not None
@@ -99,7 +99,7 @@ def test_the_incident_of_a_node_is_told_by_its_kernel(open_window: OpenWindow, i
     table = page.get_by_role("table", name="Ticks of 100 ms")
     expect(table.get_by_role("columnheader", name="negative")).to_be_visible()
     expect(table.get_by_text(": unmounted").first).to_be_visible()
-    # A what-if of CPU limits would say nothing of it.
+    # A what-if of CPU limits would say nothing about it.
     expect(page.get_by_role("slider", name="CPU limit")).to_have_count(0)
 
 
@@ -116,7 +116,7 @@ def test_a_flame_graph_is_walked_with_keys(open_window: OpenWindow, incidents: I
     expect(box(section, "kubelet")).to_be_focused()
     page.keyboard.press("Enter")
     expect(box(section, "kubelet")).to_have_attribute("aria-selected", "true")
-    # Zoomed in, nothing else of the row is left, and the box is as wide as the picture.
+    # Zoomed in, nothing else in the row is left, and the box is as wide as the picture.
     expect(box(section, "coredns")).to_have_count(0)
     wide, whole = box(section, "kubelet").bounding_box(), section.get_by_role("tree").bounding_box()
     assert wide is not None
@@ -147,7 +147,7 @@ def test_a_flame_graph_is_searched_and_pressed(open_window: OpenWindow, incident
 def test_seconds_and_processes(open_window: OpenWindow, incidents: Incidents) -> None:
     page = open_window().page
     section = open_captures(page, incidents.node)
-    # The capture around the trigger is shown, the other one can be chosen.
+    # The capture around the trigger is shown, the other one can be selected.
     expect(section.get_by_label("Capture", exact=True).get_by_role("option")).to_have_count(2)
     seconds = section.get_by_role("group", name=re.compile("Seconds of the capture")).get_by_role("button")
     expect(seconds).to_have_count(10)

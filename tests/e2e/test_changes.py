@@ -1,4 +1,4 @@
-"""Changes over the charts: read by hand, by keyboard and by a screen reader, in both themes and sizes."""
+"""Changes over the charts: read by mouse, by keyboard, and by a screen reader, in both themes and sizes."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_changes_are_marks_that_the_keyboard_reads(open_window: OpenWindow, prod
     expect(strip.get_by_role("listitem", include_hidden=True).filter(has_text="Add a zone")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(strip.get_by_role("listitem", include_hidden=True)).to_have_count(0)
-    # No line is in the way of the hand: the picture below it still has it.
+    # No line blocks the pointer: the picture below it still receives it.
     assert page.locator("[data-change]").evaluate_all(
         "all => all.every(one => getComputedStyle(one).pointerEvents === 'none')"
     )

@@ -1,4 +1,4 @@
-"""Notification channels against the running product: added, edited, tried, and removed, by whom it may concern."""
+"""Notification channels against the running product: added, edited, tested, and removed, by whoever may."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def nothing_left(product: Product) -> Iterator[None]:
-    """Channels of one test are none of the next one's."""
+    """No channels of one test remain for the next one."""
     yield
     with product.client() as client:
         for one in client.get("/api/v1/channels").json():
@@ -35,7 +35,7 @@ def nothing_left(product: Product) -> Iterator[None]:
 
 @contextmanager
 def a_channel(product: Product, receiver: Receiver) -> Iterator[None]:
-    """One that is for little, held at night, and has something to say."""
+    """A channel that matches little, holds messages at night, and has a message to show."""
     with product.client() as client:
         content = {
             "kind": "webhook", "name": "night shift", "min_severity": "critical",

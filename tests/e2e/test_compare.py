@@ -42,7 +42,7 @@ def test_a_key_on_the_incident_compares_with_an_hour_ago(open_window: OpenWindow
     expect(page.get_by_role("group", name="Other time").get_by_role("button", name="1 h earlier")).to_have_attribute(
         "aria-pressed", "true"
     )
-    # The collector of the test began minutes ago: that is said, and not shown as zeros.
+    # The test's collector began minutes ago: the page says so, and does not show zeros.
     expect(page.get_by_role("heading", name="Nothing recorded in the other window")).to_be_visible()
     expect(
         page.get_by_role("img", name=re.compile("^CPU throttled, highest: .+; other: not recorded$"))

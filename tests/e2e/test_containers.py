@@ -16,7 +16,7 @@ from tests.e2e.served import SERVERS
 
 
 def row(page: Page, product: Product) -> Locator:
-    """Of the recorded pod: other tests send pods of that name from other nodes."""
+    """A row of the recorded pod: other tests send pods of that name from other nodes."""
     header = page.get_by_role("rowheader", name=re.compile(rf"^{re.escape(product.node.pod)}"))
     return page.get_by_role("row").filter(has=header).filter(has_text=re.compile(rf"{product.node.node}\b"))
 

@@ -24,7 +24,7 @@ NODES = ("gke-pool-1-a", "gke-pool-1-b")
 
 @dataclass(frozen=True, slots=True)
 class Dns:
-    """The incident that both nodes are in, and the node whose path is looked at."""
+    """The incident that both nodes are in, and the node whose path is shown."""
 
     incident_id: int
     node_id: int
@@ -83,7 +83,7 @@ def test_the_path_is_a_picture(open_window: OpenWindow, dns: Dns) -> None:
     links = page.get_by_role("list", name="Queries between hops").get_by_role("listitem")
     expect(links).to_have_count(3)
     expect(links.filter(has_text="for cluster.local: TCP")).to_have_count(1)
-    # The stations stand from left to right in the order in which a query passes them.
+    # The stations are ordered from left to right as a query passes them.
     lefts = [box["x"] for one in page.get_by_role("article").all() if (box := one.bounding_box()) is not None]
     assert lefts == sorted(lefts)
     assert len(set(lefts)) == 4
@@ -137,7 +137,7 @@ def test_the_incident_shows_children_connections_and_who_else(open_window: OpenW
     legend = page.get_by_role("list", name="Legend").first
     for mark in ("children", "accept queue", "TCP connections"):
         expect(legend.get_by_text(mark, exact=True)).to_be_visible()
-    # What leads the story stands above the CPU.
+    # What leads the story is above the CPU.
     connections = page.get_by_text("Connections and children").bounding_box()
     cpu = page.get_by_text("CPU usage, one bar per tick").bounding_box()
     assert connections is not None
@@ -176,7 +176,7 @@ def test_without_data_and_without_service(open_window: OpenWindow, dns: Dns) -> 
     page.unroute("**/api/v1/dns/names**")
     failed.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("table", name="Most expensive names")).to_be_visible()
-    # The browser complains of the request that was cut off, and of nothing else.
+    # The browser complains about the aborted request, and about nothing else.
     assert all("net::ERR_FAILED" in complaint for complaint in window.complaints)
     window.complaints.clear()
 

@@ -21,7 +21,7 @@ CAPTURE = ROOT / "collector" / "internal" / "evidence" / "testdata" / "loopback.
 
 
 def process_counts(seconds: int) -> str:
-    """The loop's output: quiet, then at the limit of dnsmasq in every third ten seconds."""
+    """The loop's output: quiet, then at dnsmasq's limit during every third 10 s."""
     lines = []
     for number in range(seconds):
         minute, second = divmod(number, 60)
@@ -116,7 +116,7 @@ def run(target: str, rate: int, factor: float, lost: int) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def kept(product: Product, tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """A capture, process counts and a load test, read: what the pictures show."""
+    """A capture, process counts, and a load test, read: what the pictures show."""
     counts = tmp_path_factory.mktemp("evidence") / "counts.txt"
     counts.write_text(process_counts(1800))
     ids: dict[str, int] = {}
@@ -170,7 +170,7 @@ def test_the_commands_send_to_the_service(open_window: OpenWindow, product: Prod
     token.chmod(0o600)
     program = str(Path(sys.executable).with_name("jitterscope"))
     service = ["--service", product.url, "--token-file", str(token)]
-    # Nobody reads from this socket: every query is lost, which a load test must say too.
+    # Nothing reads from this socket: every query is lost, which a load test must also report.
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
         deaf.bind(("127.0.0.1", 0))
         target = f"deaf=127.0.0.1:{deaf.getsockname()[1]}"

@@ -1,6 +1,6 @@
 """A fix applied to a running fault, as a user does it: the command copied from the page, run in a shell, and watched.
 
-Real CoreDNS under load in a cgroup of its own, the real collector, and a Slack that is this test's own server.
+Real CoreDNS under load in its own cgroup, the real collector, and a Slack that is this test's own server.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root"),
     lab_plan.live(130, "cpu/gc_throttling"),
 ]
-# Long enough for the permutation test over blocks of 10 s: five before and four after can be told from chance.
+# Long enough for the permutation test over blocks of 10 s: five before and four after are distinguishable from chance.
 BEFORE_S, LEAST_S, SETTLE_S = 62.0, 40, 5
 ENVIRONMENT = {
     "JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS": "true",
@@ -46,7 +46,7 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The fault, the product that watches it, and the Slack that is told. `goes_on`: whether queries still come."""
+    """The fault, the product that watches it, and the Slack that it notifies. `goes_on`: whether queries still come."""
 
     stack: Stack
     product: Product
@@ -57,7 +57,7 @@ class Live:
     since_s: float
 
     def counter(self, name: str) -> int:
-        """From the kernel's cpu.stat of the server's cgroup."""
+        """A counter from the kernel's cpu.stat of the server's cgroup."""
         return int(re.search(rf"^{name} (\d+)$", self.bench.cgroup.cpu_stat.read_text(), re.MULTILINE)[1])  # type: ignore[index]
 
 
@@ -107,7 +107,7 @@ def test_a_fix_applied_to_the_running_fault_is_verified_before_the_users_eyes(
 ) -> None:
     page = window.page
     page.goto("/incidents")
-    # The list is open all the time: the incident comes by itself.
+    # The list is open all the time: the incident appears by itself.
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     row = page.get_by_role("listitem").filter(has_text=live.bench.cgroup.key)
     row.get_by_role("link", name=re.compile("uses up the CPU limit")).click(timeout=60_000)
@@ -117,7 +117,7 @@ def test_a_fix_applied_to_the_running_fault_is_verified_before_the_users_eyes(
     incident_id = int(re.search(r"/incidents/(\d+)", page.url)[1])  # type: ignore[index]
     assert incident(live, incident_id)["cause"] == "cpu/gc_throttling"
 
-    # Some time of the fault, for the comparison.
+    # Some time with the fault, for the comparison.
     page.wait_for_timeout(max(0.0, live.since_s + BEFORE_S - time.monotonic()) * 1e3)
     throttled_before = live.counter("nr_throttled")
     assert throttled_before > 0
@@ -160,14 +160,14 @@ def copied_command(page: Page) -> str:
 
 
 def run_as_a_user_does(command: str, live: Live) -> None:
-    """In a shell, character by character; only once it is sure that it writes to the lab's cgroup alone."""
+    """Run it in a shell, verbatim, but only after checking that it writes to the lab's cgroup alone."""
     folder = re.escape(str(live.bench.cgroup.cpu_stat.parent))
     assert re.fullmatch(rf'echo (\d+|"\d+ 100000") > {folder}/cpu\.(cfs_quota_us|max)', command), command
     subprocess.run(["sh", "-c", command], check=True)
 
 
 def one_picture(section: Locator) -> None:
-    """Before, after and the prediction, drawn and told."""
+    """Before, after, and the prediction, drawn and in words."""
     image = section.get_by_role("img", name=re.compile("Before and after the change"))
     figures = r"before [\d,.]+ {0}, after [<\d,. ]+ {0}, predicted [<\d]"
     expect(image).to_have_accessible_name(re.compile("Throttled time: " + figures.format("ms/min")))
@@ -184,7 +184,7 @@ def the_slack_thread(live: Live, incident_id: int, verification: dict[str, Any])
     address = f"{live.stack.url}/incidents/{incident_id}"
 
     def messages() -> list[dict[str, Any]]:
-        """Of this incident: the collector sees the whole machine, and others may run labs on it."""
+        """Messages of this incident: the collector sees the whole machine, and other labs might run on it."""
         return [one for one in live.slack.messages if button(one) == address]
 
     live.product.wait_for("the last word in Slack", lambda: "Fix verified" in messages()[-1]["text"], 20)
@@ -205,12 +205,12 @@ def the_slack_thread(live: Live, incident_id: int, verification: dict[str, Any])
 
 
 def button(message: dict[str, Any]) -> str:
-    """Where "Open incident" leads."""
+    """The target of "Open incident"."""
     return next(str(one["elements"][0]["url"]) for one in message["blocks"] if one["type"] == "actions")
 
 
 def written(message: dict[str, Any]) -> str:
-    """All text of a message's blocks."""
+    """All text in a message's blocks."""
     parts = [block.get("text", {}).get("text", "") for block in message["blocks"]]
     return "\n".join(parts + [one["text"] for block in message["blocks"] for one in block.get("fields", [])])
 
@@ -224,7 +224,7 @@ def measure(verification: dict[str, Any], metric: str) -> dict[str, Any]:
 
 
 def looks(page: Page, section: Locator) -> None:
-    """As it is seen at desktop and phone width."""
+    """How it looks at desktop and phone width."""
     for name, (width, height) in {"desktop": DESKTOP, "phone": PHONE}.items():
         page.set_viewport_size({"width": width, "height": height})
         below_the_bar(page, section)

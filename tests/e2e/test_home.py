@@ -1,4 +1,4 @@
-"""Home: what is wrong now, the map of the fleet, and the four places that everything is in."""
+"""Home: what is wrong now, the map of the fleet, and the four main places of the UI."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABS = {
 
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """An organization of its own in the running product, in which nothing happened."""
+    """A separate organization in the running product, in which nothing happened."""
 
     organization_id: int
     email: str

@@ -1,4 +1,4 @@
-"""The way of a person through an incident: sign in, read, zoom to a tick, copy a fix, act."""
+"""A person's path through an incident: sign in, read, zoom to a tick, copy a fix, act."""
 
 from __future__ import annotations
 

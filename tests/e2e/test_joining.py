@@ -1,4 +1,4 @@
-"""From an invitation to a member and out again, and what a token says of its owner."""
+"""From an invitation to a member and out again, and what a token says about its owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _invite(product: Product, email: str) -> str:
 
 
 def _look(page: Page, name: str) -> None:
-    """As `Look.at`, for pages outside of the shell."""
+    """Like `Look.at`, for pages outside of the shell."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate(CUT_OFF) == []
     folder = os.environ.get("JITTERSCOPE_SCREENSHOTS")

@@ -15,7 +15,7 @@ def open_palette(page: Page) -> None:
 
 
 def ask_for_held_palette(page: Page, product: Product) -> list[Route]:
-    """On the list of incidents, the palette is asked for, and its code is held back: the requests that wait."""
+    """On the list of incidents, request the palette and hold back its code; returns the requests that wait."""
     waiting: list[Route] = []
     page.route("**/CommandPalette-*.js", lambda route: waiting.append(route))
     page.goto("/incidents")
@@ -31,14 +31,14 @@ def test_keys_that_come_before_the_palette_are_not_lost(open_window: OpenWindow,
     for _ in "mers":
         page.keyboard.press("Backspace")
     page.keyboard.type("ners")
-    # What is typed is seen at once, and moves nothing on the page below: j and g i are keys of it.
+    # What is typed shows at once, and moves nothing on the page below, where j and g i are shortcuts.
     expect(page.get_by_role("status", name="Loading search")).to_have_text("explore: containers")
     page.keyboard.press("Enter")
     assert len(waiting) == 1
     waiting[0].continue_()
     expect(page.get_by_role("heading", name="Containers", exact=True)).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
-    # From now on it is there, and as quick as the hand.
+    # From now on it is there, and as fast as the typing.
     page.keyboard.press("Control+k")
     page.keyboard.type("gi")
     expect(page.get_by_role("dialog").get_by_role("combobox")).to_have_value("gi")
@@ -95,7 +95,7 @@ def test_picture_by_arrows_zoom_and_selection(incident_page: Page) -> None:
     whole = image.get_attribute("aria-label")
     incident_page.keyboard.press("ArrowRight")
     incident_page.keyboard.press("ArrowRight")
-    # The tick is said aloud.
+    # The tick is announced.
     live = incident_page.locator("p[aria-live=polite].visually-hidden")
     expect(live).to_have_text(re.compile(r"CPU mean .* peak"))
     incident_page.keyboard.press("Enter")
@@ -128,7 +128,7 @@ def test_c_copies_the_first_fix_and_question_mark_helps(incident_page: Page) -> 
     assert "cpu" in incident_page.evaluate("navigator.clipboard.readText()")
     incident_page.keyboard.press("?")
     expect(incident_page.get_by_role("dialog", name="Keyboard")).to_be_visible()
-    # It hears keys from when it has the focus, which is a moment after it is drawn.
+    # It receives keys once it has the focus, which is a moment after it is drawn.
     incident_page.wait_for_function("document.activeElement.closest('[role=dialog]') !== null")
     incident_page.keyboard.press("Escape")
     expect(incident_page.get_by_role("dialog")).to_be_hidden()

@@ -1,4 +1,4 @@
-"""Metrics of Prometheus, from the page of a container to one label set of one metric."""
+"""Prometheus metrics, from a container's page to one label set of one metric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "coredns_dns_request_duration_seconds_bucket"
 
 
 def write(product: Product) -> None:
-    """As a Prometheus does that scrapes the pod and its kubelet."""
+    """Write as a Prometheus that scrapes the pod and its kubelet."""
     pod = {"namespace": "kube-system", "pod": product.node.pod, "container": "coredns", "job": "dns"}
     until_ms = time.time_ns() // 1_000_000 // 15_000 * 15_000
     series = [

@@ -76,7 +76,7 @@ def test_patterns_are_muted_every_week(look: Look, product: Product, nothing_lef
     form = page.get_by_role("region", name="Add mute")
     add = form.get_by_role("button", name="Add mute")
     form.get_by_label("Reason").fill("nightly backup")
-    expect(add).to_be_disabled()  # nothing is chosen yet
+    expect(add).to_be_disabled()  # nothing is selected yet
     form.get_by_label("Causes").fill("cpu/*, kernel/*")
     form.get_by_label("Namespaces").fill("kube-*")
     form.get_by_label("warning").check()
@@ -102,7 +102,7 @@ def test_patterns_are_muted_every_week(look: Look, product: Product, nothing_lef
     assert made["severities"] == ["critical", "info", "warning"]
     assert made["hours"] == {"days": ["sat", "sun"], "start": "22:30", "end": "01:15", "time_zone": "Europe/Berlin"}
     assert made["until"] is None
-    # The form is as new; an end of the weekly hours can be given.
+    # The form is reset; an end of the weekly hours can be given.
     expect(form.get_by_label("Causes")).to_have_value("")
     form.get_by_label("Causes").fill("cpu/ *")
     form.get_by_label("Reason").fill("x")

@@ -22,7 +22,7 @@ def test_explorer_shows_limits_and_leads_to_the_resource(open_window: OpenWindow
     page.get_by_label("Throttled in the range").check()
     expect(row).to_contain_text("of periods")
     page.get_by_role("link", name="coredns-7c9", exact=True).click()
-    # The recording may have ended 5 min ago.
+    # The recording might have ended 5 min ago.
     page.get_by_role("group", name="Window").get_by_role("button", name="1 h").click()
     expect(picture(page)).to_have_attribute("aria-label", re.compile("limit 0.5 CPU"))
     for text in (

@@ -1,6 +1,7 @@
-"""100,000 answers are light on the wire and stay smooth: panning and zooming draws few marks and asks nothing.
+"""100,000 answers are light on the wire and stay smooth: panning and zooming draws few marks and requests nothing.
 
-What a frame takes, and how soon the page can be used, is told, not judged: `make bench-frames`."""
+The time per frame, and until the page is usable, is printed, not judged: `make bench-frames`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from jitterscope.kit.columns import MEDIA_TYPE
 from tests.e2e.conftest import OpenWindow, Product, picture
 
 DOTS = 100_000
-# Returns [ms from the frame before to this one, marks drawn] of each frame.
+# Returns [ms since the previous frame, marks drawn] for each frame.
 FRAMES = """
 async ([x, y, deltaX, deltaY, count]) => {
   let marks = 0;
@@ -48,7 +49,7 @@ async ([x, y, deltaX, deltaY, count]) => {
 COUNT = 40
 # Turns of the wheel; "nothing" is what the browser and the machine take by themselves.
 MOVES = {"zoom in": (0, -20), "right": (16, 0), "left": (-16, 0), "zoom out": (0, 20), "nothing": (0, 0)}
-# Tells when a control of the incident can first be used: its page has its title and a button that is not disabled.
+# Reports when a control of the incident is first usable: its page has its title and a button that is not disabled.
 USABLE = """
 (() => {
   window.usable = new Promise((resolve) => {
@@ -64,12 +65,12 @@ USABLE = """
 
 
 def latency_us(chance: random.Random) -> int:
-    """Around 0.2 ms; two in a hundred are slow."""
+    """Around 0.2 ms; 2 % are slow."""
     return int(200 * chance.lognormvariate(0, 0.6)) + (60_000 if chance.random() < 0.02 else 1)
 
 
 def main_thread_ms(cdp: CDPSession) -> float:
-    """CPU time of the page's thread so far: other work on the machine is not in it."""
+    """CPU time of the page's thread so far: excludes other work on the machine."""
     metrics = cdp.send("Performance.getMetrics")["metrics"]
     return next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration") * 1000
 

@@ -1,4 +1,4 @@
-"""The picture of an incident: what it opens with, how it is moved, and what it says where little was kept."""
+"""The picture of an incident: its initial view, how it is moved, and what it says where little was kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOW_US = 20_000
 
 
 class SparinglyKept(RecordedNode):
-    """Of seconds without throttling only slow queries were kept, as a collector does that does not record a lab."""
+    """In seconds without throttling, only slow queries were kept, as by a collector that does not record a lab."""
 
     def _queries(self, builder: BatchBuilder, server: int, start_us: int, end_us: int) -> None:
         super()._queries(builder, server, start_us, end_us)
@@ -42,7 +42,7 @@ class SparinglyKept(RecordedNode):
 
 @pytest.fixture(scope="module")
 def sparing(product: Product) -> tuple[SparinglyKept, int]:
-    """Such a node, and its incident, whose title is not that of the product's."""
+    """Such a node, and its incident, whose title differs from the product's."""
     node = SparinglyKept("gomaxprocs", "node-7", "coredns-d07", deployment="coredns-d")
     ingest(product.url, product.stack.create_ingest_token(), node)
     with product.client() as client:
@@ -60,7 +60,7 @@ def timeline(product: Product, incident_id: int, **window: int) -> dict[str, Any
 
 
 def viewed(page: Page, before: tuple[int, int] | None) -> tuple[int, int]:
-    """The visible span, once it is another one than before."""
+    """The visible span, once it differs from the previous one."""
 
     def moved() -> bool:
         page.wait_for_timeout(50)

@@ -1,4 +1,4 @@
-"""A fix becomes a pull request in a browser: a repository is set up, the diff looked at, the pull request opened."""
+"""A fix becomes a pull request in a browser: a repository is set up, the diff viewed, the pull request opened."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_repository_is_set_up_and_a_pull_request_opened(
 
 
 def test_why_not_is_said(open_window: OpenWindow, product: Product, host: GitHub) -> None:
-    """Of the other incident: a manifest without it, then who may only read."""
+    """For the other incident: first a manifest without it, then a user who may only read."""
     with product.client() as client:
         listed = client.get("/api/v1/incidents").json()["items"]
         incident = next(one["id"] for one in listed if one["subject"]["node"] == "node-2")

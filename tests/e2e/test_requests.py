@@ -1,4 +1,4 @@
-"""The incident of an HTTP service in a browser: what it is told by is called requests, never queries or DNS."""
+"""The incident of an HTTP service in a browser: its data are called requests, never queries or DNS."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_its_incident_speaks_of_requests(open_window: OpenWindow, web: Web) -> N
     main = page.locator("main")
     expect(main.get_by_text("Request latency, one dot per answer")).to_be_visible()
     expect(picture(page)).to_have_attribute("aria-label", re.compile(r"\d requests, \d+ answers? over 20 ms, slowest"))
-    # Causes of DNS are named where they were ruled out or could not be looked at.
+    # DNS causes are named where they were ruled out or could not be examined.
     causes = set(main.get_by_role("region", name="Other causes considered").inner_text().splitlines())
     lines = [line for line in main.inner_text().splitlines() if line not in causes]
     assert len(lines) > 50

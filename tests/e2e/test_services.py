@@ -1,4 +1,4 @@
-"""The page Services and what else shows servers of requests, in a browser."""
+"""The page Services and everything else that shows servers of requests, in a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Showing an incident to others: the link to a view, a link without an account, a post-mortem, pictures and tables."""
+"""Showing an incident to others: the link to a view, a link without an account, a post-mortem, pictures, and tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.e2e.test_incident import trigger_us
 
 @pytest.fixture
 def links(product: Product) -> Iterator[None]:
-    """Allowed before and after, and none that holds is left."""
+    """Links are allowed before and after, and no active one is left."""
     with product.client() as client:
         client.put("/api/v1/links/policy", json={"links_allowed": True}).raise_for_status()
         yield
@@ -32,7 +32,7 @@ def links(product: Product) -> Iterator[None]:
 
 
 def made(product: Product, incident_id: int | None = None) -> tuple[int, str]:
-    """A link's id and its path with the secret."""
+    """A link's ID and its path with the secret."""
     with product.client() as client:
         answer = client.post(
             f"/api/v1/incidents/{incident_id or product.incident_id}/links", json={}
@@ -47,7 +47,7 @@ def revoke(product: Product, link_id: int) -> None:
 
 
 def look_at(page: Page, name: str) -> None:
-    """As `Look.at`, for pages outside of the shell."""
+    """Like `Look.at`, for pages outside of the shell."""
     page.evaluate("document.fonts.ready")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
     assert page.evaluate(CUT_OFF) == []
@@ -69,7 +69,7 @@ def clipboard(page: Page) -> str:
 
 def test_the_link_to_a_view_is_one_click_or_one_key_away(incident_page: Page, open_window: OpenWindow) -> None:
     incident_page.get_by_role("button", name="Zoom in").click()
-    # At once: the address bar follows only when the hand rests.
+    # Immediately: the address bar follows only when the mouse rests.
     incident_page.get_by_role("button", name="Copy link").click()
     expect(incident_page.get_by_text("Link to this view copied", exact=True)).to_be_visible()
     copied = clipboard(incident_page)
@@ -134,11 +134,11 @@ def test_a_link_is_made_opened_without_an_account_and_revoked(
     for one in asked:
         sent = one.all_headers()
         assert secret not in one.url.partition("#")[0]
-        # Fonts tell of the style sheet that wants them.
+        # Fonts reveal the style sheet that requests them.
         assert "/shared" not in sent.get("referer", ""), f"{one.url} tells where it comes from"
         assert "cookie" not in sent
     assert all(one.all_headers()["authorization"] == f"Bearer {secret}" for one in api)
-    # No way from here into the product.
+    # There is no way from here into the product.
     inward = stranger.page.locator("a[href^='/'], a[href*='/incidents'], a[href*='/resources']")
     expect(inward).to_have_count(0)
 
@@ -152,7 +152,7 @@ def test_a_link_is_made_opened_without_an_account_and_revoked(
     stranger.page.reload()
     expect(stranger.page.get_by_role("alert")).to_contain_text("This link was revoked")
     expect(stranger.page.get_by_text(product.title)).to_have_count(0)
-    stranger.complaints.clear()  # the browser's own word for a 401
+    stranger.complaints.clear()  # the browser's own message for a 401
 
 
 def test_a_page_that_is_open_closes_when_its_link_ends(open_window: OpenWindow, product: Product, links: None) -> None:
@@ -162,7 +162,7 @@ def test_a_page_that_is_open_closes_when_its_link_ends(open_window: OpenWindow, 
     expect(window.page.get_by_role("heading", level=1)).to_have_text(product.title)
     revoke(product, link_id)
     with window.page.expect_response(lambda response: response.status == 401):
-        # The next look, now: it comes by itself every 30 s, and when somebody comes back to the window.
+        # The next look, now: it comes by itself every 30 s, and when the user returns to the window.
         window.page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
     expect(window.page.get_by_role("alert")).to_contain_text("This link was revoked")
     expect(window.page.get_by_text(product.title)).to_have_count(0)
@@ -259,7 +259,7 @@ def test_a_post_mortem_is_edited_copied_and_downloaded(incident_page: Page, prod
     expect(text).to_have_value(re.compile("^# Post-mortem: CoreDNS"))
     with product.client() as client:
         written = client.get(f"/api/v1/incidents/{product.incident_id}/post-mortem").text
-    # But for the time at which it was written.
+    # Except for the time at which it was written.
     assert text.input_value().partition("as of")[0] == written.partition("as of")[0]
     edited = text.input_value().replace("# Post-mortem", "# Our post-mortem")
     text.fill(edited)
@@ -320,7 +320,7 @@ def test_pictures_show_what_is_drawn(incident_page: Page, tmp_path: Path) -> Non
     assert box is not None
     assert width == pytest.approx(box["width"] + 32, abs=2)
     assert height == pytest.approx(box["height"] + 80, abs=2)
-    # Bars, dots and words in the colors of the theme: a blank canvas has one.
+    # Bars, dots, and words in the theme's colors: a blank canvas has one.
     assert colors > 100
     kept = os.environ.get("JITTERSCOPE_SCREENSHOTS")
     if kept is not None:
@@ -330,7 +330,7 @@ def test_pictures_show_what_is_drawn(incident_page: Page, tmp_path: Path) -> Non
 def test_each_metric_of_a_resource_is_exported(open_window: OpenWindow, product: Product, tmp_path: Path) -> None:
     page = open_window().page
     page.goto(f"/resources/{product.subject_id}?minutes=60")
-    # It stands above the metrics: when it comes, it moves a menu that is open out of sight.
+    # It is above the metrics: when it appears, it moves an open menu out of sight.
     expect(picture(page)).to_be_visible()
     button = page.get_by_role("button", name=re.compile("^Export .*Cpu usage|^Export .*CPU usage")).first
     button.click()
@@ -430,11 +430,11 @@ _COLORED = """async ([data, ...box]) => {
 
 
 def colored(page: Page, path: Path, box: tuple[int, int, int, int]) -> int:
-    """How many pixels of a part of a picture (left, top, width, height) are of a strong color."""
+    """How many pixels in a part of a picture (left, top, width, height) have a strong color."""
     return int(page.evaluate(_COLORED, [base64.b64encode(path.read_bytes()).decode(), *box]))
 
 
 def png(page: Page, path: Path) -> tuple[int, int, int]:
-    """Width, height and how many colors there are."""
+    """Width, height, and number of colors."""
     width, height, colors = page.evaluate(_DECODE, base64.b64encode(path.read_bytes()).decode())
     return width, height, colors

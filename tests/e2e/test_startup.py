@@ -25,7 +25,7 @@ NODE = "gke-pool-2-pods"
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """The node, its incident, and the end of what was told of it (µs)."""
+    """The node, its incident, and the end of its data (µs)."""
 
     node_id: int
     incident_id: int
@@ -126,7 +126,7 @@ def test_without_data_and_without_service(open_window: OpenWindow, pods: Pods) -
     page.unroute("**/api/v1/pod-starts?**")
     failed.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("table", name="Phases of a pod start")).to_be_visible()
-    # The browser complains of the request that was cut off, and of nothing else.
+    # The browser complains about the aborted request, and about nothing else.
     assert all("net::ERR_FAILED" in complaint for complaint in window.complaints)
     window.complaints.clear()
 

@@ -22,9 +22,9 @@ def touch(cdp: CDPSession, kind: str, *points: Point) -> None:
 def pinch(
     page: Page, cdp: CDPSession, begin: tuple[Point, Point], end: tuple[Point, Point], expected_us: tuple[float, float]
 ) -> tuple[int, int]:
-    """Two fingers go from `begin` to `end` in ten steps; the view after them, once the URL has about the expected one.
+    """Two fingers move from `begin` to `end` in ten steps; returns the view once the URL has about the expected one.
 
-    The URL follows the fingers, some time behind them.
+    The URL follows the fingers with some delay.
     """
     touch(cdp, "touchStart", begin[0])
     touch(cdp, "touchStart", *begin)
@@ -63,7 +63,7 @@ def test_pinching_zooms_around_the_fingers(open_window: OpenWindow, product: Pro
     middle_x, y = box["x"] + box["width"] * 0.5, box["y"] + 150
     from_us, to_us = view_us(page)
 
-    # Apart by a factor of three: a third of the time is seen, around the same middle.
+    # Apart by a factor of three: a third of the time is visible, around the same middle.
     near, far = box["width"] * 0.12, box["width"] * 0.36
     third = (to_us - from_us) / 3
     apart = (middle_x - far, y), (middle_x + far, y)
@@ -72,7 +72,7 @@ def test_pinching_zooms_around_the_fingers(open_window: OpenWindow, product: Pro
     assert sum(zoomed) / 2 == pytest.approx((from_us + to_us) / 2, abs=(to_us - from_us) / 50)
     expect(page.get_by_text(re.compile(r"^2\.\d s of|^2 s of"))).to_be_visible()
 
-    # Up and down does the same, and does not scroll the page away.
+    # Up and down does the same, and does not scroll the page.
     again = pinch(
         page,
         cdp,

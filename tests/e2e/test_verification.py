@@ -1,4 +1,4 @@
-"""A fix that was applied: seen from facts or said by a person, shown with before, after and the prediction."""
+"""A fix that was applied: detected from facts or declared, shown with before, after, and the prediction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_verified_fix_shows_before_after_and_prediction(
     image = section.get_by_role("img", name=re.compile("Before and after the change"))
     expect(image).to_have_accessible_name(re.compile(r"Throttled time: before [1-9].*, after 0 ms/min, predicted 0"))
     expect(image).to_have_accessible_name(re.compile(r"Slow answers: before .*, after 0 %, predicted [0<]"))
-    # Blocks that hurt and blocks that did not, on either side of the change.
+    # Blocks with harm and blocks without, on either side of the change.
     assert image.locator("path").count() > 0
     assert image.locator("circle").count() >= 6
     assert image.locator("[data-part=prediction]").count() == 2, "the prediction's interval, in both lanes"
@@ -92,7 +92,7 @@ def test_saying_that_a_fix_was_applied_starts_the_measuring(open_window: OpenWin
 
 
 def test_a_refused_fix_is_told_why(open_window: OpenWindow, product: Product, verified_incident: int) -> None:
-    """A reader of the page may have an old one: the server's reason is shown, and nothing changes."""
+    """The page might be outdated: the server's reason is shown, and nothing changes."""
     window = open_window()
     page = window.page
 

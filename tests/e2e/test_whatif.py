@@ -36,7 +36,7 @@ def predicted(panel: Locator, name: str) -> float:
 
 
 def told(panel: Locator) -> Locator:
-    """The prediction in one sentence, as a screen reader hears it."""
+    """The prediction in one sentence, as a screen reader reads it."""
     return panel.locator("p[role=status]")
 
 
@@ -59,7 +59,7 @@ def test_moving_the_limit_changes_what_is_predicted(open_window: OpenWindow, pro
     slider.press("End")
     expect(figure(panel, "throttled_ms_per_min").locator("td strong")).to_have_text("0 ms/min")
     expect(figure(panel, "slow_ratio").locator("td strong")).to_have_text("0 %")
-    # What was recorded stays beside it, and the setting is in the link.
+    # The recorded value stays beside it, and the setting is in the link.
     expect(figure(panel, "slow_ratio")).to_contain_text("2.5 %")
     page.wait_for_url(re.compile(r"try=cpu_limit"))
     expect(told(panel)).to_contain_text(re.compile(r"^With CPU limit .*throttled time 0 ms/min"))
@@ -106,7 +106,7 @@ def test_only_the_last_of_many_moves_is_answered(open_window: OpenWindow, produc
     page.on("request", heard)
     slider = panel.get_by_role("slider", name="GOGC", exact=True)
     steps = 7
-    # At once: a hand's keys may come one by one where the machine is busy.
+    # At once: keys pressed by hand can arrive one by one on a busy machine.
     slider.evaluate(
         """(input, steps) => {
             for (let step = 0; step < steps; step++) {
@@ -120,7 +120,7 @@ def test_only_the_last_of_many_moves_is_answered(open_window: OpenWindow, produc
     expect(told(panel)).to_contain_text(f"GOGC {value}")
     assert len(asked) < steps, "steps within a moment are one question"
     assert f"{asked[-1]:g} %" == value
-    # The table never went away meanwhile.
+    # The table was never removed in between.
     expect(figure(panel, "p99_ms")).to_be_visible()
 
 
@@ -160,7 +160,7 @@ def test_both_pictures_zoom_together(open_window: OpenWindow, product: Product) 
     compare.press("+")
     expect(top).not_to_have_attribute("aria-label", before or "")
     page.wait_for_url(re.compile(r"[?&]view="))
-    # One tick of both runs under one cursor.
+    # The same tick of both runs under one cursor.
     compare.press("ArrowRight")
     expect(compare.get_by_role("row").filter(has_text="recorded")).to_contain_text("CPU")
     expect(compare.get_by_role("row").filter(has_text="what if")).to_contain_text("CPU")

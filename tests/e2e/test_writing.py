@@ -1,4 +1,4 @@
-"""What members write of an incident: notes that they change and delete, a post-mortem that they keep."""
+"""What members write about an incident: notes that they change and delete, a post-mortem that they keep."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_post_mortem_is_kept_and_a_conflict_is_told(
     expect(conflict.get_by_label("Saved text")).to_have_value("# Theirs")
     expect(text).to_have_value("# Mine")
     look_at(page, f"post-mortem-conflict-{request.node.callspec.id}")
-    window.complaints.clear()  # the browser's own word for a 409
+    window.complaints.clear()  # the browser's own message for a 409
     conflict.get_by_role("button", name="Keep mine").click()
     text.fill("# Theirs and mine")
     page.get_by_role("button", name="Save edits").click()
@@ -102,7 +102,7 @@ def test_a_post_mortem_is_kept_and_a_conflict_is_told(
     opened(theirs, product)
     expect(theirs.get_by_label("Post-mortem in Markdown")).to_have_value("# Theirs and mine")
 
-    # What is not saved is not lost to a key. Messages take the first Escape.
+    # A key press does not lose unsaved text. Messages take the first Escape.
     text.fill("# Not saved")
     expect(page.get_by_text("Post-mortem saved")).to_have_count(0)
     page.keyboard.press("Escape")

@@ -15,7 +15,7 @@ from tests.support.said import say
 
 
 class SharedProduct:
-    """One product for all labs that follow each other; it ends before a test that does not use it."""
+    """One product for all consecutive labs; it ends before a test that does not use it."""
 
     def __init__(self) -> None:
         self._stack: ExitStack | None = None
@@ -38,13 +38,13 @@ _shared = SharedProduct()
 
 @pytest.fixture
 def shared_product() -> Product:
-    """The product that watches; other labs before this one were watched by it too."""
+    """The product that watches; it also watched earlier labs."""
     return _shared.running()
 
 
 @pytest.fixture
 def product() -> Iterator[Product]:
-    """A new one, for labs that are about the whole node."""
+    """A new product, for labs that are about the whole node."""
     with own_product(say) as running:
         yield running
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 SECONDS = 20.0
 FULL = {Variant.FAULT, Variant.SLOW_ACCEPT}
 FAR = {Variant.CONNECT_CHURN, Variant.FAR}
-# Drops are read once a second, and a burst may come at an edge of the window: it is in one account alone then.
+# Drops are read once a second, and a burst at an edge of the window can be in only one of the two figures.
 COUNTS = {"opened": (0.02, 100.0), "dropped": (0.1, 120.0), "resent": (0.1, 2.0)}
 
 
@@ -41,9 +41,9 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     assert (measured.dropped > 0) == (variant in FULL)
     if variant in FULL:
         assert measured.waited_share > 0.02
-        # A lower bound, and not one that says nothing.
+        # A lower bound, and not a trivial one.
         assert 0.1 * measured.waited_share < observed.waited_share < 1.1 * measured.waited_share
-    # What clients wait before a server sees them is no part of its latency.
+    # What clients wait before a server sees them is not part of its latency.
     unlike: dict[str, tuple[float, float]] = (
         {"p50_ms": (9, 99), "p99_ms": (9, 9_999), "slow_share": (9, 1)}
         if variant in FULL | FAR

@@ -1,4 +1,4 @@
-"""The two accounts of a run, computed from made-up but exact inputs."""
+"""The two sets of figures of a run, computed from made-up but exact inputs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ START = 1_000_000_000
 
 
 def run() -> LoadResult:
-    """1 s: 999 queries of 1 ms, those of [400, 412) ms 50 ms late, and one of long before that is given up; 0.2 CPUs, 1
-    in [400, 500) ms."""
+    """1 s of 999 queries of 1 ms; those of [400, 412) ms are 50 ms late; one from long before is given up.
+
+    The server uses 0.2 CPUs, and 1 in [400, 500) ms.
+    """
     sent = START + np.arange(1000, dtype=np.int64) * 1000
     latency = np.full(1000, 1000, np.int32)
     latency[400:412] = 50_000
@@ -91,11 +93,11 @@ def test_observed_spreads_late_and_missing_ticks() -> None:
 
 
 def test_peak_is_no_more_than_one_period_where_a_tick_holds_the_ends_of_two() -> None:
-    """A limit of 0.2 CPUs, used at once when a period begins, beside the ticks' edges: 40 ms in one, 0 in the next."""
+    """A limit of 0.2 CPUs, used at once when a period begins, near the ticks' edges: 40 ms in one, 0 in the next."""
     sent = START + np.arange(100, dtype=np.int64) * 10_000
     at = START + np.arange(-1, 102) * 10_000
     begun = (at - START + 99_000) // 100_000
-    begun += at == START + 600_000  # this one a moment before the edge, the others just after theirs
+    begun += at == START + 600_000  # this one just before the edge, the others just after theirs
     counters = np.stack([at, begun, begun, begun * 80_000, begun * 20_000, at * 0], axis=1)
     load = LoadResult(sent, np.full(100, 1000, np.int32), np.zeros(100, np.uint8), counters)
     assert measured(load, [], START, START + 1_000_000, 100_000).cpu_peak_100ms == pytest.approx(0.2)
@@ -143,7 +145,7 @@ def test_hierarchies() -> None:
     assert [str(folder) for folder in Hierarchies.of_this_machine(split).folders("x")] == [
         "/sys/fs/cgroup/cpu,cpuacct/x"
     ]
-    # As systemd mounts them: a cgroup is made in both, since the kernel counts pressure in the second one only.
+    # As systemd mounts them: a cgroup is made in both, since the kernel counts pressure only in the second.
     hybrid = Hierarchies.of_this_machine(split + "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n")
     assert hybrid.version == 1
     assert [str(folder) for folder in hybrid.folders("x")] == [
@@ -155,7 +157,7 @@ def test_hierarchies() -> None:
 
 
 def test_a_load_is_found_though_its_loader_lost_the_cpu() -> None:
-    """Two loads of 500 µs under one name; the loader of the second came back to look at its clock 3 ms later."""
+    """Two loads of 500 µs under one name; the loader of the second read its clock 3 ms later."""
     events = tuple(
         StoredEvent(number, 1, "bpf.load", START + at, 500, {"name": name})
         for number, (at, name) in enumerate([(0, "cil_to_host"), (600, "cil_from_host"), (1_000, "cil_to_host")])

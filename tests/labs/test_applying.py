@@ -1,4 +1,4 @@
-"""Fixes applied to running faults: what fixes say of the labs that try them, and a real one of each lab."""
+"""Fixes applied to running faults: what fixes say about the labs that try them, and a real one of each lab."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ TRIED = {
 
 def test_fixes_name_the_labs_that_try_them() -> None:
     named: dict[str, set[str]] = {}
-    # Two areas may declare a fix of the same id; one of them is what the lab makes.
+    # Two areas can declare a fix with the same ID; one of them is what the lab makes.
     for kind in (kind for area in all_areas() for kind in fixes_of(area)):
         if kind.lab is not None:
             lab, *_, option, fix = kind.lab.split()
@@ -154,9 +154,9 @@ def tried(
     *,
     by_turn: bool = False,
 ) -> Any:
-    """`made`: the lab and its variant. Three minutes each: all by turns would be a third of `make test`.
+    """`made`: the lab and its variant. Each takes three minutes: all by turns would be a third of `make test`.
 
-    What a CPU limit does is tried in tests/e2e/test_fix_live.py, by turns.
+    The effect of a CPU limit is tried in tests/e2e/test_fix_live.py, by turns.
     """
     marks = live(seconds, cause, by_turn=by_turn)
     return pytest.param(*made.split(), given or {}, fix, noticed, verdict, marks=marks, id=f"{made} {fix}")

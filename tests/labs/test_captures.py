@@ -52,14 +52,14 @@ def capturing(*command: str) -> Iterator[None]:
                 time.sleep(0.1)
             time.sleep(1)
             yield
-            time.sleep(1.5)  # tshark looks at its buffer now and then
+            time.sleep(1.5)  # tshark checks its buffer now and then
         finally:
             process.send_signal(2)
             process.wait(20)
 
 
 def tshark(capture: Capture, shown: str, *fields: str) -> Iterator[list[str]]:
-    """The fields of the packets that a filter shows; of several messages in a packet, all values."""
+    """The fields of the packets that a filter shows; for several messages in a packet, all values."""
     command = ["tshark", "-n", "-r", str(capture.path), "-Y", shown, "-T", "fields"]
     for port in capture.ports:
         command += ["-d", f"udp.port=={port},dns", "-d", f"tcp.port=={port},dns"]
@@ -103,7 +103,7 @@ def test_tshark_agrees() -> None:
         tempfile.TemporaryDirectory(prefix="jitterscope-captures-") as name,
         bench(parameters, Path(name), say) as made,
     ):
-        # tcpdump gives root up and must write all the same.
+        # tcpdump drops root and must still write.
         folder = Path(name) / "captures"
         folder.mkdir(mode=0o777)
         Path(name).chmod(0o755)
@@ -139,7 +139,7 @@ def _agrees(capture: Capture, report: dict[str, Any], rows: Sequence[dict[str, s
 
 
 def _tells_the_fault(report: dict[str, Any], done: Run, node_local: str, dnsmasq: str) -> None:
-    """By the driver's own account, and by what is known of the fault: only the first query of a connection waits."""
+    """By the driver's own measurements, and by what is known about the fault: only a connection's first query waits."""
     servers = {server["address"]: server for server in report["servers"]}
     assert servers[node_local]["queries"] == len(done.load.sent_us)
     waiting = servers[dnsmasq]

@@ -1,4 +1,4 @@
-"""The model of CFS bandwidth control against the kernel that runs here: a known load in a real cgroup, over a grid."""
+"""The model of CFS bandwidth control against the running kernel: a known load in a real cgroup, over a grid."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GRID = [
     Point(40_000, 100_000, 40_000, 1, 70_000, 370_000),  # burst suffices: nothing is throttled
     Point(100_000, 100_000, 0, 1, 150_000, 410_000),  # one thread cannot exceed one CPU
 ]
-PHASES = 32  # nobody knows where in the kernel's period a run begins
+PHASES = 32  # where in the kernel's period a run begins is unknown
 ATTEMPTS = 3
 DISTURBED_RATIO = 0.25  # of the load's CPU
 SLICE_US = 5_000
@@ -44,8 +44,10 @@ TOSS_UP_RATIO = 0.25
 
 
 def is_toss_up(point: Point, cpus: int) -> bool:
-    """An on-phase is a whole number of quotas, give or take what CPUs keep and overrun: whether one more period is
-    throttled then differs from run to run, in the kernel too."""
+    """Whether an on-phase is a whole number of quotas, give or take what CPUs keep and overrun.
+
+    Then runs differ in whether one more period is throttled, in the kernel too.
+    """
     rest_us = (point.threads * point.work_us - point.burst_us) % point.quota_us
     kernel = Kernel()
     return min(rest_us, point.quota_us - rest_us) < cpus * (kernel.tick_us / 2 + kernel.keep_us)
@@ -78,10 +80,10 @@ def least_disturbed(point: Point, hierarchies: Hierarchies) -> Counted:
 @live(85)
 @pytest.mark.timeout(300)
 def test_against_the_kernel() -> None:
-    """nr_throttled within 10 % (and 2 counts, where a run has few) in each cell, and within 10 % over all cells.
+    """nr_throttled within 10 % (and 2 counts, if a run has few) in each cell, and within 10 % over all cells.
 
     Toss-ups get 25 %: the kernel's own equal runs of 15/50+15 with 2 x 30 ms counted 21 to 26, the model 20 to 22.
-    Throttled time is bound cell by cell only where the quota has two slices a CPU: below, the model is coarse.
+    Throttled time is bounded cell by cell only if the quota has two slices per CPU: below that, the model is coarse.
     """
     hierarchies = Hierarchies.of_this_machine()
     remove_stale(hierarchies)

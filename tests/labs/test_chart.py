@@ -1,5 +1,7 @@
-"""The chart as real Helm reads it: every install of docs/deploy.md renders, every object is one that Kubernetes knows,
-and a mistake in values is refused with the key that it is in."""
+"""The chart as real Helm reads it: every install of docs/deploy.md renders into objects that Kubernetes knows.
+
+A mistake in values is rejected with the key that it is in.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from labs.kubernetes import building, chart
 from tests.support.rendered_chart import OF_OPERATORS, RENDERS, VERSIONS, by_name, helm, rendered
 from tests.support.said import say
 
-# What people write → what Helm's refusal names.
+# What people write → what Helm's error names.
 MISTAKES = {
     "{existingSecret: s, api: {replica: 3}}": ["/api", "replica"],
     "{existingSecret: s, apis: {replicas: 3}}": ["apis"],
@@ -60,7 +62,7 @@ MISTAKES = {
     "{existingSecret: s, collector: {config: {sources: {}}}}": ["/collector/config", "string"],
     "{trial: {enabled: true, storage: 20Gi}}": ["/trial", "storage"],
     "{trial: {enabled: true, timescaledb: {storage: 20 Gi}}}": ["/trial/timescaledb/storage", "pattern"],
-    # Without a schema: these hang together.
+    # Without a schema: these depend on each other.
     "{existingSecret: s, httpRoute: {enabled: true}}": ["httpRoute.parentRefs", "Gateway"],
     "{existingSecret: s, serviceMonitor: {enabled: true}, metricsPort: 0}": ["serviceMonitor.enabled", "metricsPort"],
     "{}": ["existingSecret", "trial.enabled"],
@@ -69,7 +71,7 @@ MISTAKES = {
 
 
 def installs() -> dict[str, list[str]]:
-    """The options of each `helm install` of docs/deploy.md, by what the chart is told there."""
+    """The options of each `helm install` in docs/deploy.md, by what the chart is told there."""
     text = (REPOSITORY / "docs" / "deploy.md").read_text().replace("\\\n", " ")
     found = re.findall(r"helm install jitterscope helm/jitterscope ([^`\n]+)", text)
     told = {}
@@ -102,7 +104,7 @@ def test_every_object_is_one_that_kubernetes_knows(version: str, everything: Pat
                 kubernetes_validate.validate(one, version, strict=True)
     assert kinds >= {"DaemonSet", "Deployment", "StatefulSet", "Job", "Ingress", "NetworkPolicy", "ClusterRole"}
     assert kinds >= {"PodDisruptionBudget", "HorizontalPodAutoscaler", *OF_OPERATORS}
-    # What this test is worth: a wrong field of one of them is found.
+    # The control: a wrong field in one of them is found.
     [daemon] = [one for one in rendered(f"{version}.0", "--values", everything) if one["kind"] == "DaemonSet"]
     daemon["spec"]["template"]["spec"]["hostPid"] = True
     with pytest.raises(kubernetes_validate.ValidationError, match="hostPid"):
@@ -195,7 +197,7 @@ def test_the_overlay_of_the_docs_changes_the_images(tmp_path: Path) -> None:
 
 
 def unmanaged(tree: Any) -> Any:
-    """Without what says that Helm manages it."""
+    """Without the labels that say that Helm manages it."""
     if isinstance(tree, dict):
         return {name: unmanaged(value) for name, value in tree.items() if name != "app.kubernetes.io/managed-by"}
     return [unmanaged(one) for one in tree] if isinstance(tree, list) else tree

@@ -18,7 +18,7 @@ from tests.support.said import say
 def test_the_chart_loses_nothing_and_leaves_nothing() -> None:
     report = lifecycle.run(say)
     say(report.model_dump_json())
-    # The pods of the API that end take connections until none are sent to them.
+    # Ending API pods accept connections until none are sent to them.
     refused = {why for phase in report.phases for why in phase.retried if "ConnectError" in why}
     assert not refused
     assert all(phase.answered > phase.seconds for phase in report.phases)

@@ -41,7 +41,7 @@ def schema_of(kind: str, version: str) -> dict[str, Any]:
 
 
 def without_others(schema: Any) -> Any:
-    """The schema, refusing properties that it does not name: the API server would drop them."""
+    """The schema, rejecting properties that it does not name: the API server would drop them."""
     if isinstance(schema, list):
         return [without_others(one) for one in schema]
     if not isinstance(schema, dict):
@@ -111,7 +111,7 @@ def test_a_pod_of_the_api_ends_in_the_time_that_it_has(everything: Path) -> None
 
 @RENDERS
 def test_collectors_find_the_api_by_the_first_name_that_they_ask_for() -> None:
-    """In the search domain of their own namespace: each further one would cost two queries that are wasted."""
+    """In their own namespace's search domain: each further one would cost two wasted queries."""
     found = by_name(rendered("1.34.0", "--set", "existingSecret=s", "--namespace", "shop"))
     container = found["DaemonSet", "jitterscope-collector"]["spec"]["template"]["spec"]["containers"][0]
     told = {one["name"]: one.get("value") for one in container["env"]}
@@ -121,9 +121,9 @@ def test_collectors_find_the_api_by_the_first_name_that_they_ask_for() -> None:
 
 @RENDERS
 def test_the_notes_lead_to_the_first_incident(tmp_path: Path) -> None:
-    """Each object that a command of theirs names is one that the chart makes."""
+    """Each object named by a command in the notes is one that the chart makes."""
     trial = ["--set", "trial.enabled=true"]
-    # `helm template` leaves the notes out, and `helm install` asks a cluster even with --dry-run=client.
+    # `helm template` omits the notes, and `helm install` queries a cluster even with --dry-run=client.
     copy = tmp_path / "chart"
     shutil.copytree(chart.CHART, copy)
     (copy / "templates/NOTES.txt").rename(copy / "notes.txt")

@@ -1,4 +1,4 @@
-"""What the churn lab makes of names, and how a role without one right is written."""
+"""How the churn lab judges names, and how a role without one right is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lab that is killed leaves no process, and the next one removes its cgroups."""
+"""A killed lab leaves no process, and the next one removes its cgroups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_killed_lab(tmp_path: Path) -> None:
     lab = subprocess.Popen([sys.executable, "-c", LAB, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert lab.stdout is not None
     with lab.stdout as lines:
-        # What the lab says comes first: one line, or more where it finds cgroups of one that was killed.
+        # The lab's output comes first: one line, or more if it finds cgroups of a killed one.
         server = psutil.Process(next(int(line) for line in lines if line.strip().isdigit()))
         lab.send_signal(signal.SIGKILL)
         lab.wait()
@@ -64,7 +64,7 @@ with bench(parameters_of(Variant.FAULT, {}), pathlib.Path(sys.argv[1]), lambda t
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_killed_chain(chain: str, tmp_path: Path) -> None:
-    """Every server and pod ends with its lab; a pod's network goes with it."""
+    """Every server and pod ends with its lab; a pod's network ends with it."""
     lab = subprocess.Popen([sys.executable, "-c", CHAINS[chain], str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert lab.stdout is not None
     with lab.stdout as lines:

@@ -1,4 +1,4 @@
-"""The agent of case 5 and its CNI plugin, without a cluster: who waits for whom, and what is passed on."""
+"""The agent of case 5 and its CNI plugin, without a cluster: which waits for which, and what is passed on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labs import processes
 from labs.kubernetes import cni_agent, cni_plugin
 
 RESULT = {"cniVersion": "1.0.0", "ips": [{"address": "10.112.0.7/24"}]}
-# Says that it has loaded, and holds until its input ends; both are noted.
+# Reports that it has loaded, and holds until its input ends; both are recorded.
 _LOADER = '#!/bin/sh\necho "$*" >> "$0.log"\necho loaded\ncat > /dev/null\necho freed >> "$0.log"\n'
 
 
@@ -52,7 +52,7 @@ def test_a_sandbox_waits_for_its_programs_and_frees_them(tmp_path: Path) -> None
     with agent(socket, loader):
         assert json.loads(call("ADD", socket).stdout) == RESULT
         assert log.read_text() == "load --sections=3\n"
-        call("ADD", socket)  # the runtime asks again for one that it has
+        call("ADD", socket)  # the runtime asks again for a pod that it has
         assert log.read_text() == "load --sections=3\n"
         assert call("DEL", socket).stdout == ""
         assert log.read_text() == "load --sections=3\nfreed\n"

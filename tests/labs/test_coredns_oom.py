@@ -15,7 +15,7 @@ from tests.support.said import say
 from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
-# The upstream of the fault and of its cures is as slow as that.
+# The upstream of the fault and of its fixes is that slow.
 TRUE_TOO = {"dns/slow_upstream"}
 
 
@@ -63,11 +63,11 @@ def test_variant(shared_product: Product, variant: Variant, given: dict[str, flo
 
 
 def _accounts_agree(report: OomReport) -> None:
-    """Within 10 %, or what a sample each 100 ms instead of 10 ms makes of memory on its way up."""
+    """Within 10 %, or what sampling memory every 100 ms instead of 10 ms changes while it grows."""
     measured, observed = report.measured, report.observed
     assert measured.oom_kills == observed.oom_kills
     assert observed.memory_peak_mib == pytest.approx(measured.memory_peak_mib, rel=0.1)
-    # Near the limit the server stands still now and then; the ends of the two accounts' ticks lie up to one apart.
+    # Near the limit the server stalls now and then; the ends of the two figures' ticks lie up to one tick apart.
     arrivals_per_tick = report.parameters["qps"] * 0.1
     assert observed.waiting_peak == pytest.approx(measured.waiting_peak, rel=0.15, abs=max(100, arrivals_per_tick))
     assert observed.fds_peak == pytest.approx(measured.fds_peak, rel=0.15, abs=100)

@@ -1,4 +1,4 @@
-"""`jitterscope demo` as a user runs it: it tells how to try a fix, and what the product says of the fix."""
+"""`jitterscope demo` as a user runs it: it explains how to try a fix, and what the product says about the fix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def jitterscope(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 class Demo:
-    """A running demo; what it printed is in a file, as with `make demo > file`."""
+    """A running demo; its output is in a file, as with `make demo > file`."""
 
     def __init__(self, folder: Path, *words: str) -> None:
         self.file = folder / "said"

@@ -20,7 +20,7 @@ from tests.support.told import causes
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and file systems: needs root")
 SECONDS = 24.0
 STALLED = {Variant.FAULT, Variant.STEADY}
-# The lab looks at states every 10 ms: waits of a millisecond fall between two looks or count ten times.
+# The lab samples states every 10 ms: waits of a millisecond fall between two samples or count ten times.
 BLOCKED = {"blocked_s": (0.2, 2.0)}
 
 
@@ -49,7 +49,7 @@ def _symptom(report: Report[DiskFigures], variant: Variant) -> None:
         assert measured.slow_share > 0.2
         assert measured.blocked_s > 0.1 * SECONDS
     elif variant in (Variant.MORE_IO, Variant.HEALTHY):
-        assert measured.slow_share < 0.06  # the disk of this machine has others to serve too
+        assert measured.slow_share < 0.06  # the disk of this machine also serves others
     elif variant in (Variant.BACKGROUND, Variant.OWN_CODE):
-        assert measured.blocked_s > 0.1 * SECONDS  # somebody waits for the disk all the same
+        assert measured.blocked_s > 0.1 * SECONDS  # some threads wait for the disk all the same
         assert (measured.slow_share > 0.01) == (variant is Variant.OWN_CODE)

@@ -36,7 +36,7 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     assert observed.queries is not None
     assert observed.nxdomain_share == pytest.approx(measured.nxdomain_share, abs=0.02)
     if variant is Variant.RATE_LIMITED:
-        # Those that fail are dropped twice more when CoreDNS asks again.
+        # Those that fail are dropped twice more when CoreDNS retries.
         assert measured.lost_share is not None
         assert 0.3 < measured.lost_share < 0.6
     else:

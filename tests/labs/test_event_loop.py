@@ -33,7 +33,7 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     assert measured.slow_share is not None
     assert observed.slow_share is not None
     if variant is Variant.CROWDED:
-        # Starved for seconds on end: what is an answer of the window and what a loss is a matter of its edges.
+        # Starved for seconds on end: whether a request is an answer or a loss of the window depends on its edges.
         assert [one.cause for one in report.incidents][:1] == [cause]
         assert measured.slow_share > 0.05
         assert observed.slow_share > 0.05

@@ -1,4 +1,4 @@
-"""Parameters, accounts and clean-up of the labs coredns-oom, negative-dentries and bpf-startup, without a product."""
+"""Parameters, figures, and cleanup of the labs coredns-oom, negative-dentries, and bpf-startup, without a product."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_oom_parameters_fit_each_other() -> None:
 
 
 def test_oom_figures_end_with_the_kill() -> None:
-    """10 queries/s that all wait; the third second has the kill, and what comes after it is nobody's."""
+    """10 queries/s that all wait; the kill is in the third second, and what follows it does not count."""
     sent = np.arange(0, 5_000_000, 100_000, dtype=np.int64)
     load = LoadResult(
         sent, np.full(50, 12_000_000, np.int32), np.full(50, TIMEOUT, np.uint8), np.zeros((0, 6), np.int64)
@@ -129,7 +129,7 @@ def test_burst_kills_and_a_cap_prevents_it(tmp_path: Path) -> None:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("variant", [dentries.Variant.UNMOUNT, dentries.Variant.FILES, dentries.Variant.NSS])
 def test_names_come_and_go(variant: dentries.Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counters are the machine's own: others make and forget names too, so they are judged with much room."""
+    """Counters are machine-wide: others also make and free names, so the tolerance is wide."""
     monkeypatch.setattr(dentries_bench, "BEFORE_DROP_S", 1.0)  # no product looks back
     given = {"seconds": 5, "calm_seconds": 1, "settle_seconds": 1, "dentries": 60_000}
     if variant is dentries.Variant.NSS:
@@ -220,7 +220,7 @@ with serving(page) as url, node(pathlib.Path(sys.argv[1]), url, page, lambda tex
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("lab", KILLED)
 def test_killed(lab: str, tmp_path: Path) -> None:
-    """What a killed lab started ends with it, its mount too; the next lab removes its cgroups."""
+    """What a killed lab started ends with it, including its mount; the next lab removes its cgroups."""
     program = "import pathlib, sys, time" + KILLED[lab]
     running = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None

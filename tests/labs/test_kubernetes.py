@@ -35,7 +35,7 @@ from tests.support.lab_plan import live
 from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and cgroups: needs root")
-# The first build takes 11 min of CPU: where it was not made, `make test` leaves these to `make test-labs`.
+# The first build takes 11 min of CPU: if it was not made, `make test` leaves these to `make test-labs`.
 BUILT = building.are_built()
 SERVER = r"kube-system/coredns-[^/]+/coredns"
 
@@ -68,7 +68,7 @@ def placeholder(here: Watched) -> Iterator[None]:
 
 
 def plugin(here: Watched, words: str) -> str:
-    """What `kubectl jitterscope` prints."""
+    """Output of `kubectl jitterscope`."""
     product = here.product
     told = f"JITTERSCOPE_SERVER={product.url} JITTERSCOPE_API_TOKEN={product.token} PATH={REPOSITORY / 'bin'}:$PATH"
     return here.cluster.shell(f"{told} kubectl jitterscope {words}")
@@ -109,13 +109,13 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         here.product.wait_for("the incident", incidents, 60)
         assert incidents() == [server]
 
-        # From the kubelet's journal, which the collector reads in its pod: there is no journalctl in it.
+        # From the kubelet's journal, which the collector reads in its pod, where there is no journalctl.
         def started() -> set[tuple[str, str]]:
             return {(one["namespace"], one["pod"]) for one in here.product.slowest_starts()}
 
         here.product.wait_for("the pod that started", lambda: ("kube-system", fault.pod) in started(), 30)
 
-        # Each right of the chart's roles is used, and nothing was asked for without one.
+        # Each right of the chart's roles is used, and nothing was requested without one.
         held = rights.granted(here.cluster, f"app.kubernetes.io/instance={chart.RELEASE}")
         account = f"{chart.NAMESPACE}:{chart.RELEASE}-collector"
 
@@ -127,7 +127,7 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         here.product.wait_for("the use of every right", lambda: not unused(), 60)
         assert not rights.asked(here.cluster.files.audit_log, account).refused
 
-        # The API server takes what docs/deploy.md installs without Helm.
+        # The API server accepts what docs/deploy.md installs without Helm.
         for base in ("base", "collectors"):
             taken = here.cluster.kubectl("apply", "-k", str(REPOSITORY / "kustomize" / base), "--dry-run=server")
             assert "daemonset.apps/jitterscope-collector" in taken
@@ -135,7 +135,7 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         first = here.cluster.kubectl("apply", *setup, "--dry-run=server").splitlines()
         assert [line.split()[0] for line in first] == ["job.batch/jitterscope-setup"]
 
-        # At last, the fix by kubectl's plugin.
+        # Finally, the fix through kubectl's plugin.
         [row] = [line for line in plugin(here, "incidents -n kube-system").splitlines() if server in line]
         before = cpu_limit(here)
         plugin(here, f"patch {row.split()[0]} {gc.CASE.fix} --apply --yes")
@@ -207,12 +207,12 @@ time.sleep(600)
 
 
 def _traces() -> set[str]:
-    """What a cluster leaves on a machine: processes of it, cgroups, links, mounts, and folders at fixed places."""
+    """What a cluster leaves on a machine: its processes, cgroups, links, mounts, and folders at fixed paths."""
     found = {str(root / layout.CGROUP) for root in tree.roots() if (root / layout.CGROUP).exists()}
     for place in ("/var/log/pods", "/var/log/containers", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni"):
         found |= {place} if Path(place).exists() else set()
     mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    found |= {place for place in mounts if "/jitterscope-lab-" not in place}  # another lab's, which runs meanwhile
+    found |= {place for place in mounts if "/jitterscope-lab-" not in place}  # another, concurrent lab's
     found |= {link.name for link in Path("/sys/class/net").iterdir()}
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:

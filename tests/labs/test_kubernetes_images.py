@@ -1,4 +1,4 @@
-"""Images of the cluster are what the Dockerfiles say; what the lab cannot follow is refused."""
+"""Images of the cluster match the Dockerfiles; what the lab cannot follow is rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PYTHON = "python:3.11-slim-trixie"
 
 @pytest.fixture
 def built(tmp_path: Path) -> dict[tuple[str, str], Path]:
-    """Something for each COPY --from of the backend's last stage."""
+    """Something for each COPY --from in the backend's last stage."""
     found = {}
     for stage, path in (("backend", "/app/backend"), ("frontend", "/app/frontend/dist"), ("collector", "/app/bin")):
         folder = tmp_path / stage

@@ -54,7 +54,7 @@ def daemon_set(name: str, pod: Object) -> Object:
 
 
 def servers() -> Object:
-    """On each node a pod that answers with its node and with the address of who asks."""
+    """On each node, a pod that answers with its node and with the client's address."""
     volumes, mounts = objects.shown(*objects.programs(Path(sys.base_prefix)))
     container = {
         "name": "server",
@@ -101,7 +101,7 @@ def test_two_nodes_are_one_cluster() -> None:
             for workload in ("daemonset/servers", "deployment/spread"):
                 made.kubectl("-n", SPACE, "rollout", "status", workload, "--timeout=120s")
 
-            # A DaemonSet has a pod on each, and a Deployment is spread as it asks.
+            # A DaemonSet has a pod on each, and a Deployment is spread as requested.
             server = {pod["spec"]["nodeName"]: pod for pod in pods(made, "servers")}
             assert server.keys() == {first.name, second.name}
             spread_over = Counter(pod["spec"]["nodeName"] for pod in pods(made, "spread"))
@@ -152,6 +152,6 @@ def test_names_are_right_while_pods_come_and_go() -> None:
         assert one.pods > 50
         assert one.memory_max_mib < one.memory_limit_mib
         assert one.dropped_batches == 0
-        # A tick that is missing was counted as missed, and a late one as late.
+        # A missing tick was counted as missed, and a late one as late.
         assert one.missing_ticks <= one.counted_missed_ticks + 2
         assert abs(one.late_ticks - one.counted_late_ticks) <= 2

@@ -1,4 +1,4 @@
-"""The rights of the chart's collector in a cluster: it uses each and no other, and docs say what stops without it."""
+"""The rights of the chart's collector in a cluster: it uses exactly these, and docs say what stops without each."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tests.support.said import say
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and cgroups: needs root")
 SELECTOR = f"app.kubernetes.io/instance={chart.RELEASE}"
 ACCOUNT = f"{chart.NAMESPACE}:{chart.RELEASE}-collector"
-# The kubelet of a cluster that has nodes/pods asks for the broader one where that is refused.
+# The kubelet of a cluster that has nodes/pods requests the broader one if that is rejected.
 BROADER = Right("get", "", "nodes/proxy", name=layout.NODE)
-# As long as a source that asks somebody takes for two tries.
+# As long as a source that sends requests takes for two tries.
 SETTLES_S, PATIENCE_S = 12.0, 120.0
-# As the collector tells of an answer of the API server, and of a kubelet.
+# How the collector reports an answer of the API server, and of a kubelet.
 FORBIDDEN = re.compile("forbidden", re.IGNORECASE)
 
 
 def said(here: Watched) -> Mapping[str, str]:
-    """Source → what the collector says of it."""
+    """Source → what the collector says about it."""
     [own] = here.product.collectors().values()
     return {one["name"]: f"{one['state']} {one['detail']}".strip() for one in own["sources"]}
 
@@ -50,14 +50,14 @@ def wait_for_use(here: Watched, held: set[Right]) -> None:
 
 
 def restart(here: Watched) -> None:
-    """What a collector has asked once it does not ask again soon."""
+    """What a collector has requested once it will not request again soon."""
     name = f"daemonset/{chart.RELEASE}-collector"
     here.cluster.kubectl("-n", chart.NAMESPACE, "rollout", "restart", name)
     here.cluster.kubectl("-n", chart.NAMESPACE, "rollout", "status", name, "--timeout=120s")
 
 
 def refusals(here: Watched) -> dict[str, str]:
-    """The sources that do less because of a refusal, with what the collector says of them.
+    """The sources that do less because of a rejection, with what the collector says about them.
 
     The rest depends on what else runs on this machine: a collector sees the processes of all of it.
     """
@@ -65,7 +65,7 @@ def refusals(here: Watched) -> dict[str, str]:
 
 
 def try_without(here: Watched, right: Right, wanted: set[str]) -> None:
-    """Take a right away from a collector that starts then."""
+    """Take a right away from a collector that then starts."""
     made, earlier = here.cluster, asked(here).refused
 
     def refused() -> set[Right]:
@@ -91,13 +91,13 @@ def test_each_right_is_used_and_stops_what_is_said() -> None:
         made = here.cluster
         objects.load_coredns(made)
         objects.load_driver(made)
-        # A collector knows a server that listens at every address by its queries.
+        # A collector knows a server that listens on every address by its queries.
         asks = objects.driver("dns-load", "--names=kubernetes.default.svc.cluster.local.", "--seconds=2400", "--qps=10")
         with objects.running(made, (dns.cluster_dns(), asks)):
             held = rights.granted(made, SELECTOR)
             assert {str(one) for one in held} == of_docs.keys()
             wait_for_use(here, held)
-            # No other account of the chart asks for anything, and this one for nothing that others allow.
+            # No other account of the chart requests anything, and this one nothing that others allow.
             assert rights.accounts(made.files.audit_log, chart.NAMESPACE) == {ACCOUNT}
             used = asked(here)
             assert not used.refused

@@ -1,4 +1,4 @@
-"""Six commits in a row make every live lab run, in parts that take about as long."""
+"""Twelve consecutive commits run every live lab, in parts that take about equally long."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ def test_variant(product: Product, variant: Variant, given: dict[str, Any]) -> N
     found = [one.cause for one in (*report.incidents, *report.risks) if one.cause.startswith(KERNEL)]
     found = [one for one in found if one != ALWAYS_A_RISK]
     if variant in (Variant.DROP, Variant.UNMOUNT):
-        # The names piled up before they were thrown away, and that is said first (`named_s` below); where both are seen
-        # in one window, the incident goes on under what became of it.
+        # The names piled up before they were freed, and that is reported first (`named_s` below); if one window has
+        # both, the incident continues under what it became.
         assert found in ([cause], ["kernel/negative_dentry_growth", cause])
     else:
         assert found[:1] == ([] if cause == "none" else [cause])
@@ -63,7 +63,7 @@ def test_variant(product: Product, variant: Variant, given: dict[str, Any]) -> N
     if report.pause is not None:
         assert observed.dropped == pytest.approx(measured.dropped, rel=0.1)
         assert observed.pause_s == pytest.approx(measured.pause_s, rel=0.3, abs=0.15)
-        # Recorded drops are held to 30 % (test_dentry_drop.py). Here neighbours take the machine as they like: a run in
-        # ten may miss an interval of 90 %, none one of 99.9 %, which is twice as wide (of the logarithm).
+        # Recorded drops are held to 30 % (test_dentry_drop.py). Here neighbors use the machine arbitrarily: a run in
+        # ten may miss a 90 % interval, none a 99.9 % interval, which is twice as wide (in the logarithm).
         pause = report.pause
         assert pause.low_s**2 / pause.predicted_s <= pause.real_s <= pause.high_s**2 / pause.predicted_s, pause

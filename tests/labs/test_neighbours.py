@@ -1,4 +1,4 @@
-"""Who takes CPUs from a lab, and what is done about it."""
+"""What takes CPUs from a lab, and what is done about it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_lab_its_children_and_its_product_are_no_neighbours() -> None:
 
 
 class Runs:
-    """Runs that end as they are told to, while others use as much as they are told to."""
+    """Runs that end as scripted, while others use as much as scripted."""
 
     def __init__(self, *ends: tuple[Exception | None, float]) -> None:
         self.ends = list(ends)

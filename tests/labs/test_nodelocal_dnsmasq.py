@@ -33,8 +33,8 @@ CASES = [
     case(Variant.SLOW_UPSTREAM, 59),
     case(Variant.EDGE, 48),
     case(Variant.POOL_CHURN, 52),
-    # A third of the 20 connections are wanted; a stall of 93 ms wants the others. At 500/s it would be one of 28 ms,
-    # and the machine has the product to run as well.
+    # A third of the 20 connections are needed; a stall of 93 ms needs the others. At 500/s it would be one of 28 ms,
+    # and the machine also has to run the product.
     case(Variant.HEALTHY, 48, qps=150),
 ]
 
@@ -53,17 +53,17 @@ def test_variant(shared_product: Product, variant: Variant, given: dict[str, flo
 
 
 def _run(product: Product, variant: Variant, parameters: Parameters, there: bool) -> PathReport:
-    """A run that made the fault, or did not: otherwise what the product says of it means nothing.
+    """A run that made the fault, or did not: otherwise the product's verdict means nothing.
 
-    Where the processors are busy, if only with the product, dnsmasq falls behind and what should be healthy is not,
-    before the load or under it.
+    If the CPUs are busy, even only with the product, dnsmasq falls behind and what should be healthy is not, before the
+    load or under it.
     """
     report = watch(product, variant, parameters, None, say)
     say(report.model_dump_json())
     measured = report.measured
     assert measured.slow_share is not None
     if variant is Variant.POOL_CHURN:
-        # Of a volley half finds no connection, and a later attempt does; between volleys there is little to be late.
+        # Half of a volley finds no connection, and a later attempt does; between volleys little can be late.
         made = measured.slow_share > 0.05
     elif there:
         made = measured.slow_share > 0.2 and bool(measured.servfail_share)
@@ -76,7 +76,7 @@ def _run(product: Product, variant: Variant, parameters: Parameters, there: bool
 
 
 def _accounts_agree(report: PathReport) -> None:
-    """Within 10 %, or what the edges of the window and a sample each 100 ms instead of 10 ms make."""
+    """Within 10 %, or what the window's edges and sampling every 100 ms instead of 10 ms change."""
     measured, observed = report.measured, report.observed
     assert observed.p50_ms == pytest.approx(measured.p50_ms, rel=0.1, abs=1)
     assert observed.slow_share == pytest.approx(measured.slow_share, rel=0.1, abs=0.02)

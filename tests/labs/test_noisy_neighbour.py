@@ -17,10 +17,10 @@ from tests.support.said import say
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 SECONDS = 20.0
 STARVED = {Variant.FAULT, Variant.HTTP}
-# The product and the test have 1,024 shares: with fewer the server would have them for neighbors, too. And what is left
-# of the neighbor must hold no answer up for 20 ms, which half a CPU in bursts of 5 ms does now and then.
+# The product and the test have 1,024 shares: with fewer, the server would have them as neighbors, too. And what is left
+# of the neighbor must delay no answer for 20 ms, which half a CPU in bursts of 5 ms does now and then.
 GIVEN = {Variant.LIMIT_NEIGHBOUR: {"shares": 1_024, "neighbour_quota_us": 2_000}}
-# The kernel counts a wait when it ends: those that are longer than a second may begin before the window.
+# The kernel counts a wait when it ends: waits longer than a second can begin before the window.
 RUN_DELAY = {"run_delay_s": (0.2, 2.0)}
 
 
@@ -41,7 +41,7 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     assert observed.slow_share is not None
     assert measured.run_delay_s is not None
     if variant in STARVED:
-        # It is starved for seconds on end; how much of that is an answer and how much a loss is a matter of the edges.
+        # It is starved for seconds on end; how much of that is an answer and how much a loss depends on the edges.
         assert measured.slow_share > 0.05
         assert observed.slow_share > 0.05
         assert measured.run_delay_s > 0.2 * SECONDS

@@ -40,13 +40,14 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
         "waited_share": (0.15, 0.003), "slow_share": (0.15, 0.003), "p50_ms": (0.2, 0.3), "p99_ms": (0.15, 3.0),
     }  # fmt: skip
     if variant is Variant.NEW_CONNECTIONS:
-        # Of a connection that is new the handshake can be late, and the answer: by how much both together is not known.
+        # On a new connection, the handshake and the answer can be late: by how much together is unknown.
         loose |= {
             "p99_ms": (9.0, 2_000.0),
             "slow_share": (0.4, 0.01),
             "waited_share": (0.4, 0.01),
             "p50_ms": (0.5, 0.5),
-            # A SYN that comes again as the SYN-ACK was lost is dropped by the socket, and is no ListenDrop.
+            # A SYN that is retransmitted because the SYN-ACK was lost is dropped by the socket, and is not a
+            # ListenDrop.
             "dropped": (0.0, 10_000.0),
         }
     assert differing(report, {**COUNTS, **loose}) == {}, "measured, observed"

@@ -38,6 +38,6 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     assert (measured.slow_share < 0.02) == (variant in QUICK)
     assert (measured.refaults > 1_000) == (variant in AGAIN)
     if variant is not Variant.CPU_LIMIT:  # a queue that grows: its edges decide what is in the window
-        # memory.stat is read once a second: a second of it may be in one account and not in the other.
+        # memory.stat is read once a second: a second of it can be in only one of the two figures.
         known = {"refaults": (0.15, 500.0), "blocked_s": (0.2, 2.0), "p50_ms": (0.15, 1.0)}
         assert differing(report, known) == {}, "measured, observed"

@@ -1,4 +1,4 @@
-"""What the nodelocal-dnsmasq lab reads in /proc is what is there: real sockets, real children; and its parameters."""
+"""What the nodelocal-dnsmasq lab reads in /proc is really there: real sockets, real children; and its parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXHAUSTION = "dns/dnsmasq_connection_exhaustion"
 
 def test_backlog_is_what_waits_for_accept() -> None:
     with ExitStack() as stack:
-        # More listening sockets than the kernel shows at once, so that the reader must go on.
+        # More listening sockets than the kernel returns at once, so that the reader must continue.
         for _ in range(60):
             other = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         listener = stack.enter_context(socket.create_server(("127.0.0.3", 0), backlog=16))
@@ -69,7 +69,7 @@ def test_children_are_counted() -> None:
 
 
 def test_figures() -> None:
-    """Ten queries, one a tick, the last two SERVFAIL after 5 s and lost; children 3, then 20 and a backlog."""
+    """Ten queries, one per tick, the last two SERVFAIL after 5 s and lost; children 3, then 20 and a backlog."""
     sent = np.arange(1_000_000, 2_000_000, 100_000)
     latency = np.array([50_000] * 7 + [200_000, 5_500_000, 12_000_000], np.int32)
     result = np.array([0] * 8 + [SERVFAIL, TIMEOUT], np.uint8)

@@ -1,4 +1,4 @@
-"""What a lab says where the product that it asks does not do what it wants."""
+"""What a lab prints if the product does not do what it needs."""
 
 from __future__ import annotations
 

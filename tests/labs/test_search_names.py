@@ -49,7 +49,7 @@ def _links() -> str:
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and networks: needs root")
 @pytest.mark.parametrize("variant", list(Variant))
 def test_queries_of_a_real_resolver(variant: Variant, tmp_path: Path) -> None:
-    """glibc asks for A and AAAA with each search domain in turn: 7 pairs for an outside name, 1 for a service."""
+    """glibc queries A and AAAA with each search domain in turn: 7 pairs for an outside name, 1 for a service."""
     given = {"qps": 40, "seconds": 5, "pods": 2, "names": 9, "services": 1}
     if variant is Variant.NONEXISTENT:
         given["services"] = 0
@@ -65,7 +65,7 @@ def test_queries_of_a_real_resolver(variant: Variant, tmp_path: Path) -> None:
     assert figures.servfail_share == 0
     assert figures.not_found_share == (1 if variant is Variant.NONEXISTENT else 0)
     assert set(figures.model_dump()) == set(SearchFigures.model_fields)
-    deadline = time.monotonic() + 20  # the kernel clears up a network namespace when it finds time
+    deadline = time.monotonic() + 20  # the kernel cleans up a network namespace when it has time
     while f"jsl{os.getpid()}-" in _links():
         assert time.monotonic() < deadline, _links()
         time.sleep(0.1)

@@ -46,8 +46,8 @@ def _symptom(report: Report[Figures], variant: Variant) -> None:
     assert measured.slow_share is not None
     assert measured.throttled_ratio is not None
     if variant is Variant.START_UP and not measured.throttled_ratio:
-        return  # a machine so fast that the limit does not hold the start back: nothing to say is right there, too
-    # How often a fault strikes in 30 s depends on the speed of the machine.
+        return  # on a machine so fast that the limit does not slow the start, silence is also correct
+    # How often a fault strikes in 30 s depends on the machine's speed.
     assert measured.slow_share < 0.005 if variant in QUICK else measured.slow_share > 0.001
     assert (measured.throttled_ratio > 0.005) == (variant in THROTTLED)
 

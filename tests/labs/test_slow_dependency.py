@@ -1,4 +1,4 @@
-"""The slow-dependency lab, short: a Go service that asks a real PostgreSQL or another service, the product watching."""
+"""The slow-dependency lab, short: a Go service calls a real PostgreSQL or another service, the product watches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     cause = expected_cause(variant)
     told = causes(report.incidents)
     if variant is Variant.THROTTLED:
-        # Whoever is noticed first: what the service waits for ends as a part of the other one's incident.
+        # Whichever is noticed first, what the service waits for ends up as part of the other one's incident.
         assert cause in told
         assert set(told) <= {cause, "app/lock_or_dependency"}
         assert any("/shop-" in key for one in report.incidents if one.cause == cause for key in one.also_affected)

@@ -1,4 +1,4 @@
-"""A real collector at a real API whose organization switches the timing of requests off and on again. Needs root."""
+"""A real collector and a real API whose organization switches request timing off and on again; needs root."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Answers(BaseHTTPRequestHandler):
 
 @contextmanager
 def asked() -> Iterator[None]:
-    """A server of HTTP in clear that is asked all the time."""
+    """A plaintext HTTP server that constantly gets requests."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         ended = threading.Event()
@@ -59,13 +59,13 @@ def asked() -> Iterator[None]:
 
 
 class Stored:
-    """What the API stored of the collector."""
+    """What the API stored from the collector."""
 
     def __init__(self, organization: Organization) -> None:
         self._organization, self._from_us = organization, now_us() - 1_000_000
 
     def ticks(self, kind: str, metric: str) -> set[int]:
-        """Times of ticks (µs) that have a value of any resource of that kind."""
+        """Times of ticks (µs) that have a value for any resource of that kind."""
         with db.organization_session(self._organization.id) as session:
             query = text("SELECT id FROM resources WHERE kind = :kind")
             ids = [int(one) for one in session.execute(query, {"kind": kind}).scalars()]
@@ -117,7 +117,7 @@ def test_a_collector_stops_reading_and_begins_again(
             while_off = max(stored.ticks("node", "collector_tick"))
             wait("more ticks", lambda: max(stored.ticks("node", "collector_tick")) > while_off)
             assert max(stored.ticks("tcp_server", "requests")) < while_off
-            # As if a minute had passed since it started anew.
+            # As if a minute had passed since it restarted.
             os.utime(tmp_path / "spool" / "sources-off", (0, 0))
             on_again = max(stored.ticks("node", "collector_tick"))
             switch()

@@ -1,4 +1,4 @@
-"""`--whatif` for real, short: the mechanism must hold; how near the predictions are is not judged in so few seconds."""
+"""`--whatif` for real, short: the mechanism must hold; the predictions' accuracy is not judged in so few seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root"),
     live(150, together="coredns-gc --whatif"),
 ]
-# A cycle of some 130 ms of CPU every 4 s, and of a quota of 40 ms queries leave 13: burst adds another 40.
+# A cycle of some 130 ms of CPU every 4 s, and queries leave 13 of a quota of 40 ms: burst adds another 40.
 PARAMETERS = {"quota-us": 40_000, "records": 400_000, "qps": 1_200, "seconds": 15}
 
 
@@ -77,8 +77,9 @@ def test_the_mechanism_holds_in_prediction_and_in_truth(report: WhatIfReport) ->
             better, worse = cells[ends_it, metric], cells["gomaxprocs", metric]
             assert (better.predicted or 0) < (worse.predicted or 0), (metric, ends_it)
             assert (better.outcome or 0) < (worse.outcome or 0), (metric, ends_it)
-    # One CPU uses over two quotas a period.
+    # One CPU uses over two quotas per period.
     assert (cells["gomaxprocs", "throttled_ms_per_min"].predicted or 0) > 0.05 * fault
-    # One more quota is not a cycle: nobody may be sure that it ends the fault. What is left varies in so few seconds.
+    # One more quota is not a cycle: no prediction can be sure that it ends the fault. What remains varies in so few
+    # seconds.
     assert (cells["burst", "throttled_ms_per_min"].high or 0) > 0.05 * fault
     assert (cells["burst", "throttled_ms_per_min"].predicted or 0) < fault

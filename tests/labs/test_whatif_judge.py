@@ -133,7 +133,7 @@ def test_table_shows_every_cell() -> None:
 
 
 def _ordered(*fixes: tuple[str, float, float], spread: float = 0.1) -> bool:
-    """(fix, predicted slow share, real slow share); throttled time goes along."""
+    """(fix, predicted slow share, real slow share); throttled time follows."""
     found: list[Cell] = []
     for name, predicted, real in fixes:
         found += cells(name, said(1e5 * predicted, predicted, spread), outcome(1e5 * real, real), FAULT, GRAIN)

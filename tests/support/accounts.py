@@ -1,4 +1,4 @@
-"""The lab's own account of a run beside the product's."""
+"""The lab's own figures of a run compared with the product's."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from labs.figures import Figures
 from labs.report import Report
 from tests.support.neighbours import Disturbed
 
-# Within 10 %, p99 within 15 %, or within what rounding and the edges of the window make: (relative, absolute).
-# The kernel adds throttled time when it ends, for each CPU: one end beside an edge is up to a period of all of them.
-# A reading of either that comes 5 ms late at a tick's edge moves up to a tenth of both CPUs to the next tick.
+# Within 10 %, p99 within 15 %, or within what rounding and the edges of the window cause: (relative, absolute). The
+# kernel adds throttled time when it ends, for each CPU: one end near an edge is up to a period of all of them. A sample
+# of either that is 5 ms late at a tick's edge moves up to a tenth of both CPUs to the next tick.
 _EDGE_MS = (os.cpu_count() or 1) * 100
 _MOST_MISSING = 0.25
 SLACK = {
@@ -23,9 +23,9 @@ SLACK = {
 
 
 def differing(report: Report[Any], slack: dict[str, tuple[float, float]] | None = None) -> dict[str, tuple[Any, Any]]:
-    """What the lab measured and what the product observed, where they differ. `slack`: more than those of `Figures`.
+    """What the lab measured and what the product observed, if they differ. `slack`: more than those of `Figures`.
 
-    Raises Disturbed where they do and the product had too little of the machine to look: it missed many ticks.
+    Raises Disturbed if they do and the product had too little of the machine to look: it missed many ticks.
     """
     allowed = {**SLACK, **(slack or {})}
     measured, observed = report.measured.model_dump(), report.observed.model_dump()

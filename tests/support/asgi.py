@@ -1,4 +1,4 @@
-"""Calls an ASGI application without a socket and without a client library: thousands of requests take seconds."""
+"""Calls an ASGI application without a socket or a client library: thousands of requests take seconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Answer:
 async def call(
     app: FastAPI, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, streams: bool = False
 ) -> Answer:
-    """One request. With `streams` the client leaves when a 200 has begun."""
+    """One request. With `streams`, the client leaves when a 200 has begun."""
     sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "path": path,

@@ -26,7 +26,7 @@ def now_us() -> int:
 
 
 def encoded(values: NDArray[np.float64], encoding: int) -> bytes:
-    """Values with NaN where missing, as the wire has them."""
+    """Values with NaN where missing, as on the wire."""
     if encoding == pb.ENCODING_F64:
         return values.astype("<f8").tobytes()
     kind = np.int32 if encoding == pb.ENCODING_I32 else np.int16
@@ -59,7 +59,7 @@ class BatchBuilder:
         step_us: int = TICK_US,
         encoding: int = pb.ENCODING_I32,
     ) -> BatchBuilder:
-        """A series block: {(resource index, metric name): ticks}, all of one length."""
+        """A series block: {(resource index, metric name): ticks}, all of the same length."""
         rows = np.array(list(values.values()), np.float64)
         self.batch.blocks.add(
             start_us=start_us,
@@ -75,7 +75,7 @@ class BatchBuilder:
     def distribution(
         self, resource: int, metric: str, start_us: int, ticks: Iterable[Mapping[int, int]], step_us: int = TICK_US
     ) -> BatchBuilder:
-        """Histograms, one {bucket: count} a tick."""
+        """Histograms, one {bucket: count} per tick."""
         histograms = list(ticks)
         self.batch.distributions.add(
             start_us=start_us,
@@ -94,5 +94,5 @@ class BatchBuilder:
         return self
 
     def body(self) -> bytes:
-        """What is posted."""
+        """The body to post."""
         return zstandard.ZstdCompressor(level=1).compress(self.batch.SerializeToString())

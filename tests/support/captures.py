@@ -1,4 +1,4 @@
-"""Captures as the flight recorder ships them: a node whose kubelet unmounts while everybody waits."""
+"""Captures as the flight recorder ships them: a node whose kubelet unmounts while everything else waits."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A worker with a known load: in each on-phase a fixed amount of CPU work by its own clock, then it sleeps.
 
-Stand-alone: python cfs_burner.py CPU WORK_US EVERY_US PHASES. It says `ready`, reads its start (CLOCK_MONOTONIC, ns)
-from standard input, and after the last phase prints one JSON list of [planned, began, ended, CPU used] (ns) a phase.
-Then it waits for the end of its input, so that its exit is not part of the load.
+Stand-alone: python cfs_burner.py CPU WORK_US EVERY_US PHASES. It prints `ready`, reads its start (CLOCK_MONOTONIC, ns)
+from standard input, and after the last phase prints one JSON list with [planned, began, ended, CPU used] (ns) per
+phase. Then it waits for the end of its input, so that its exit is not part of the load.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import time
 
 
 def burn(work_ns: int, ns_per_round: float) -> None:
-    """Use `work_ns` of CPU. Reading the clock makes the kernel account the time, which programs do not do for it, so
-    it is read seldom: after nine tenths of what remains."""
+    """Use `work_ns` of CPU.
+
+    Reading the clock makes the kernel account the time, which programs normally do not cause, so it is read seldom:
+    after nine tenths of what remains.
+    """
     end = time.thread_time_ns() + work_ns
     while (left := end - time.thread_time_ns()) > 5_000:
         sum(range(max(1, int(0.9 * left / ns_per_round))))

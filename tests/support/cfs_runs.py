@@ -1,4 +1,4 @@
-"""Runs a known load under a real CFS limit, and says what the kernel counted and how much the machine disturbed it."""
+"""Runs a known load under a real CFS limit; returns the kernel's counts and how much the machine disturbed the load."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What cpu.stat counted over the run; times in ms, summed over CPUs. `log` has a row (ns) a thread and phase:
-    planned, began, ended, CPU used. `disturbed_ratio`: time that others took from its threads, per CPU time used."""
+    """What cpu.stat counted over the run; times in ms, summed over CPUs.
+
+    `log` has a row (ns) per thread and phase: planned, began, ended, CPU used. `disturbed_ratio`: time that others took
+    from its threads, per CPU time used.
+    """
 
     periods: int
     throttled: int
@@ -51,8 +54,10 @@ class Counted:
     disturbed_ratio: float
 
     def work_steps_us(self, step_us: int) -> FloatArray:
-        """The load as it would have run without a limit, per step from the first planned phase on: every thread
-        starts when it planned to, or when its own earlier work is done."""
+        """The load as it would have run without a limit, per step from the first planned phase on.
+
+        Every thread starts when it planned to, or when its own earlier work is done.
+        """
         start = self.log[0][0][0]
         until = max(row[2] for thread in self.log for row in thread) - start
         edges = np.arange(int(until / 1e3 / step_us) + 2) * float(step_us)
@@ -67,7 +72,7 @@ class Counted:
 
 
 def run(point: Point, hierarchies: Hierarchies) -> Counted:
-    """Needs root. The cgroup is the test's own and is removed whatever happens."""
+    """Needs root. The cgroup is the test's own and is removed in any case."""
     cpus = sorted(os.sched_getaffinity(0))
     used_cpus = cpus[: point.threads]
     cgroup = LabCgroup(hierarchies, "known-load")

@@ -1,4 +1,4 @@
-"""Reads documents with columns the way docs/pictures.md tells a stranger to."""
+"""Reads documents with columns the way docs/pictures.md describes."""
 
 from __future__ import annotations
 

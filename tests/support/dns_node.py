@@ -1,4 +1,4 @@
-"""A node with a chain of DNS servers, each in a container of its own, as a recording: what a collector delivers."""
+"""A node with a chain of DNS servers, each in its own container, as a recording: what a collector delivers."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ PODS = ("kube-system/node-local-dns-5xk2p/node-cache", "kube-system/kube-dns-6fb
 
 
 def load(*, burst_qps: float = 800.0, seconds: float = 20.0, seed: int = 1) -> DnsLoad:
-    """NodeLocal DNSCache with force_tcp before a dnsmasq with 20 children, before a server that takes 50 ms: a burst
-    wants 40 connections."""
+    """NodeLocal DNSCache with force_tcp before a dnsmasq with 20 children, before a server that takes 50 ms.
+
+    A burst needs 40 connections.
+    """
     return DnsLoad(
         hops=(
             Hop("coredns", CACHE, "1.12.0", forward=Forward("tcp", force_tcp=True, expire_s=1.0, zone="cluster.local")),
@@ -50,7 +52,7 @@ def load(*, burst_qps: float = 800.0, seconds: float = 20.0, seed: int = 1) -> D
 
 
 def recorded(of: DnsLoad, *, node: str = "node-1", subject: int = 1) -> Recording:
-    """Every server of the chain with its cgroup, process and clients; the subject is the cgroup of one of them."""
+    """Every server of the chain with its cgroup, process, and clients; the subject is the cgroup of one of them."""
     world = World(of)
     world.run()
     resources: list[RecordedResource] = []
@@ -75,7 +77,7 @@ def recorded(of: DnsLoad, *, node: str = "node-1", subject: int = 1) -> Recordin
 
 
 def _container(snapshot: Snapshot, index: int, at: int) -> list[RecordedResource]:
-    """Cgroup, process, server and its clients; `at` is where the cgroup will stand."""
+    """Cgroup, process, server, and its clients; `at` is the cgroup's future position."""
     (process,), (server,) = snapshot.processes, snapshot.dns_servers
     workload = _workload(PODS[index]) if index < len(PODS) else {}
     return [
@@ -92,7 +94,7 @@ def _workload(name: str) -> dict[str, str]:
 
 
 def _few_names(event: Event) -> Event:
-    """An attribute holds 4,096 characters at most: a collector leaves names out."""
+    """An attribute holds at most 4,096 characters: a collector omits names."""
     rows = event.attributes.get("rows")
     if rows is None or len(rows) <= 4096:
         return event

@@ -1,8 +1,8 @@
 """The parts of GitHub's and GitLab's REST APIs that pull requests need, over a repository in memory.
 
 https://docs.github.com/en/rest (git, repos/contents, pulls, issues/comments) and https://docs.gitlab.com/api/
-(branches, repository_files, commits, merge_requests, notes): paths, status codes, shapes of answers and of errors are
-theirs.
+(branches, repository_files, commits, merge_requests, notes): paths, status codes, and shapes of answers and errors
+match theirs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PullRequest:
 
 
 class GitHost(Receiver):
-    """A repository with branches, commits (path → text) and pull requests."""
+    """A repository with branches, commits (path → text), and pull requests."""
 
     def __init__(self, files: dict[str, str], repository: str = REPOSITORY) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class GitHost(Receiver):
         self.messages: dict[str, str] = {}
         self.branches = {"main": self.add_commit(files, "begin")}
         self.pulls: list[PullRequest] = []
-        # What a test makes the next requests answer, by method and a part of the path.
+        # What a test makes the next requests return, by method and a part of the path.
         self.failures: list[tuple[str, str, Answer]] = []
         self.respond = self._answer
 
@@ -177,7 +177,7 @@ class GitHub(GitHost):
     def _contents(self, path: str, ref: str) -> Answer:
         files = self.commits[self.branches.get(ref, ref)]
         if path in files:
-            text = base64.encodebytes(files[path].encode()).decode()  # 76 characters a line
+            text = base64.encodebytes(files[path].encode()).decode()  # 76 characters per line
             return json_answer(
                 200,
                 {"type": "file", "encoding": "base64", "path": path, "content": text},

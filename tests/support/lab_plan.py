@@ -1,4 +1,4 @@
-"""Which live lab runs a commit makes: a twelfth of them by turns, and what no recording holds.
+"""Which live labs a commit runs: a twelfth of them in rotation, and whatever no recording covers.
 
 Runs are marked where they are declared, with `live(seconds, cause)`. JITTERSCOPE_LABS chooses: `all` (or nothing), a
 part `1` to `12`, or `turn`, the part whose turn it is by the commit. docs/decisions/0075 says why.
@@ -16,14 +16,17 @@ import pytest
 
 PARTS = 12
 NO_CAUSE = "none"
-CPUS = 1.5  # of a server, its clients and the product, for most labs
+CPUS = 1.5  # of a server, its clients, and the product, for most labs
 _DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`seconds`: what it takes on 2 cores, to share out alike. `cause`: what it must end with, or "none". `by_turn`:
-    False for a long one, which only `make test-labs` makes."""
+    """One live run.
+
+    `seconds`: its time on 2 cores, for an even distribution. `cause`: what it must end with, or "none". `by_turn`:
+    False for a long one, which only `make test-labs` makes.
+    """
 
     name: str
     seconds: float
@@ -33,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The part that runs, from 1 on, and how it was chosen."""
+    """The part that runs, counted from 1, and how it was chosen."""
 
     part: int
     why: str
@@ -42,7 +45,7 @@ class Turn:
 def live(
     seconds: float, cause: str = NO_CAUSE, *, cpus: float = CPUS, together: str = "", by_turn: bool = True
 ) -> pytest.MarkDecorator:
-    """Marks a live run. `cpus`: that nobody else may use meanwhile. `together`: a name for a run that tests share."""
+    """Marks a live run. `cpus`: CPUs it needs exclusively. `together`: a name for a run that tests share."""
     return pytest.mark.live(seconds=seconds, cause=cause, cpus=cpus, together=together, by_turn=by_turn)
 
 
@@ -58,7 +61,7 @@ def runs_of(items: Iterable[pytest.Item]) -> dict[Run, list[pytest.Item]]:
 
 
 def parts(runs: Iterable[Run]) -> list[set[Run]]:
-    """Each run in one of twelve parts that take about as long: the longest first, into the part with least so far."""
+    """Each run in one of twelve parts of about equal time: the longest first, into the part with the least so far."""
     shared: list[set[Run]] = [set() for _ in range(PARTS)]
     for run in sorted(runs, key=lambda one: (-one.seconds, one.name)):
         min(shared, key=seconds).add(run)
@@ -78,7 +81,7 @@ def held_by_nothing_else(runs: Iterable[Run], recorded: Iterable[str]) -> set[Ru
 
 
 def turn(chosen: str, root: Path) -> Turn | None:
-    """What JITTERSCOPE_LABS asks for; None: every run. Raises ValueError where it is none of its values."""
+    """What JITTERSCOPE_LABS selects; None: every run. Raises ValueError if it is not one of its values."""
     if chosen in ("", "all"):
         return None
     if chosen == "turn":
@@ -89,7 +92,7 @@ def turn(chosen: str, root: Path) -> Turn | None:
 
 
 def _by_commit(root: Path) -> Turn:
-    """Twelve commits in a row have twelve parts. Without a whole history (no git, a shallow clone) twelve days do."""
+    """Twelve consecutive commits have twelve parts; without a full history (no git, a shallow clone) twelve days do."""
     shallow = _git(root, "rev-parse", "--is-shallow-repository")
     count = _git(root, "rev-list", "--count", "--first-parent", "HEAD")
     if shallow == "false" and count is not None:
@@ -112,7 +115,7 @@ def selected(runs: Sequence[Run], now: Turn, recorded: Iterable[str]) -> set[Run
 
 
 def told(runs: Sequence[Run], chosen: set[Run], now: Turn) -> str:
-    """A line for the head of a test run."""
+    """A line for the header of a test run."""
     return (
         f"Labs: part {now.part} of {PARTS} ({now.why}): {len(chosen)} of {len(runs)} live runs, about "
         f"{seconds(chosen) / 60:.0f} min; recordings hold the others. All of them: make test-labs"

@@ -1,4 +1,4 @@
-"""The plugin that chooses which live runs take place, and makes those again that were disturbed."""
+"""The plugin that chooses which live runs take place, and repeats disturbed ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object | None:
-    """A live run has CPUs to itself, or is made again."""
+    """A live run has CPUs to itself, or is repeated."""
     mark = pyfuncitem.get_closest_marker("live")
     if mark is None:
         return None

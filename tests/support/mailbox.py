@@ -20,8 +20,11 @@ def _signs_in(_server: SMTP, _session: Session, _envelope: Envelope, _mechanism:
 
 
 class Mailbox:
-    """Start it with `with`; `refuse` lets it answer every mail with an error, `unknown` are addresses that it does not
-    have. With `tls` it takes mails of those only who begin TLS and sign in as "jitterscope" with "secret"."""
+    """Start it with `with`.
+
+    `refuse` makes it answer every mail with an error; `unknown` are addresses that it does not have. With `tls` it
+    accepts mails only from clients that begin TLS and sign in as "jitterscope" with "secret".
+    """
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.mails: list[EmailMessage] = []
@@ -54,11 +57,11 @@ class Mailbox:
         return "250 taken"
 
     def settings(self) -> dict[str, object]:
-        """What lets the application send its mails here."""
+        """Settings with which the application sends its mails here."""
         return {"smtp_host": "127.0.0.1", "smtp_port": self.port, "smtp_security": "none"}
 
     def link(self) -> tuple[str, str]:
-        """(to whom, secret of the link) of the newest mail."""
+        """(recipient, secret of the link) of the newest mail."""
         mail = self.mails[-1]
         found = re.search(r"/(?:accept|verify)#(\S+)", mail.get_content())
         assert found is not None

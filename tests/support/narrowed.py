@@ -1,4 +1,4 @@
-"""Of a whole snapshot what is read for signs: see core/signs.py of the diagnosis."""
+"""The part of a whole snapshot that is read for signs: see core/signs.py of the diagnosis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jitterscope.diagnosis.core.snapshot import Event, ResourceView, Snapshot
 
 
 def narrow(snapshot: Snapshot, reads: Iterable[str]) -> Snapshot:
-    """What of a whole snapshot is read for signs."""
+    """The part of a whole snapshot that is read for signs."""
     names = set(reads)
 
     def view(one: ResourceView, *, whole: bool = True) -> ResourceView:

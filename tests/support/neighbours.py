@@ -1,7 +1,7 @@
-"""What else runs on the machine while a lab does: labs time real faults, so they need CPUs that nobody else takes.
+"""What else runs on the machine during a lab: labs time real faults, so they need CPUs for themselves.
 
-A lab says how many it needs. Before it runs, the others are given time to end; a run that fails is made again where
-they took more than the lab could spare, and only there.
+A lab says how many it needs. Before it runs, the others are given time to end. A failed run is repeated only if they
+took more than the lab could spare.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _PATIENCE_S = 30.0
 _KERNEL_THREAD = 0x00200000
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _INIT = 1
-_GIVES_WAY = "/jitterscope-gives-way-"  # the cgroup of scripts/give_way.sh: what is in it gets only what labs leave
+_GIVES_WAY = "/jitterscope-gives-way-"  # the cgroup of scripts/give_way.sh: its processes get only what labs leave
 
 
 class Disturbed(AssertionError):
-    """The lab itself sees that its run was not the one that it wanted to make."""
+    """The lab itself notices that its run was not the one that it wanted to make."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Of /proc. `ticks`: CPU time, with that of its children that ended."""
+    """A process from /proc. `ticks`: CPU time, including that of its ended children."""
 
     parent: int
     ticks: int
@@ -40,7 +40,7 @@ class Process:
 
 
 class Neighbours(Repeating):
-    """Looks within the context at what is used by processes that are none of this one's."""
+    """Samples, within the context, the usage of processes that do not belong to this one."""
 
     def __init__(self) -> None:
         super().__init__(_LOOK_EVERY_S)
@@ -58,7 +58,7 @@ class Neighbours(Repeating):
         self._before, self._at = now, at
 
     def most_cpus(self, looks: int = _LOOKS) -> float:
-        """The most CPUs that they used over so many looks, a second each; 0 before there were so many."""
+        """The most CPUs that they used over this many samples, one per second; 0 before there are as many."""
         spans = [self._used[end - looks : end] for end in range(looks, len(self._used) + 1)]
         return max((sum(span) / looks for span in spans), default=0.0)
 
@@ -73,20 +73,20 @@ class Neighbours(Repeating):
 def _processes() -> Iterator[tuple[int, Process]]:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            # The name is in parentheses and may have some itself.
+            # The name is in parentheses and may contain some itself.
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            # Whoever has ended is in no cgroup any more; its parent gets its time.
+            # An ended process is in no cgroup any more; its parent gets its time.
             if int(fields[6]) & _KERNEL_THREAD or fields[0] in "ZX" or _GIVES_WAY in (folder / "cgroup").read_text():
                 continue
             pid, words = int(folder.name), (folder / "cmdline").read_text().rstrip("\0").split("\0")
             guards = int(words[-1]) if "jitterscope.devstack.guardian" in words and words[-1].isdecimal() else None
-            # Orphans of ours end at init's, with all that they used in their lives.
+            # Orphans of ours end at init, with all the CPU time of their lives.
             ticks = sum(map(int, fields[11:13] if pid == _INIT else fields[11:15]))
             yield pid, Process(int(fields[1]), ticks, guards)
 
 
 def _family(processes: dict[int, Process], head: int) -> set[int]:
-    """A process, those that it started, and the products that end with it: their supervisors have no parent."""
+    """A process, its descendants, and the products that end with it: their supervisors have no parent."""
     found = {head} | {one.parent for one in processes.values() if one.guards == head}
     grown = True
     while grown:
@@ -97,7 +97,7 @@ def _family(processes: dict[int, Process], head: int) -> set[int]:
 
 
 def until_undisturbed(run: Callable[[], None], needs_cpus: float) -> None:
-    """Make a run that others leave `needs_cpus` CPUs to. One that fails undisturbed has failed; others are repeated."""
+    """Make a run that has `needs_cpus` CPUs. One that fails undisturbed has failed; others are repeated."""
     spare = (os.cpu_count() or 1) - needs_cpus
     for further in reversed(range(TRIES)):
         _wait_for_quiet(spare)

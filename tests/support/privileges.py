@@ -25,5 +25,5 @@ def rows(first: str) -> list[list[str]]:
 
 
 def words(cell: str) -> list[str]:
-    """What is set in code in a cell."""
+    """What is in code font in a cell."""
     return re.findall(r"`([^`]+)`", cell)

@@ -36,7 +36,7 @@ class Answer:
 
 
 class Receiver:
-    """Records every request when it is complete, and answers by `answers` (first ones first), then with `default`."""
+    """Records every request when it is complete, and responds with `answers` (in order), then with `default`."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -65,7 +65,7 @@ class Receiver:
                     self.end_headers()
                     self.wfile.write(answer.body)
                 except OSError:
-                    pass  # the sender has gone: what some tests are about
+                    pass  # the sender is gone: what some tests are about
 
             do_GET = do_PUT = do_PATCH = do_DELETE = do_POST
 
@@ -88,11 +88,12 @@ class Receiver:
 
 
 class Slack(Receiver):
-    """chat.postMessage, chat.update, conversations.history and conversations.replies of one channel, for one bot token;
-    the URLs that come with presses of buttons; and the requests that tell an app of these.
+    """A stand-in for Slack with one channel and one bot token.
 
+    It serves chat.postMessage, chat.update, conversations.history, conversations.replies, and the URLs that come with
+    button presses, and sends the requests that notify an app of these.
     https://api.slack.com/web: errors come with status 200 and "ok": false; a message's `ts` is its name in the channel.
-    `messages` are as they were posted, `shown` as they are now, by `ts`. `whispers` are for who pressed only.
+    `messages` are as they were posted, `shown` as they are now, by `ts`. `whispers` are visible only to who pressed.
     """
 
     TOKEN, CHANNEL, SIGNING_SECRET = "xoxb-test", "C0123456789", "8f742231b10e8888abcd99yyyzzz85a5"
@@ -155,7 +156,7 @@ class Slack(Receiver):
         secret: str | None = None,
         conversation: str | None = None,
     ) -> tuple[bytes, dict[str, str]]:
-        """Body and headers of what Slack sends when a button of a message is pressed, signed as it signs.
+        """Body and headers of what Slack sends when a message's button is pressed, signed as Slack does.
 
         https://api.slack.com/reference/interaction-payloads/block-actions
         """

@@ -13,7 +13,7 @@ from labs.kubernetes import building, chart
 from tests.support.lab_plan import live
 from tests.support.said import say
 
-# The first build takes minutes of CPU: where it was not made, `make test` leaves these to `make test-labs`.
+# The first build takes minutes of CPU: if it was not made, `make test` leaves these to `make test-labs`.
 BUILT = building.are_built()
 # Nothing here times anything.
 RENDERS = live(10, cpus=0.0, by_turn=BUILT)

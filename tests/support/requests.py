@@ -1,4 +1,4 @@
-"""Builds a request for any operation of the OpenAPI document: every required part, filled with given ids."""
+"""Builds a request for any operation of the OpenAPI document: every required part, filled with given IDs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What labs tell while they run, kept by pytest for tests that fail."""
+"""What labs print while they run, kept by pytest for tests that fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row of an organization in every tenant table, made by looking at the schema: new tables are covered unasked."""
+"""One row of an organization in every tenant table, made from the schema: new tables are covered automatically."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Seeded:
 
 
 def tenant_tables(connection: psycopg.Connection) -> list[str]:
-    """Tables with a column organization_id, partitions aside."""
+    """Tables with a column organization_id, except partitions."""
     rows = connection.execute(
         "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id' "
         "WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1"
@@ -49,7 +49,7 @@ def seed(superuser_url: str, organization_id: int) -> Seeded:
         connection.execute("SELECT ensure_time_partitions(%s, %s)", (now_us, now_us))
         tables = tenant_tables(connection)
         seeded = Seeded(organization_id, tables)
-        first = FIRST_ID + organization_id * 1000  # other organizations may be seeded too
+        first = FIRST_ID + organization_id * 1000  # other organizations might also be seeded
         seeded.ids = {table: first + number for number, table in enumerate(tables) if _has_id(connection, table)}
         for table in tables:
             _insert(connection, table, seeded, now_us)

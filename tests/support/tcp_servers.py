@@ -1,4 +1,4 @@
-"""Servers of requests in containers, as a collector reports them; numbers are exact, so that tests can add them up."""
+"""Request servers in containers, as a collector reports them; numbers are exact, so that tests can add them up."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ SLOW_PER_TICK = 3
 
 @dataclass(frozen=True)
 class Serving:
-    """A container with one listening program. `asks`: by address the key of the server there, "" where it is not
-    known; every call takes as long as the answers. `slow`: the slowest answer (µs) of ticks that have slow ones;
-    `throttled`: throttled µs by tick; `lost`: requests without an answer by tick; `errors`: answers with status 5xx by
-    tick, where it speaks HTTP in clear; `kinds`: rows of the event about kinds of requests, the same every minute."""
+    """A container with one listening program.
+
+    `asks`: by address, the key of the server there, "" if it is not known; every call takes as long as the answers.
+    `slow`: the slowest answer (µs) of ticks that have slow ones. `throttled`: throttled µs by tick. `lost`: requests
+    without an answer by tick. `errors`: answers with status 5xx by tick, if it speaks plaintext HTTP. `kinds`: rows of
+    the event about kinds of requests, the same every minute.
+    """
 
     program: str
     port: int
@@ -62,12 +65,12 @@ class Serving:
 
 
 def kind_bucket(us: float) -> int:
-    """Of contracts/metrics.toml."""
+    """From contracts/metrics.toml."""
     return math.ceil(int(bucket_of(np.array([us]))[0]) / 3)
 
 
 def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> tuple[int, int]:
-    """Put a container and its server into a batch; the indices of both."""
+    """Add a container and its server to a batch; returns the indices of both."""
     pod = builder.resource(CGROUP, serving.path.rpartition("/")[0])
     container = builder.resource(CGROUP, serving.path, pod)
     process = builder.resource(PROCESS, f"{serving.pid}:1000", container)
@@ -166,5 +169,5 @@ def _at(values: Mapping[int, int], ticks: int) -> np.ndarray[tuple[int], np.dtyp
 
 
 def minute_ago(minutes: int, now_us: int) -> int:
-    """The start of a whole minute, so many minutes before the one that holds a time."""
+    """The start of a whole minute, `minutes` before the one that contains a time."""
     return (now_us // 60_000_000 - minutes) * 60_000_000

@@ -11,7 +11,7 @@ import psutil
 
 
 class Stopwatch:
-    """For what a process and those that it started do."""
+    """For what a process and its descendants do."""
 
     def __init__(self, pid: int) -> None:
         self._process = psutil.Process(pid)

@@ -1,4 +1,4 @@
-"""How much work something is, on any machine: a busy one makes nothing slower that is counted."""
+"""The amount of work of something, on any machine: counts do not depend on how busy it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def calls_of(what: Callable[[], object]) -> int:
-    """Functions called, those of the interpreter and its libraries included."""
+    """Functions called, including those of the interpreter and its libraries."""
     count = 0
 
     def note(frame: FrameType, event: str, argument: Any) -> None:

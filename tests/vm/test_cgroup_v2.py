@@ -16,7 +16,7 @@ def test_samples_add_up_to_the_kernels_counters(tmp_path: Path) -> None:
     assert seen.facts["node.cgroup_version"] == "2"
     assert (seen.facts["cpu.quota_us"], seen.facts["cpu.period_us"]) == ("20000", "100000")
     assert seen.sources["cgroup_cpu"] == "SOURCE_STATE_ACTIVE"
-    # The busy loop was throttled in most of its periods, or there is nothing to compare.
+    # The busy loop was throttled in most of its periods; otherwise there is nothing to compare.
     assert seen.kernel["nr_throttled"] > 10
     assert seen.kernel["throttled_usec"] > 1_000_000
     assert seen.collector == seen.kernel

@@ -1,4 +1,4 @@
-"""The clock of a collector's machine steps by an hour, both ways: what is stored, what is refused, and who is told."""
+"""The clock of a collector's machine steps by an hour, both ways: what is stored, what is rejected, and who is told."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_steps_of_an_hour(tmp_path: Path) -> None:
                     refused += batch.ticks
                 elif not answer.json()["duplicate"]:
                     stored += batch.ticks
-        # Exactly what an hour too much was written on is refused; what an hour was missing from is stored. Of a batch
-        # in which the clock was set, only the part from the future is dropped.
+        # Exactly what was written an hour ahead is rejected; what was written an hour behind is stored. Of a batch in
+        # which the clock was set, only the part from the future is dropped.
         now = collected.true_tick
         assert refused
         assert all(tick > now + HOUR_TICKS // 2 for tick in refused)
@@ -52,7 +52,8 @@ def test_steps_of_an_hour(tmp_path: Path) -> None:
             ).fetchall()
         assert [int(row[0]) for row in rows] == sorted(stored)
         assert len(set(stored)) == len(stored)
-        # Told: the collector's log has both steps back, the page Collectors and the API's log the clock that is ahead.
+        # Reported: both backward steps in the collector's log, the clock that is ahead on the page Collectors and in
+        # the API's log.
         assert collected.log.count("the clock was set back") == 2
         api = {"Authorization": f"Bearer {stack.create_api_token()}"}
         (row,) = httpx.get(f"{stack.url}/api/v1/collectors", headers=api, timeout=30).json()

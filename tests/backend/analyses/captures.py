@@ -10,7 +10,7 @@ CLIENT, SERVER = "10.0.0.107", "172.20.13.4"
 
 
 def message(id: int, name: str, *, answer: bool = False, rcode: int = 0) -> bytes:
-    """A DNS query of type A, or its answer, with the length that TCP puts before it."""
+    """A DNS query of type A, or its answer, with TCP's length prefix."""
     flags = (0x8180 | rcode) if answer else 0x0100
     labels = b"".join(bytes([len(part)]) + part.encode() for part in name.rstrip(".").split(".")) + b"\0"
     content = struct.pack("!6H", id, flags, 1, 0, 0, 0) + labels + struct.pack("!2H", 1, 1)
@@ -18,7 +18,7 @@ def message(id: int, name: str, *, answer: bool = False, rcode: int = 0) -> byte
 
 
 class Capture:
-    """Packets in any order; written by time. Sequence numbers are kept for each direction of each connection."""
+    """Packets in any order, written by time. Sequence numbers are kept per direction of each connection."""
 
     def __init__(self) -> None:
         self._packets: list[tuple[int, bytes]] = []

@@ -1,4 +1,4 @@
-"""POST /analyses to its report: uploads raw and as a form, limits, the task, progress, retention, other tenants."""
+"""From POST /analyses to its report: raw and form uploads, limits, the task, progress, retention, other tenants."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_file_from_upload_to_report(api: TestClient, organization: Organizatio
     listed = api.get("/api/v1/analyses").json()["items"]
     assert [item["id"] for item in listed] == [added["id"]]
     assert "report" not in listed[0]
-    tasks.analyse(organization.id, added["id"])  # a message that comes twice changes nothing
+    tasks.analyse(organization.id, added["id"])  # a duplicate message changes nothing
     assert read(api, added["id"]) == done
 
 
@@ -141,7 +141,7 @@ def test_a_worker_that_died_is_replaced_but_not_for_ever(
     added = upload(api, LOOP.encode())
     for attempt in range(1, run.MOST_ATTEMPTS + 1):
         assert run.waiting(organization.id) == [added["id"]]
-        assert run._claim(organization.id, added["id"]) is not None  # and then nothing more is heard of it
+        assert run._claim(organization.id, added["id"]) is not None  # and then nothing more comes from it
         assert run.waiting(organization.id) == []
         assert run._claim(organization.id, added["id"]) is None, "two workers at one file"
         with psycopg.connect(database.superuser_url) as connection:

@@ -99,7 +99,7 @@ def test_both_senders_measure_what_the_server_does(slow_resolver: Resolver, send
     target = BenchTarget(name="server", address="127.0.0.1", port=slow_resolver.port)
     names = [("a.example", "A"), ("b.example.", "A")]
     run = program.send(Load(target, names, rate_qps=100, seconds=1.5, timeout_ms=1000))
-    # A sender that the machine does not let run in time sends less.
+    # A sender that gets no CPU in time sends less.
     assert 30 <= run.sent <= 153
     assert (run.answered, run.lost) == (run.sent, 0)
     assert run.servfail == slow_resolver.asked // 10
@@ -117,7 +117,7 @@ def test_lost_queries_are_counted(sender: str) -> None:
         run = find(sender, BIN).send(Load(target, [("a.example", "A")], 200, 2.0, 300))  # type: ignore[arg-type]
     finally:
         server.close()
-    # 50 in each of the two or three seconds that two seconds touch; fewer in time where the machine is busy.
+    # 50 in each of the two or three clock seconds that two seconds touch; fewer in time on a busy machine.
     assert 320 <= run.sent <= 404
     assert 40 <= run.answered <= 150
     assert run.lost == run.sent - run.answered
@@ -126,13 +126,13 @@ def test_lost_queries_are_counted(sender: str) -> None:
 def test_from_low_to_high_rate_as_a_table_and_as_json(resolver: Resolver, tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text("# from a capture\narchive.ubuntu.com A\nstorage.googleapis.com AAAA\n")
-    closed = Resolver()  # bound, never read: nobody answers
+    closed = Resolver()  # bound, never read: no answers
     try:
         targets = ["--target", f"service=127.0.0.1:{resolver.port}", "--target", f"pod=127.0.0.1:{closed.port}"]
         load = ["--rates", "200,50", "--seconds", "0.5", "--timeout-ms", "200", "--pause-s", "0"]
         done = command("dns-bench", *targets, "--names", str(names), *load)
         rows = [line.split() for line in done.stdout.splitlines()[1:4]]
-        # The pod fails all of its first run and is left out of the next.
+        # The pod fails its entire first run and is left out of the next.
         assert [(row[0], row[1]) for row in rows] == [("service", "50"), ("pod", "50"), ("service", "200")]
         assert "pod: keeps up with no tested rate, fails 100 % at 50" in done.stdout
         told = json.loads(command("dns-bench", *targets[:2], "--name", "a.example", *load, "--json").stdout)
@@ -173,7 +173,7 @@ def test_analyze_tells_and_fails_where_a_file_cannot_be_read(tmp_path: Path) -> 
 
 
 def test_a_capture(tmp_path: Path) -> None:
-    """The loopback capture that the capture reader is checked with against tshark (collector/internal/evidence)."""
+    """The loopback capture that also checks the capture reader against tshark (collector/internal/evidence)."""
     capture = REPOSITORY / "collector" / "internal" / "evidence" / "testdata" / "loopback.pcap"
     report = json.loads(command("analyze", "--json", str(capture)).stdout)["report"]
     facts = {fact["id"]: fact["numbers"] for fact in report["facts"]}

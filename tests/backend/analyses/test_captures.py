@@ -1,4 +1,4 @@
-"""Captures whose every packet is known: connections that wait as in case 4, and a server on which none does."""
+"""Captures whose every packet is known: connections that wait as in case 4, and a server on which none waits."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_new_connections_that_wait_are_told_from_slow_answers(tmp_path: Path) ->
     waiting = next(fact for fact in report.facts if fact.id.startswith("new_connections_"))
     assert waiting.level == "attention"
     assert waiting.label == f"New connections to {SERVER}:53 wait"
-    # Percentiles come from buckets of 4 %.
+    # Percentiles come from buckets 4 % wide.
     assert waiting.numbers["first_p50_us"] == pytest.approx(952_000, rel=0.03)
     assert waiting.numbers["later_p50_us"] == pytest.approx(50_000, rel=0.03)
     assert waiting.numbers["first_count"] == 40

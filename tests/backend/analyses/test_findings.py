@@ -1,10 +1,10 @@
-"""Causes found in files alone: the look-ups that case 4 describes, as logs of dnsmasq and of CoreDNS."""
+"""Causes found in files alone: the lookups that case 4 describes, as logs of dnsmasq and of CoreDNS."""
 
 from __future__ import annotations
 
 from jitterscope.analyses.engine import read_text
 
-# What `nslookup -debug api.signicat.com` showed: six denied look-ups before the right one.
+# What `nslookup -debug api.signicat.com` showed: six negative answers before the right one.
 SEARCH = (
     "some-ns.svc.cluster.local", "svc.cluster.local", "cluster.local", "europe-west1.c.some-project.internal",
     "c.some-project.internal", "google.internal",
@@ -13,7 +13,7 @@ HOSTS = ("api.signicat.com", "archive.ubuntu.com", "test.salesforce.com")
 
 
 def dnsmasq_log(*, search: tuple[str, ...], lookups: int) -> str:
-    """Look-ups 100 ms apart behind the nanny, each name asked with every search domain, then alone."""
+    """Lookups 100 ms apart behind the nanny, each name queried with every search domain, then alone."""
     lines = []
     serial = 315_000
     for number in range(lookups):
@@ -36,7 +36,7 @@ def dnsmasq_log(*, search: tuple[str, ...], lookups: int) -> str:
 
 
 def coredns_log(*, search: tuple[str, ...], lookups: int) -> str:
-    """The same as the log plugin writes it, with kubectl's time stamps."""
+    """The same as the log plugin writes it, with kubectl's timestamps."""
     lines = []
     for number in range(lookups):
         host = HOSTS[number % len(HOSTS)]

@@ -1,4 +1,4 @@
-"""Hostile files end in a clear refusal, whatever they do to their reader, and nothing of it stays."""
+"""Hostile files are rejected with a clear error, whatever they do to their reader, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ def test_memory_cpu_and_wall_limits_hold(tmp_path: Path) -> None:
     assert (
         refusal(path, Limits(unpacked_bytes=10**9, memory_bytes=10**9, cpu_s=60, wall_s=1))["type"] == "takes-too-long"
     )
-    # The limits are the child's, not ours.
+    # The limits are the child's, not this process's.
     assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
 
 
 def test_the_reader_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the child's environment holds is what a hostile file could ever get at."""
+    """A hostile file can reach at most what the child's environment holds."""
     seen = tmp_path / "environment"
     spy = tmp_path / "reader"
     answer = '{"kind":"error","type":"unreadable","what_to_do":"","detail":"'
@@ -150,7 +150,7 @@ def test_the_reader_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_reader_leaves_no_compiled_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under its limit of file sizes they would be cut short, and no program could import them any more."""
+    """The file size limit would cut them short, and then no program could import them any more."""
     compiled, python, path = tmp_path / "compiled", tmp_path / "python", tmp_path / "loop.txt"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -X pycache_prefix={compiled} "$@"\n', encoding="utf-8")
     python.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What case 1 quotes, as files: `top -b -d 0.1`, both metric dumps, cpu.stat. The texts: tests/fixtures/evidence."""
+"""What case 1 quotes, as files in tests/fixtures/evidence: `top -b -d 0.1`, both metric dumps, cpu.stat."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_metric_dumps(
     assert report.kind == "prometheus_text"
     expected = {"gc_cycles": cycles, "pause_p50_us": p50_us, "pause_max_us": max_us, "pause_mean_us": mean_us}
     assert fact(report, "gc_cycles").numbers == pytest.approx(expected)
-    # GOGC at its default: the goal is twice what stayed alive.
+    # GOGC at its default: the goal is twice the live heap.
     heaps = {"next_gc_bytes": next_gc, "heap_alloc_bytes": heap, "heap_live_bytes": next_gc / 2}
     assert fact(report, "heap").numbers == pytest.approx(heaps)
     assert report.tables[0].rows[0][1] == pid

@@ -1,4 +1,4 @@
-"""The texts that the cases quote, exactly, give the right facts: shared/cases/case-1 and case-4."""
+"""The texts that the cases quote, verbatim, give the right facts: shared/cases/case-1 and case-4."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_dnsmasq_log_behind_the_nanny() -> None:
     assert report.kind == "dnsmasq_log"
     assert (report.from_us, report.to_us) == (NANNY_US + 571_446, NANNY_US + 576_132)
     assert fact(report, "answers").numbers == {"answers": 3, "unanswered": 0, "nxdomain": 3}
-    # Only request 315108 has its query: 575810 to 576132, of it 31 µs at kube-dns.
+    # Only request 315108 has its query: 575810 to 576132, with 31 µs of it at kube-dns.
     assert fact(report, "durations").numbers == {"count": 1, "p50_us": 322, "p99_us": 322, "max_us": 322}
     assert fact(report, "upstream").numbers["max_us"] == 31
     name = "metadata.google.internal.some-namespace.svc.cluster.local"

@@ -1,4 +1,4 @@
-"""Logs of real servers (tests/fixtures/evidence/README.md says how they were made), and their variants."""
+"""Logs of real servers (tests/fixtures/evidence/README.md says how they were made), and variants of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def with_nanny(text: str, step_us: int) -> str:
 def test_the_same_log_with_times() -> None:
     report = read_text(with_nanny(DNSMASQ, 250), year=2023)
     assert fact(report, "children").numbers == {"most": 6, "sessions": 6}
-    # Every request's lines follow each other within its process; nothing takes longer than a few lines of others.
+    # Within its process, each request's lines are consecutive; nothing takes longer than a few lines of others.
     durations = fact(report, "durations").numbers
     assert durations["count"] == fact(report, "answers").numbers["answers"]
     assert 250 <= durations["p50_us"] <= durations["max_us"] < 20_000
@@ -86,7 +86,7 @@ def test_coredns_counts_errors_and_answers() -> None:
 
 @pytest.mark.slow
 def test_growing_memory_has_a_bound(tmp_path: Path) -> None:
-    """Names, requests and sessions that never end: the reader of a log stays under its limit."""
+    """Names, requests, and sessions without end: the log reader stays under its limit."""
     from jitterscope.analyses.isolate import Limits, analyse
 
     path = tmp_path / "endless.gz"

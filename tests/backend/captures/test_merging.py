@@ -1,4 +1,4 @@
-"""Stacks of a capture become one tree; the process table one line a process; seconds stay seconds."""
+"""A capture's stacks become one tree, its process table has one line per process, and seconds stay seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node whose collector tells facts, for the tests of changes."""
+"""A node whose collector reports facts, for the tests of changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HOUR_US = 3600 * 1_000_000
 
 
 class Node:
-    """One machine whose facts are told, in order of time."""
+    """One machine whose facts are reported in chronological order."""
 
     def __init__(self, api: TestClient, organization: Organization, name: str = "machine-1") -> None:
         self._api, self._organization, self._name = api, organization, name

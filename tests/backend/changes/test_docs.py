@@ -1,4 +1,4 @@
-"""What docs/changes.md tells people to send is what the API takes."""
+"""The API accepts what docs/changes.md tells people to send."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 
 PAGE = (Path(__file__).parents[3] / "docs" / "changes.md").read_text()
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-# As the page of Flux's generic provider has it, but for severity and reason.
+# As on the page of Flux's generic provider, except for severity and reason.
 FLUX = {
     "involvedObject": {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
@@ -61,7 +61,7 @@ def address(api: TestClient) -> Iterator[str]:
 
 
 def run(script: str, address: str, token: str, **variables: str) -> Any:
-    """A step of a pipeline as its shell runs it."""
+    """Run a pipeline step as its shell does."""
     script = script.replace("https://jitterscope.example.org", address)
     found = subprocess.run(
         ["bash", "-eu", "-c", script], env={"PATH": "/usr/bin:/bin", "JITTERSCOPE_TOKEN": token, **variables},

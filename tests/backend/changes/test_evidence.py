@@ -1,4 +1,4 @@
-"""A change shortly before an incident is evidence that says it is a coincidence; other changes are none."""
+"""A change shortly before an incident is evidence that says it is a coincidence; other changes are not evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAULT = recorded(Workload())
 
 
 def opened(service: Service) -> Any:
-    """The incident of a CoreDNS whose garbage collector is throttled."""
+    """The incident of a CoreDNS throttled by its garbage collection."""
     service.diagnose(service.feed(moved(FAULT, "/kubepods/pod1/coredns", "coredns-668d6bf9bc-abcde")))
     return incident(service)
 

@@ -1,4 +1,4 @@
-"""Reported changes: stored once, refused in words, listed with those that facts show, by what they are of."""
+"""Reported changes: stored once, rejected with a reason, and listed by subject with those that facts show."""
 
 from __future__ import annotations
 

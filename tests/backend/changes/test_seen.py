@@ -1,4 +1,4 @@
-"""Changes that facts show: another value than before. What merely appeared is no change."""
+"""Changes that facts show: another value than before; a value that first appears is not a change."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_another_replica_is_no_change_and_going_back_is_one(api: TestClient, nod
 
 
 def test_what_makes_a_container_what_it_is_is_no_change(api: TestClient, node: Node) -> None:
-    """The cgroup is there before its limits are written."""
+    """The cgroup exists before its limits are written."""
     node.tell(2, CGROUP, "/docker/one", workload_container="one", cpu_quota__us="-1", cpu_period__us="100000")
     node.tell(2 - 3 / 3600, CGROUP, "/docker/one", cpu_quota__us="50000")
     assert told(api) == []
@@ -72,7 +72,7 @@ def test_what_makes_a_container_what_it_is_is_no_change(api: TestClient, node: N
 
 
 def test_a_fact_that_is_read_for_the_first_time_is_no_change(api: TestClient, node: Node) -> None:
-    """A collector that was updated tells more than the one before."""
+    """An upgraded collector reports more than the one before."""
     node.tell(30, CGROUP, "/docker/one", workload_container="one")
     node.tell(2, CGROUP, "/docker/one", workload_image="one:1", memory_limit__bytes="67108864")
     assert told(api) == []

@@ -1,4 +1,4 @@
-"""An organization switches off what collectors read: who may, what the audit trail says, and what ingest drops."""
+"""An organization switches off what collectors read: who may, what the audit trail records, and what ingest drops."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def batch(start_us: int) -> BatchBuilder:
     cgroup = builder.resource(CGROUP, "/shop/web", 0)
     web = builder.resource(pb.RESOURCE_KIND_TCP_SERVER, "/shop/web:8080", cgroup)
     dns = builder.resource(DNS_SERVER, "10.0.0.10:53", 0)
-    # One block with series that stay on both sides of those that go.
+    # One block in which series to keep are on both sides of those to drop.
     rows = [(cgroup, "cpu_usage_us"), (web, "requests"), (web, "http_server_errors"), (dns, "dns_queries")]
     rows.append((dns, "dns_tcp_connections"))
     builder.block({one: np.arange(20.0) + 100 * place for place, one in enumerate(rows)}, start_us)
@@ -103,7 +103,7 @@ def batch(start_us: int) -> BatchBuilder:
 
 
 def stored(organization: Organization, start_us: int) -> set[str]:
-    """All that is stored of the batch, by name; a series only where its values are those that were sent."""
+    """Everything stored of the batch, by name; a series only if its values are those that were sent."""
     with db.organization_session(organization.id) as session:
         ids = [int(one) for one in session.execute(text("SELECT id FROM resources")).scalars()]
         values = series.read_series(session, ids, list(METRICS), start_us, start_us + 20 * TICK_US)
@@ -159,7 +159,7 @@ def test_kinds_lose_their_statuses_where_those_are_off(client: TestClient, organ
     put(client, organization.headers, "tcp_requests:read_status")
     start_us = now_us() - 60_000_000
     builder = batch(start_us)
-    for rows in ("[" * 4000, '{"a":1}', "[7]"):  # what no collector of ours sends
+    for rows in ("[" * 4000, '{"a":1}', "[7]"):  # what none of our collectors sends
         builder.batch.events.add(resource=2, kind="requests.kinds", start_us=start_us, attributes={"rows": rows})
     answer = client.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
     assert answer.status_code == 200, answer.text
@@ -185,7 +185,7 @@ def test_another_process_obeys_after_seconds(
 ) -> None:
     assert store.off(organization.id) == ()
     with db.organization_session(organization.id) as session:
-        # As another process does it: this one is not told.
+        # As another process does it: this one is not notified.
         session.execute(
             text("INSERT INTO collection_policies VALUES (:id, '{dns_names}', 'other')"), {"id": organization.id}
         )

@@ -1,4 +1,4 @@
-"""GET /containers: what was throttled in a window, with its worst tick, in any order, a page at a time."""
+"""GET /containers: what was throttled in a window, with its worst tick, in any order, page by page."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
 from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, add, minute_ago
 
 TICKS = 3 * TICKS_PER_MINUTE
-# Long enough ago that its windows can be compacted.
+# Old enough that its windows can be compacted.
 MINUTES_AGO = 25
 MINUTE_US = 60_000_000
-# The worst tick is neither the first nor the last one, and not in the minute that is throttled longest together.
+# The worst tick is neither the first nor the last, and not in the minute with the most throttled time.
 SHOP = Serving("shop", 8080, 41, slow={700: 90_000}, throttled={700: 42_000, 701: 18_000, 1250: 50_000})
 STOCK = Serving("stock", 9090, 42, throttled={30: 7_000})
 QUIET = Serving("quiet", 7070, 43)
 
 
 def feed(client: TestClient, organization: Organization, node: str = "machine-1") -> int:
-    """Three containers in pods, and one cgroup that nothing names and nothing measures. When their minutes began."""
+    """Three containers in pods, and one cgroup without a name or metrics; returns when their minutes began."""
     start_us = minute_ago(MINUTES_AGO, now_us())
     builder = BatchBuilder(node)
     builder.fact(0, "node.hostname", node, start_us)
@@ -63,7 +63,7 @@ def check(page: dict[str, Any], began_us: int) -> None:
     measured = ("cpu_limit", "cpu_used", "cpu_peak", "throttled_us", "throttled_ratio", "worst_tick")
     assert [unknown[name] for name in measured] == [None] * 6
     assert set(unknown["peaks"]) == {None}
-    # One step a minute, from the minute that the window began in.
+    # One step per minute, from the minute in which the window began.
     assert page["step_us"] == MINUTE_US
     assert len(shop["peaks"]) == len(shop["throttled"]) == (page["to_us"] - page["from_us"]) // MINUTE_US
     first = (began_us - page["from_us"]) // MINUTE_US
@@ -116,7 +116,7 @@ def test_an_absolute_window_has_its_own_figures_and_those_gone_only_on_wish(api:
     assert [item["container"] for item in page["items"]][:1] == ["stock"]
     assert page["items"][0]["worst_tick"]["at_us"] == began_us + 30 * TICK_US
     assert page["items"][0]["throttled_us"] == 7_000
-    # An hour from now they have been silent for longer than 5 min.
+    # An hour later they have been silent for longer than 5 min.
     later = {"from": str(began_us), "to": str(now_us() + 40 * MINUTE_US)}
     assert names(api, **later) == []
     gone = listed(api, **later, gone=True)["items"]

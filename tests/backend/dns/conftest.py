@@ -1,4 +1,4 @@
-"""A node whose NodeLocal DNSCache asks a dnsmasq for more connections than it serves, fed through the real route."""
+"""A node whose NodeLocal DNSCache needs more connections to a dnsmasq than it serves, fed through the real route."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def exhausted() -> Recording:
 
 @pytest.fixture(scope="session")
 def calm() -> Recording:
-    """The same servers, never asked for more than ten connections."""
+    """The same servers, which never need more than ten connections."""
     return recorded(load(burst_qps=200.0))

@@ -1,4 +1,4 @@
-"""The DNS path as the API shows it: from ingested data, of one organization."""
+"""The DNS path as the API shows it: from ingested data, for one organization."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_path_from_clients_to_the_records(service: Any, node: dict[str, int]
     assert (towards["protocol"], towards["known"], towards["zones"]) == ("tcp", "settings", ["cluster.local"])
     assert towards["queries_per_s"] == pytest.approx(dnsmasq["queries_per_s"])
     assert towards["p50_us"] == pytest.approx(50_000, rel=0.1)
-    # What case 4 took weeks to see: all children busy, connections that nobody accepts, and where the time is spent.
+    # What case 4 took weeks to see: all children busy, connections not accepted, and where the time is spent.
     assert (dnsmasq["children"], dnsmasq["child_limit"]) == (LIMIT, LIMIT)
     assert dnsmasq["backlog"] > 0
     assert dnsmasq["connections"] > LIMIT
@@ -89,7 +89,7 @@ def test_names_by_what_they_cost(service: Any, node: dict[str, int]) -> None:
     assert all(item["nxdomain_ratio"] > 0.3 and item["clients"] == 1 for item in denied)
     slowest = service.get("/dns/names", order="time")["items"]
     assert [item["total_us"] for item in slowest] == sorted((item["total_us"] for item in slowest), reverse=True)
-    # The servers behind keep no list of their own here; asking for them alone gives nothing, not everything.
+    # The upstream servers keep no list of their own here; a request for them alone gives nothing, not everything.
     assert service.get("/dns/names", server=[node["10.4.1.38:53"]])["items"] == []
 
 
@@ -129,10 +129,10 @@ def test_windows(service: Any, node: dict[str, int]) -> None:
     reversed_ = {"from": str(now_us), "to": str(now_us - TICK_US)}
     for bad in ({"from": "soon"}, reversed_, {"from": str(now_us - 901_000_000), "to": str(now_us)}):
         assert service.get("/dns/path", status=422, **bad)["type"]
-    # Without an end the newest data are meant: as much of them as may be asked for.
+    # Without an end, the newest data are meant: as much as a request may cover.
     newest = service.get("/dns/path", **{"from": str(now_us - 905_000_000)})
     assert newest["to_us"] - newest["from_us"] <= 900_000_000
-    # Names are lists of ten seconds: an hour of them is no more than minutes of ticks.
+    # Names are lists per ten seconds: an hour of them costs no more than minutes of ticks.
     assert service.get("/dns/names", **{"from": str(now_us - 3_000_000_000)})["items"]
 
 

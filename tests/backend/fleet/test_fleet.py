@@ -1,4 +1,4 @@
-"""GET /fleet: every container by its worst 100 ms, and of how many it is known whether their clients are harmed."""
+"""GET /fleet: every container by its worst 100 ms, and for how many it is known whether their clients are harmed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MINUTES_AGO = 3
 SHOP = Serving("shop", 8080, 41, throttled={700: 42_000, 1100: 90_000})
 STOCK = Serving("stock", 9090, 42, throttled={30: 7_000})
 QUIET = Serving("quiet", 7070, 43, namespace="back office")
-# Uses CPU without a limit, and serves nothing that is seen.
+# Uses CPU without a limit, and serves nothing that is observed.
 BATCH, SILENT = "/system.slice/batch.service", "/system.slice/unknown"
 
 
 def feed(client: TestClient, organization: Organization, node: str = "machine-1") -> int:
-    """Three servers, a program that nothing times, and a cgroup that nothing measures. When their data began."""
+    """Three servers, a program whose answers are not timed, and an unmeasured cgroup; returns when their data began."""
     start_us = minute_ago(MINUTES_AGO, now_us())
     builder = BatchBuilder(node)
     builder.fact(0, "node.hostname", node, start_us)
@@ -89,7 +89,7 @@ def test_too_many_servers_to_look_at_are_no_claim_about_the_others(
 
 @pytest.mark.usefixtures("began_us")
 def test_a_server_without_answers_in_the_hour_is_not_timed(api: TestClient, organization: Organization) -> None:
-    """The listening socket is known, and nothing records its answers."""
+    """The listening socket is known, but nothing records its answers."""
     builder = BatchBuilder("machine-2")
     container = builder.resource(CGROUP, "/docker/silent-server", 0)
     builder.resource(TCP_SERVER, "/docker/silent-server:5432", container)

@@ -32,7 +32,7 @@ class Service:
     organization: Any
 
     def feed(self, recording: Recording, *, ends_us: int | None = None, suffix: str = "", begin: int = 0) -> int:
-        """Send a recording so that it ends at `ends_us` (default: now); the id of its subject."""
+        """Send a recording so that it ends at `ends_us` (default: now); returns its subject's ID."""
         ends_us = ends_us or time.time_ns() // 1000
         shift_us = ends_us - ends_us % TICK_US - recording.end_us
         shift_us -= shift_us % TICK_US
@@ -82,7 +82,7 @@ def service(
 
 @pytest.fixture(scope="session")
 def gc_fault() -> Recording:
-    """60 s of a CoreDNS that its garbage collection throttles."""
+    """60 s of a CoreDNS throttled by its garbage collection."""
     return recording_of(simulate(Workload()).snapshot)
 
 
@@ -104,19 +104,19 @@ def more_cpu() -> Recording:
 
 @pytest.fixture(scope="session")
 def fault_again() -> Recording:
-    """Another GOMAXPROCS, which is no help at all below one CPU of limit."""
+    """The fault with another GOMAXPROCS, which is no help below a limit of one CPU."""
     return recorded(Workload(seconds=80, gomaxprocs=1, seed=3), process="4712:7")
 
 
 @pytest.fixture(scope="session")
 def worse() -> Recording:
-    """Less CPU yet."""
+    """The fault with even less CPU."""
     return recorded(Workload(seconds=80, quota_us=30_000, seed=4))
 
 
 @pytest.fixture(scope="session")
 def unchanged() -> Recording:
-    """The fault of another day."""
+    """The same fault on another day."""
     return recorded(Workload(seconds=80, seed=6))
 
 

@@ -1,4 +1,4 @@
-"""Faults and fixes as recordings that follow one another, and what verification makes of them."""
+"""Faults and fixes as consecutive recordings, and what verification makes of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def without_facts(recording: Recording, *names: str) -> Recording:
 
 
 def moved(recording: Recording, key: str, pod: str, process: str = "4711:1", container: str = "coredns") -> Recording:
-    """The same run in the container of a pod."""
+    """The same run in a pod's container."""
     names = {"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": pod,
              "workload.container": container}  # fmt: skip
 
@@ -50,7 +50,7 @@ def moved(recording: Recording, key: str, pod: str, process: str = "4711:1", con
 
 
 def story(service: Any, *parts: Recording) -> int:
-    """Feed one recording after the other, the last one up to now; diagnose after the first. The incident's id."""
+    """Feed recordings in turn, the last one up to now; diagnose after the first. Returns the incident's ID."""
     now_us = time.time_ns() // 1000
     ends_us = now_us - sum(part.ticks for part in parts[1:]) * 100_000
     subject = service.feed(parts[0], ends_us=ends_us)

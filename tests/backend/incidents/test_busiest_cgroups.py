@@ -1,4 +1,4 @@
-"""A diagnosis of a cgroup sees which others of its node used most CPU, and so does a recording of it."""
+"""A diagnosis of a cgroup sees which others on its node used the most CPU, and so does a recording of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOPS = {f"/lab/loop-{n}" for n in range(6)}
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    """The server in /lab/server, six loops beside it, the cgroup that holds them all, an idle one and one below."""
+    """The server in /lab/server, six loops beside it, the cgroup that contains them, an idle one, a nested one."""
     made = recording_of(snapshot_of(recording_of(neighbours_scenario.SCENARIOS[0].build()), to_us=_end(20.0)))
     busy = np.full(made.ticks, 190_000.0)
     more = (

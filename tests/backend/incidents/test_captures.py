@@ -1,4 +1,4 @@
-"""Captures of the flight recorder: stored with their batch, shown with their incident, kept as long as it is pinned."""
+"""Captures of the flight recorder: stored with their batch, shown with their incident, kept while it is pinned."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY_US = 86_400 * S_US
 
 
 def with_captures(recording: Recording, *starts_s: int, resource: int = 0) -> Recording:
-    """The recording with captures of 10 s that start so many seconds after it."""
+    """The recording with captures of 10 s that start at these offsets (s)."""
     made = [
         RecordedCapture(resource, wire.capture_of(capture(recording.start_us + second * S_US))) for second in starts_s
     ]
@@ -39,7 +39,7 @@ def with_captures(recording: Recording, *starts_s: int, resource: int = 0) -> Re
 
 @pytest.fixture
 def incident(service: Any, gc_fault: Recording) -> Any:
-    """An incident of a cgroup, with a capture of its node at its time, one of itself, and one long before."""
+    """An incident of a cgroup, with a capture of its node at that time, one of itself, and one from long before."""
     own = with_captures(gc_fault, 40, resource=gc_fault.subject).captures
     recording = with_captures(gc_fault, 20)
     service.feed(replace(recording, captures=(*recording.captures, *own)))
@@ -79,7 +79,7 @@ def test_a_capture_is_merged(service: Any, incident: Any) -> None:
 
 
 def test_a_capture_of_the_subject_alone(service: Any, incident: Any) -> None:
-    """Only processes in the incident's cgroup, or below it."""
+    """Only processes in the incident's cgroup or below it."""
     path = f"/incidents/{incident['id']}/captures"
     capture_id = service.get(path)["items"][0]["id"]
     assert service.get(f"{path}/{capture_id}", scope="subject")["flame"]["total_samples"] == 0
@@ -102,7 +102,7 @@ def test_what_does_not_belong_is_not_found(service: Any, incident: Any, other_or
     service.get(f"{path}/{capture_id}", status=422, **{"from": "2", "to": "1"})
     with organization_session(service.organization.id) as session:
         earlier = session.execute(text("SELECT id FROM captures ORDER BY start_us LIMIT 1")).scalar_one()
-    # Of the same node, but of another time.
+    # Of the same node, but from another time.
     service.get(f"{path}/{earlier}", status=404)
     response = service.client.get(f"/api/v1{path}/{capture_id}", headers=other_organization.headers)
     assert response.status_code == 404
@@ -111,7 +111,7 @@ def test_what_does_not_belong_is_not_found(service: Any, incident: Any, other_or
 
 
 def test_captures_of_pinned_incidents_outlive_the_others(service: Any, incident: Any) -> None:
-    """A week later: what the incident shows stays, what is an hour older goes."""
+    """A week later, what the incident shows stays, and what is an hour older is dropped."""
     path = f"/incidents/{incident['id']}/captures"
     later_us = time.time_ns() // 1000 + 8 * DAY_US
     service.change(incident["id"], pinned=True)

@@ -1,4 +1,4 @@
-"""What a channel would have sent, from incidents that really happened."""
+"""What a channel would have sent, from actual past incidents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def queued(service: Any, channel: int) -> list[str]:
 
 
 def incident(service: Any, recording: Recording) -> int:
-    """The id of the incident that a recording makes."""
+    """The ID of the incident that a recording makes."""
     service.diagnose(service.feed(recording))
     [opened] = service.get("/incidents")["items"]
     return int(opened["id"])
@@ -45,7 +45,7 @@ def test_nothing_happened(service: Any) -> None:
 
 
 def test_a_channel_and_its_preview_agree(service: Any, gc_fault: Recording) -> None:
-    """Namespace, pod, and workload are what the collector's facts say."""
+    """Namespace, pod, and workload are those from the collector's facts."""
     kube, other = hook(service, **KUBE), hook(service, conditions={"namespaces": ["default"]})
     coredns = hook(service, conditions={"resources": ["coredns"]}, min_severity="info")
     number = incident(service, moved(gc_fault, "/kubepods/p1/c1", "coredns-7c9d8bb6f4-x2x9q"))
@@ -131,7 +131,7 @@ def test_who_may_not_read_incidents_learns_of_none(service: Any, organization: A
 
 
 def test_older_changes_are_told_by_what_their_incident_is(service: Any, gc_fault: Recording, database: Any) -> None:
-    """Rows of before rules say no severity; the application itself never rewrites history."""
+    """Rows from earlier rules have no severity; the application itself never rewrites history."""
 
     number = incident(service, gc_fault)
     with psycopg.connect(database.superuser_url) as superuser:

@@ -1,4 +1,4 @@
-"""GET /compare: a window with another time or another resource, by the tests of verification."""
+"""GET /compare: a window compared with another time or another resource, using verification's tests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_fault_differs_from_the_calm_before_it_and_says_how_sure_that_is(
 
 
 def test_two_halves_of_the_same_fault_are_not_said_to_differ(service: Service, gc_fault: Recording) -> None:
-    """The control: without a difference none is found."""
+    """The control: without a difference, none is found."""
     end_us = time.time_ns() // 1000 // 100_000 * 100_000
     subject = service.feed(gc_fault, ends_us=end_us)
     half_us = gc_fault.ticks // 200 * 100 * 100_000

@@ -1,4 +1,4 @@
-"""Workers that diagnose the same subject at the same time, and stale diagnoses, make one incident."""
+"""Workers that diagnose the same subject concurrently, and stale diagnoses, make one incident."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that wait for a connection, from ingest to a verified fix: nothing of it is in the server's own latency."""
+"""Clients that wait for a connection, from ingest to a verified fix: the server's own latency has none of the wait."""
 
 from __future__ import annotations
 

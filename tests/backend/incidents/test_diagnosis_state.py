@@ -1,4 +1,4 @@
-"""GET /resources/{id}/diagnosis: whether somebody looks."""
+"""GET /resources/{id}/diagnosis: whether the resource is being diagnosed."""
 
 from __future__ import annotations
 

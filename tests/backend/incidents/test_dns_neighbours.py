@@ -1,4 +1,4 @@
-"""A diagnosis of a DNS server sees its node's other servers, its clients and who asks; what it reads is bounded."""
+"""A diagnosis of a DNS server sees its node's other servers, its clients, and its downstreams, in bounded reads."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_every_cgroup_with_a_dns_server_is_due_once_a_minute(service: Any, chain
         expected = list(rows.scalars())
         assert len(expected) == 3
         assert set(expected) < set(diagnoses.visited_subjects(session))
-        # One that was not seen for minutes is gone.
+        # A server that was not seen for minutes is gone.
         gone = text("UPDATE resources SET last_seen_at = now() - interval '10 min' WHERE key = :key")
         session.execute(gone, {"key": RECORDS})
         assert set(expected) & set(diagnoses.visited_subjects(session)) == set(expected[:2])
 
 
 def test_a_recording_carries_them(service: Any, chain: Recording) -> None:
-    """File and snapshot give the engine the same path; of who asks only facts are kept, of neighbours everything."""
+    """File and snapshot give the engine the same path; of clients only facts are kept, of neighbors everything."""
     subject_id = service.feed(chain)
     now_us = time.time_ns() // 1000
     window = {"resource": subject_id, "from": str(now_us - 30_000_000), "to": str(now_us)}
@@ -105,7 +105,7 @@ def test_a_recording_carries_them(service: Any, chain: Recording) -> None:
     recording = file.read(io.BytesIO(response.content))
     kinds = [one.kind for one in recording.resources]
     assert kinds.count("dns_server") == 3
-    # Neighbours keep what they live in, so that a replay can be diagnosed on each of them.
+    # Neighbors keep their surroundings, so that a replay can be diagnosed on each of them.
     for one in recording.resources:
         if one.kind == "dns_server":
             assert recording.resources[one.parent].kind == "process"

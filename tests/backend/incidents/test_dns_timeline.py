@@ -1,4 +1,4 @@
-"""The picture of a DNS server's trouble: connections, children, backlog and error lines, as they were sent."""
+"""The picture of a DNS server's trouble: connections, children, backlog, and error lines, as they were sent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def chain() -> Recording:
 
 
 def fed(service: Any, chain: Recording) -> tuple[int, int]:
-    """Subject id and where the first tick landed."""
+    """Subject ID, and where the first tick landed."""
     ends_us = time.time_ns() // 1000
     ends_us -= ends_us % 100_000
     return service.feed(chain, ends_us=ends_us), ends_us - chain.ticks * 100_000

@@ -1,4 +1,4 @@
-"""A look at a subject that nothing is wrong with reads its signs alone; whatever shows is diagnosed in full."""
+"""A first look at a healthy subject reads only its signs; whatever shows is diagnosed in full."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def whole_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def look(organization: Any, subject_id: int) -> diagnoses.Outcome | None:
-    """What a worker does where this subject is due, and no other."""
+    """Do what a worker does if this subject, and no other, is due."""
     with organization_session(organization.id) as session:
         schedule.visit(session, [subject_id], timedelta(0))
         session.execute(
@@ -127,7 +127,7 @@ def test_what_shows_nothing_is_not_read_in_full(
 
 
 def test_without_a_trigger_what_shows_is_found(service: Any, organization: Any, gc_fault: Recording) -> None:
-    """A cause that no trigger tells of is found by the visit that finds it today."""
+    """A cause without a trigger is found by the regular visit."""
     subject_id = service.feed(gc_fault)
     with organization_session(organization.id) as session:
         calm = "UPDATE diagnosis_schedule SET triggered_us = 0, diagnosed_us = diagnosed_us + :old, waiting = '{}'"
@@ -140,7 +140,7 @@ def test_without_a_trigger_what_shows_is_found(service: Any, organization: Any, 
 def test_an_active_incident_is_always_looked_at_in_full(
     service: Any, organization: Any, healthy: Recording, gc_fault: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It ends, or changes its cause, by what a whole diagnosis says."""
+    """The result of a full diagnosis decides whether it ends or changes its cause."""
     now_us = time.time_ns() // 1000
     subject_id = service.feed(gc_fault, ends_us=now_us - 9 * MINUTE_US)
     look(organization, subject_id)

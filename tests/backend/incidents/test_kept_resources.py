@@ -1,4 +1,4 @@
-"""What an incident is about is not dropped, however long it has not been seen."""
+"""An incident's subject is not dropped, however long it has not been seen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitterscope.recordings.model import Recording
 
 
 def test_the_subject_of_an_incident_stays(service: Any, gc_fault: Recording, organization: Any) -> None:
-    assert tasks.referred in expiry._providers  # importing the tasks registers it, as in every worker
+    assert tasks.referred in expiry._providers  # importing the tasks registers the provider, as in every worker
     service.diagnose(service.feed(gc_fault))
     (incident,) = service.get("/incidents")["items"]
     with db.organization_session(organization.id) as session:

@@ -1,4 +1,4 @@
-"""`kubectl jitterscope` against the real API: the incidents of a namespace, the command of a fix, and what it runs."""
+"""`kubectl jitterscope` against the real API: a namespace's incidents, a fix's command, and what it runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def incident_id(service: Any, gc_fault: Recording) -> int:
 
 @pytest.fixture
 def run(service: Any, tmp_path: Path) -> Iterator[Run]:
-    """Runs the plugin as kubectl would, beside a kubectl that writes down what it is called with."""
+    """Runs the plugin as kubectl would, beside a kubectl that records how it is called."""
     kubectl = tmp_path / "kubectl"
     kubectl.write_text(
         '#!/bin/sh\ncase "$2" in view) echo kube-system;; current-context) echo a-cluster;;\n'
@@ -73,7 +73,7 @@ def test_incidents_of_a_namespace(run: Run, incident_id: int, tmp_path: Path) ->
     assert head.split() == ["ID", "SEVERITY", "STATE", "LAST", "SEEN", "SUBJECT", "TITLE"]
     assert row.split()[0] == str(incident_id)
     assert f"kube-system/{POD}/coredns" in row
-    # Without one, that of kubectl's context.
+    # Without one, the namespace of kubectl's context.
     assert run("incidents").stdout.splitlines()[1].split()[0] == str(incident_id)
     assert run("incidents", "--all-namespaces").stdout.splitlines()[1].split()[0] == str(incident_id)
     other = run("incidents", "-n", "kube")
@@ -106,7 +106,7 @@ def test_a_patch_is_applied_as_it_is_once_one_agrees(run: Run, incident_id: int,
     assert (refused.returncode, called(tmp_path)) == (1, [])
     assert "Run it in kubectl's context a-cluster? [y/N]" in refused.stderr
     assert "not applied" in refused.stderr
-    assert run("patch", incident_id, "raise_cpu_limit", "--apply").returncode == 1  # nobody to ask
+    assert run("patch", incident_id, "raise_cpu_limit", "--apply").returncode == 1  # no server to query
     assert called(tmp_path) == []
     applied = run("patch", incident_id, "raise_cpu_limit", "--apply", typed="y\n")
     assert applied.returncode == 0, applied.stderr

@@ -1,4 +1,4 @@
-"""The picture of memory, kernel and pod start incidents: lanes by the cause's area, marks of what happened."""
+"""The picture of memory, kernel, and pod start incidents: lanes by the cause's area, marks for events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ S_US = 1_000_000
 
 
 def every(step: int, values: FloatArray) -> FloatArray:
-    """A gauge that is read each `step` ticks."""
+    """A gauge that is read every `step` ticks."""
     return np.where(np.arange(len(values)) % step == 0, values, np.nan)
 
 
@@ -65,7 +65,7 @@ def made() -> Recording:
 
 
 def told(service: Any, made: Recording, cause: str) -> Any:
-    """The timeline of the throttling's incident, as if it had another cause; the kill may have one of its own."""
+    """The timeline of the throttling incident, as if it had another cause; the kill can have its own incident."""
     service.diagnose(service.feed(made))
     [incident] = service.get("/incidents", cause="cpu/gc_throttling")["items"]
     service.change(incident["id"], cause=cause)
@@ -99,7 +99,7 @@ def test_kernel(service: Any, made: Recording) -> None:
     timeline = told(service, made, "kernel/negative_dentry_growth")
     assert [lane["id"] for lane in timeline["lanes"]] == ["dentries", "kernel_cpu", "lateness", "reclaim", "margin"]
     negative = lines(timeline, "dentries")["negative"]
-    # Read once a second, shown until the next reading: no gap inside.
+    # Read once a second, shown until the next sample: no gap inside.
     present = [at for at, value in enumerate(negative) if value is not None]
     assert present == list(range(present[0], present[-1] + 1))
     assert set(known(lines(timeline, "kernel_cpu")["kernel"])) == {0.5}
@@ -134,10 +134,10 @@ def test_a_node_has_a_picture(service: Any, made: Recording) -> None:
     timeline = service.get(f"/resources/{node}/timeline")
     assert timeline["subject"]["kind"] == "node"
     assert timeline["lanes"][0]["id"] == "dentries"
-    # Programs and kernel of all CPUs, without a limit.
+    # User and kernel time of all CPUs, without a limit.
     assert known(timeline["cpu"]["cpu_ratio"])[:2] == [2.0, 2.0]
     assert timeline["limits"] == []
-    # Whom a stall hurts: the node's DNS servers.
+    # What a stall harms: the node's DNS servers.
     assert len(timeline["queries"]["t_us"]) > 100
 
 
@@ -159,7 +159,7 @@ def test_a_reading_holds_until_the_next_one_is_overdue() -> None:
     assert np.isnan(held[:10]).all()
     assert (held[10:50] == 7.0).all()
     assert np.isnan(held[50:300]).all()
-    # What is read in each tick is missing where it is missing.
+    # A metric that is read in each tick is missing wherever a tick is missing.
     every_tick = np.where(np.arange(50) == 20, np.nan, 1.0)
     assert np.isnan(_held(every_tick)[20:22]).tolist() == [True, False]
     assert np.isnan(_held(np.full(5, np.nan))).all()

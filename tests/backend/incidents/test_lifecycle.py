@@ -109,7 +109,7 @@ def test_resolves_after_quiet_data_and_not_by_silence() -> None:
     resolved = lifecycle.settle([known(last=160)], 760 * S, quiet)
     assert [(item.incident.id, item.at_us) for item in resolved] == [(1, 760 * S)]
     assert isinstance(resolved[0], Resolve)
-    # A resolved one stays as it is.
+    # A resolved incident stays as it is.
     assert lifecycle.settle([known(resolved=200)], 10_000 * S, quiet) == []
 
 
@@ -117,7 +117,7 @@ def test_reopens_within_a_day_on_a_new_symptom_only() -> None:
     old = known(resolved=200)
     again = found(onset=300, last=310)
     assert lifecycle.decide([old], [again], [], 0) == [Reopen(old, again)]
-    # Old evidence still in the window after somebody resolved it by hand.
+    # Old evidence is still in the window after a manual resolution.
     assert lifecycle.decide([old], [found(last=199)], [], 0) == []
     late = found(onset=200 + 86_401, last=201 + 86_401)
     assert lifecycle.decide([old], [late], [], 0) == [Open(late)]

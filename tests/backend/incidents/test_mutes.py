@@ -1,4 +1,4 @@
-"""Mutes: what they cover, what they keep back, and what is told when they end."""
+"""Mutes: what they cover, what they hold back, and what is sent when they end."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def rule(service: Any, status: int = 201, *, hours: float | None = 1, **given: A
 
 
 def lapse(organization: Any, mute_id: int) -> None:
-    """Let the time of a mute pass, and the clock's visit come."""
+    """Let the mute's time pass, and let the clock's visit happen."""
     past = datetime.now(UTC) - timedelta(seconds=1)
     with organization_session(organization.id) as session:
         session.execute(update(MuteRow).where(MuteRow.id == mute_id).values(until=past))
@@ -127,7 +127,7 @@ def test_a_muted_incident_is_found_and_shown_and_notifies_nobody(service: Any, g
 
 
 def test_who_heard_nothing_is_told_when_the_mute_ends(service: Any, gc_fault: Recording, organization: Any) -> None:
-    """As of a new incident, also who did not ask to be told of the ends of mutes; and once."""
+    """As for a new incident, also to channels that did not ask for the ends of mutes; and only once."""
     channel, reminded = hook(service, actions=["opened"], min_severity="info"), hook(service, min_severity="info")
     number = incident_after(service, gc_fault, rule(service, **COREDNS))
     lapse(organization, service.get("/mutes")["items"][0]["id"])

@@ -1,4 +1,4 @@
-"""What was muted before mutes had a table stays muted, with the reason that the history has."""
+"""What was muted before mutes had a table stays muted, with the reason from the history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node as the subject of a diagnosis: what is read of it, what triggers and visits it, and that it is recorded."""
+"""A node as the subject of a diagnosis: what is read, what triggers and visits it, and that it is recorded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS = '[["curl", 17, "/etc/pki/nssdb/.#_dOeSnotExist_.db", 900]]'
 
 
 def made() -> Snapshot:
-    """10 s of a node whose negative dentries grow by 5,000 a second; one container does it, one is idle."""
+    """10 s of a node whose negative dentries grow by 5,000/s; one container causes it, one is idle."""
     node = replace(
         view(
             0, "node", "node-9",
@@ -132,7 +132,7 @@ def test_the_same_scenario_comes_back_from_a_recording(recording: Recording) -> 
 
 
 def test_earlier_incidents_of_a_node_tell_its_next_diagnosis(service: Any, recording: Recording) -> None:
-    """A drop that made an incident before the window is an event of the node, as its area declares it."""
+    """A drop that made an incident before the window is an event of the node, as its area declares."""
     node_id = service.feed(recording)
     evidence = [
         {"id": "freed", "numbers": {"weight": 2e6, "duration_us": 1.2e6, "negative": 1.9e6}},

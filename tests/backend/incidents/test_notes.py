@@ -1,4 +1,4 @@
-"""Notes of an incident: who wrote one may change it or delete it, and the history says so."""
+"""Notes of an incident: their authors may change or delete them, and the history records it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.backend.tenancy.principals import Cast
 
 
 class Writer:
-    """A member who is signed in."""
+    """A signed-in member."""
 
     def __init__(self, service: Service, cast: Cast, role: str, incident_id: int) -> None:
         self._client, self._path = service.client, f"/api/v1/incidents/{incident_id}"
@@ -90,7 +90,7 @@ def test_what_is_no_note_of_the_incident_is_not_found(service: Service, cast: Ca
 def test_no_other_entry_of_the_history_can_be_changed(
     service: Service, incident_id: int, database: Database, organization: Organization
 ) -> None:
-    """Whatever the application asks for: the database refuses."""
+    """The database refuses, whatever the application requests."""
     with psycopg.connect(database.url) as app:
         app.execute("SELECT set_config('jitterscope.organization_id', %s, false)", (str(organization.id),))
         changed = app.execute("UPDATE incident_transitions SET detail = 'x' WHERE incident_id = %s", (incident_id,))

@@ -1,4 +1,4 @@
-"""GET /overview and GET /fixes: what Home says of now and of what was fixed."""
+"""GET /overview and GET /fixes: what Home says about the present and about what was fixed."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_the_worst_come_first_whatever_is_newest(service: Any, fault: Recording)
     assert [one["id"] for one in found["worst"]] == [critical, newest, first, info]
     assert [one["id"] for one in service.get("/overview", worst=1)["worst"]] == [critical]
 
-    # Muted ones still do harm, so they count; what is still to be looked at comes before them.
+    # Muted ones still do harm, so they count; those still to be looked at come first.
     service.change(critical, muted=True)
     found = service.get("/overview")
     assert (found["muted"], [one["id"] for one in found["worst"]]) == (1, [newest, first, info])
     service.change(critical, muted=True, muted_until=datetime.now(UTC) - timedelta(minutes=1))
     assert service.get("/overview")["worst"][0]["id"] == critical
 
-    # Acknowledged is not over, resolved is.
+    # Acknowledged is not over; resolved is.
     service.post(f"/incidents/{critical}/acknowledge")
     service.post(f"/incidents/{newest}/resolve")
     found = service.get("/overview")

@@ -110,7 +110,7 @@ def test_a_reason_of_which_nothing_comes_is_heard_less_often() -> None:
 
 
 def test_who_is_slow_all_the_time_is_looked_at_ever_less_often() -> None:
-    """Minutes of looks that found nothing: it is how this server is, until another reason joins."""
+    """After minutes of looks that found nothing, slowness is how this server is, until another reason joins."""
     at, looked_at, entry = NOW, [NOW], Entry(1)
     while at < NOW + timedelta(minutes=10):
         at += seconds(2)

@@ -1,4 +1,4 @@
-"""A pod's cgroup has a limit and throttling of its own beside its containers': one trouble, told once, by name."""
+"""A pod's cgroup has its own limit and throttling beside its containers': one trouble is reported once, by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IMAGE = "workload.image"
 
 
 def in_a_pod(recording: Recording, pod_quota_us: str, container_quota_us: str) -> Recording:
-    """The run in a container below its pod, both with the kernel's counters of the container, as a cluster showed."""
+    """The run in a container below its pod, both with the container's kernel counters, as seen on a cluster."""
     made = moved(recording, CONTAINER, "coredns-668d6bf9bc-x2x9q")
     own = made.resources[made.subject]
     start_us = made.start_us

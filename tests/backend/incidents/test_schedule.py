@@ -1,4 +1,4 @@
-"""The schedule in the database: nothing is lost, nothing is done twice, nobody starves."""
+"""The schedule in the database: nothing is lost, nothing is done twice, nothing starves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG = timedelta(hours=1)
 
 @pytest.fixture(autouse=True)
 def nothing_else_is_due(database: Any) -> None:
-    """Other tests leave triggers that no worker answered."""
+    """Clear triggers that other tests left without a worker."""
     for organization_id in organization_ids():
         with organization_session(organization_id) as session:
             session.execute(text("UPDATE diagnosis_schedule SET due_at = NULL, leased_until = NULL"))
@@ -165,7 +165,7 @@ def test_a_killed_workers_look_is_done_by_another(organization: Any, monkeypatch
     assert again is not None
     assert again.entry.subject_id == 7
     with counted(monkeypatch):
-        dispatch.look(lost)  # it was only slow: the row belongs to the other one now
+        dispatch.look(lost)  # it was only slow: the row belongs to the other worker now
     assert state(organization, 7).attempts == 2
     with counted(monkeypatch):
         dispatch.look(again)

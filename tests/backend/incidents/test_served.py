@@ -1,4 +1,4 @@
-"""A service that is asked over TCP, from ingest to a verified fix: as a DNS server is."""
+"""A service that gets requests over TCP, from ingest to a verified fix, just like a DNS server."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_slow_requests_become_an_incident_and_a_fix_is_verified_by_them(
 
 
 def test_a_slow_request_makes_a_diagnosis_due(service: Any) -> None:
-    """Though nothing was throttled."""
+    """Although nothing was throttled."""
     quiet = recording_of(simulate(Workload(serves="http", quota_us=None, stray_slow_ratio=0.01, seconds=10)).snapshot)
     subject = service.feed(quiet)
     with organization_session(service.organization.id) as session:
@@ -112,7 +112,7 @@ def test_everything_that_reads_a_subject_has_its_tcp_servers(service: Any, fault
 
 
 def test_a_short_look_finds_it_too(service: Any, fault: Recording) -> None:
-    """One cycle is enough: the first after a few seconds."""
+    """One cycle is enough: the first one, after a few seconds."""
     subject = service.feed(shortened(recorded(Workload(serves="http", seconds=6.0, seed=2)), 6))
     outcome = service.diagnose(subject)
     assert isinstance(outcome, diagnoses.Outcome)

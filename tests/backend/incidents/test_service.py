@@ -28,7 +28,7 @@ def test_a_fault_becomes_one_incident(service: Any, gc_fault: Recording) -> None
     assert incident["evidence"]
     assert incident["fixes"]
     assert incident["references"]
-    # Looking again at the same data changes nothing.
+    # Diagnosing the same data again changes nothing.
     service.diagnose(subject_id)
     assert service.get(f"/incidents/{summary['id']}") == incident
     [entry] = [one for one in service.get("/audit")["items"] if one["action"] == "incident.opened"]
@@ -56,13 +56,13 @@ def test_the_snapshot_from_the_database_is_what_was_sent(service: Any, gc_fault:
     assert len(snapshot.processes) == len(snapshot.dns_servers) == 1
     queries = next(one.queries for one in gc_fault.resources if one.queries is not None)
     assert snapshot.dns_servers[0].queries is not None
-    # Queries of the scenario have no names, so the few with equal times and latencies count once.
+    # The scenario's queries have no names, so the few with equal times and latencies count once.
     assert 0.999 < len(snapshot.dns_servers[0].queries.sent_us) / len(queries.sent_us) <= 1
     assert loaded.subject.node == snapshot.node.name
 
 
 def test_triggers_are_noted_with_the_data(service: Any, gc_fault: Recording, organization: Any) -> None:
-    """A lost queue message delays a diagnosis until the schedule, no more."""
+    """A lost queue message delays a diagnosis until the schedule, and no longer."""
     subject_id = service.feed(gc_fault)
     with organization_session(organization.id) as session:
         assert schedule.due(session, within=timedelta(minutes=1)) == [subject_id]
@@ -76,7 +76,7 @@ def test_it_resolves_after_quiet_data_and_comes_back(
     subject_id = service.feed(gc_fault, ends_us=now_us - 400_000_000)
     service.diagnose(subject_id)
     [opened] = service.get("/incidents")["items"]
-    # No newer data: silence is not quiet.
+    # No newer data: silence does not mean quiet.
     with organization_session(organization.id) as session:
         entry = schedule.state(session, subject_id)
         assert entry is not None

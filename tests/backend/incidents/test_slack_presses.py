@@ -1,4 +1,4 @@
-"""Buttons in Slack's messages, against a stand-in of Slack that signs as Slack does."""
+"""Buttons in Slack's messages, against a stand-in for Slack that signs as Slack does."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def head(message: dict[str, Any]) -> str:
 
 @pytest.fixture
 def told(service: Any, slack: Slack, gc_fault: Recording) -> int:
-    """The id of an incident that Slack was told of."""
+    """The ID of an incident that Slack was notified of."""
     bot(service, slack)
     number = incident(service, gc_fault)
     deliver_due(service.organization.id)
@@ -166,7 +166,7 @@ def test_a_changed_body_is_refused(service: Any, slack: Slack, told: int) -> Non
 def test_another_organizations_secret_opens_nothing(
     service: Any, slack: Slack, told: int, make_organization: Any
 ) -> None:
-    """Its admin knows the signing secret of a channel of its own, and the names of ours."""
+    """Its admin knows the signing secret of their own channel, and the names in this organization."""
     other, secret = make_organization(), "the secret of another organization"
     made = {"kind": "slack", "name": "x", "config": {"webhook_url": f"{slack.url}/x", "signing_secret": secret}}
     answer = service.client.post("/api/v1/channels", json=made, headers=other.headers)

@@ -1,4 +1,4 @@
-"""Trouble that several servers have at one time is one incident, and ends when all of them are quiet."""
+"""Trouble that several servers have at the same time is one incident, and ends when all of them are quiet."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def found(
 
 
 class Servers:
-    """Cgroups of three nodes, diagnosed as told."""
+    """Cgroups of three nodes, diagnosed on demand."""
 
     def __init__(self, service: Any) -> None:
         self.service = service
@@ -93,12 +93,12 @@ def test_the_second_server_joins_the_first_ones_incident(trio: Servers) -> None:
         assert [(figure["id"], figure["title"]) for figure in one["figures"]] == [
             ("slow_queries", "Number of slow answers"), ("max_ms", "Slowest answer"),
         ]  # fmt: skip
-    # It is as bad as the worst of them, and was last seen where it was last seen.
+    # It is as bad as the worst of them, and its last-seen time is the latest of theirs.
     assert incident["severity"] == "critical"
     full = trio.service.get(f"/incidents/{incident['id']}")
     assert [one["action"] for one in full["history"]] == ["opened", "spread", "escalated", "spread"]
     assert full["last_seen_at"] == full["also_affected"][1]["last_at"]
-    # Each of them finds it, in lists and on the schedule; retention keeps their data.
+    # Each of them leads to it, in lists and on the schedule; retention keeps their data.
     for name in ("a", "b", "c"):
         assert trio.service.get("/incidents", subject=trio.ids[name])["items"] == [incident]
     with organization_session(trio.service.organization.id) as session:
@@ -134,14 +134,14 @@ def test_it_ends_when_all_of_them_are_quiet(trio: Servers, settings_override: Ca
     settings_override(incident_quiet_s=60)
     trio.diagnose("a", found(onset=30, last=20))
     trio.diagnose("b", found(onset=29, last=19))
-    # The first one has been quiet for long, the other not.
+    # The first server has been quiet for a long time, the other has not.
     trio.diagnose("b", found(onset=-35, last=-38), at_s=40)
     trio.diagnose("a", at_s=50)
     assert trio.incidents()[0]["state"] == "open"
     trio.diagnose("a", at_s=99)
     [incident] = trio.incidents()
     assert incident["state"] == "resolved"
-    # What the other one still sees in its window was part of it; what comes later is new, and is its own.
+    # What the other server still has in its window was part of it; later trouble is new, and its own.
     trio.diagnose("b", found(onset=-35, last=-38), at_s=100)
     assert len(trio.incidents()) == 1
     trio.diagnose("b", found(onset=-120, last=-121), at_s=125)
@@ -162,7 +162,7 @@ def test_an_incident_that_proves_to_be_part_of_another_is_closed(trio: Servers) 
     assert f"Part of incident {first['id']}" in history[-1]["detail"]
 
 
-# Each server's clients are the one before it: a asks b, b asks c. A Service hides which server is asked.
+# Each server's client is the one before it: a queries b, b queries c. A Service hides which server is queried.
 @pytest.mark.parametrize("upstream", ["10.4.1.38:53", "10.0.0.10:53"], ids=["by its address", "behind a Service"])
 def test_what_its_upstream_does_to_a_server_is_the_upstreams_incident(trio: Servers, upstream: str) -> None:
     trio.diagnose("b", found(STAYING, onset=30, last=20))
@@ -175,7 +175,7 @@ def test_what_its_upstream_does_to_a_server_is_the_upstreams_incident(trio: Serv
 def test_whoever_is_diagnosed_first(trio: Servers) -> None:
     trio.diagnose("a", found(OTHER, onset=29, last=15, upstream="10.4.1.38:53"))
     trio.diagnose("c", found(STAYING, onset=29, last=15))
-    assert len(trio.incidents()) == 2  # a does not ask c
+    assert len(trio.incidents()) == 2  # a does not query c
     trio.diagnose("b", found(STAYING, onset=30, last=20))
     follower, stranger, incident = trio.incidents()
     assert (follower["state"], stranger["state"], incident["state"]) == ("resolved", "open", "open")
@@ -201,7 +201,7 @@ def test_more_members_than_people_read_are_not_listed(trio: Servers, monkeypatch
 
 
 def test_workers_at_once_open_one_incident(trio: Servers) -> None:
-    """Three workers, and one that decides about a subject without a spreading cause, in every order that comes."""
+    """Three workers, and one that decides about a subject without a spreading cause, in every order that occurs."""
     with ThreadPoolExecutor(4) as workers:
         for round_ in range(8):
             at_s = 40 * round_
@@ -237,7 +237,7 @@ def test_replicas_of_one_workload_have_one_incident_of_a_cause(service: Any) -> 
     pods = Replicas(service)
     pods.get_names()
     pods.diagnose("a", found(STAYING, onset=90, last=60))
-    # Apart in time, but the first one's incident goes on.
+    # Apart in time, but the first one's incident is still open.
     pods.diagnose("b", found(STAYING, onset=30, last=20))
     pods.diagnose("c", found(STAYING, onset=30, last=20))
     [shared, other] = pods.incidents()

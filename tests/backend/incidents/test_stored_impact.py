@@ -1,4 +1,4 @@
-"""Findings that were stored when every impact had the fields of case 1 read as those of today, and back."""
+"""Findings stored when every impact had the fields of case 1 can be read as today's, and back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEMBER = {"resource_id": 2, "kind": "cgroup", "key": "/b", "name": "b", "node": 
 
 @pytest.fixture
 def scratch(database: Database) -> Iterator[str]:
-    """The owner's URL of a database as it was before."""
+    """The owner's URL of a database with the old schema."""
     name = f"scratch_{secrets.token_hex(4)}"
     parts, app = (psycopg.conninfo.conninfo_to_dict(url) for url in (database.owner_url, database.url))
     owner_url, _ = bootstrap.bootstrap(database.superuser_url, name, str(parts["password"]), str(app["password"]))
@@ -48,7 +48,7 @@ def finding(cause: str, impact: dict[str, Any]) -> dict[str, Any]:
 
 
 def store(url: str) -> None:
-    """Rows of every table that holds an impact, with whatever else their columns demand."""
+    """Rows of every table that holds an impact, with whatever else their columns require."""
     payload = sample_payload(1, "somebody").model_dump(mode="json")
     payload["incident"]["impact"] = SENT
     members = [
@@ -66,7 +66,7 @@ def store(url: str) -> None:
 
 
 def insert(connection: psycopg.Connection[Any], table: str, **values: Any) -> int:
-    """A row with the values, and something in every other column that must have a value."""
+    """Insert a row with the values, and something in every other required column."""
     columns = connection.execute(
         "SELECT column_name, data_type FROM information_schema.columns"
         " WHERE table_name = %s AND table_schema = 'public' AND is_nullable = 'NO'"

@@ -60,7 +60,7 @@ class Listener:
             self._read(url, headers)
             self.over = True
         except httpx.TransportError:
-            if not self._stop:  # a server that goes away after the test is done is none of its business
+            if not self._stop:  # a server that goes away after the test is irrelevant
                 raise
 
     def _read(self, url: str, headers: dict[str, str]) -> None:
@@ -98,7 +98,7 @@ def test_changes_arrive_and_missed_ones_are_told_again(
     assert f"id: {mine[0]['transition_id']}" in listener.lines
     service.post(f"/incidents/{number}/acknowledge")
     listener.close()
-    publish(organization.id, "first_data", 7)  # wakes the listener up to see that it is closed
+    publish(organization.id, "first_data", 7)  # wakes the listener up to notice that it is closed
     again = Listener(url, organization.headers | {"Last-Event-ID": str(mine[0]["transition_id"])})
     ready, missed = again.wait(2)[:2]
     assert ready["missed"] == 1
@@ -173,7 +173,7 @@ def test_a_caller_has_so_many_streams_and_no_more(
     assert int(refused.headers["retry-after"]) > 0
     cast = Cast(database, organization)
     another = Listener(url, cast.session(cast.member("viewer")))
-    another.wait(1)  # somebody else is not concerned
+    another.wait(1)  # other subscribers are not affected
     for listener in [*listeners, another]:
         listener.close()
     publish(organization.id, "collector", 1)

@@ -1,4 +1,4 @@
-"""The picture's stalls are where they were: before the tick in which the kernel counts them."""
+"""The picture shows stalls where they happened: before the tick in which the kernel counts them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """A cgroup under a CPU limit, run in steps of 1 ms: what was counted each ms, and when it really stood still."""
+    """A cgroup under a CPU limit, run in steps of 1 ms: what was counted each ms, and when it was really throttled."""
 
     usage: np.ndarray
     periods: np.ndarray
@@ -35,7 +35,7 @@ class Bandwidth:
 
 
 def run(quota_ms: int, period_ms: int, phase_ms: int, cpus: int, bursts: list[tuple[int, int]]) -> Bandwidth:
-    """Threads on each of the CPUs want to run during the bursts (begin, length in ms)."""
+    """Threads on each CPU want to run during the bursts (begin, length in ms)."""
     length = SECONDS * 1000
     wants = np.zeros(length, np.bool_)
     for begin, lasts in bursts:
@@ -47,7 +47,7 @@ def run(quota_ms: int, period_ms: int, phase_ms: int, cpus: int, bursts: list[tu
         if (now - phase_ms) % period_ms == 0:
             budget = float(quota_ms)
             if since is not None and since < now:
-                # Counted now, once the next period begins, of each run queue.
+                # Counted, per run queue, once the next period begins.
                 periods[now] += 1
                 throttled[now] += (now - since) * cpus * 1000.0
                 stood.append((since * 1000, now * 1000))
@@ -89,7 +89,7 @@ def test_ticks_of_100_ms_place_them_to_half_a_tick(case: tuple[Bandwidth, int, i
     was, period_ms, cpus = case
     found = stalls(was.on(COARSE_US), None, period_ms * 1000, cpus)
     ends = np.array([end for _, end in was.stood])
-    # With periods shorter than a tick several stalls are one span.
+    # With periods shorter than a tick, several stalls are one span.
     for from_us, to_us, periods in zip(found.from_us, found.to_us, found.periods, strict=True):
         assert np.abs(ends - to_us).min() <= COARSE_US / 2
         assert to_us - from_us <= periods * max(period_ms * 1000, COARSE_US)
@@ -127,7 +127,7 @@ def test_growth_over_missed_ticks_is_that_of_all_of_them() -> None:
     seldom = np.full(60, NAN)
     seldom[[0, 59]] = 5.0
     assert per_tick(seldom)[59] == 5.0, "a counter that was away for long may have begun anew"
-    # What was counted after missed ticks ended somewhere in them.
+    # What was counted after missed ticks ended somewhere within them.
     ticks = Counted(0, COARSE_US, np.zeros(4), np.array([0, NAN, NAN, 60_000.0]), np.array([0, NAN, NAN, 1.0]))
     found = stalls(ticks, None, 100_000, 1)
     assert (found.from_us.tolist(), found.to_us.tolist()) == ([190_000], [250_000])

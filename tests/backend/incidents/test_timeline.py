@@ -1,4 +1,4 @@
-"""What the incident picture is drawn from: right numbers, within its budgets, fast."""
+"""The data behind the incident picture: correct numbers, within its budgets, fast."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAN = float("nan")
 
 @pytest.fixture
 def subject(service: Any, gc_fault: Recording) -> tuple[int, int]:
-    """Subject id, and where the recording's first tick landed (µs)."""
+    """Subject ID, and where the recording's first tick landed (µs)."""
     now_us = time.time_ns() // 1000
     ends_us = now_us - now_us % 100_000
     subject_id = service.feed(gc_fault, ends_us=ends_us)
@@ -45,7 +45,7 @@ def test_it_shows_what_was_recorded(service: Any, gc_fault: Recording, subject: 
     cycles = [event for one in gc_fault.resources for event in one.events if event.kind == "go.gc_cycle"]
     assert [span.to_us - span.from_us for span in shown.gc] == [event.duration_us for event in cycles]
     counted = np.flatnonzero(np.nan_to_num(cgroup.series["cpu_throttled_us"]) > 0)
-    # A stall is counted when it ends: it ends in the tick that counts it, and began before.
+    # A stall is counted when it ends: it ends in the tick that counts it, and began before that.
     for span in shown.throttled:
         assert (span.to_us - start_us) // 100_000 in counted
     lost_ms = sum(float(span.attributes["throttled_ms"]) for span in shown.throttled)
@@ -105,7 +105,7 @@ def test_columns_that_would_be_too_many_bytes_leave_out_quick_answers() -> None:
     shown = unpack(body)["queries"]
     assert shown["truncated"] == 5 + count - len(shown["t_us"])
     assert sum(us > 20_000 for us in shown["latency_us"]) == 200, "no slow answer is left out"
-    # Each keeps its name: the names of those left out are gone.
+    # Each keeps its name: only the names of those left out are gone.
     name_of = dict(zip(queries["t_us"].tolist(), queries["names"], strict=True))
     assert [shown["names"][name] for name in shown["name"]] == [name_of[at_us] for at_us in shown["t_us"]]
     assert len(shown["names"]) == len(shown["t_us"])

@@ -1,4 +1,4 @@
-"""An incident without a known cause becomes that of its cause once one is found, and never stands beside it."""
+"""An incident without a known cause takes on its cause once that is found; the two never coexist."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def found(cause: str, onset: int, last: int, slow: int = 30) -> Found:
 
 
 class Subjects:
-    """A server and its node, diagnosed as told."""
+    """A server and its node, diagnosed on demand."""
 
     def __init__(self, service: Any) -> None:
         self.service = service
@@ -76,7 +76,7 @@ def test_it_becomes_the_incident_of_the_cause_that_is_found_later(place: Subject
 
 
 def test_what_an_incident_with_a_cause_tells_opens_no_other(place: Subjects) -> None:
-    """Also where most of it has left the window, so that the cause is not found any more."""
+    """Even if most of it has left the window, so that the cause is no longer found."""
     place.diagnose(place.server, found(GC, 60, 20), explained=True)
     place.diagnose(place.server, found(ID, 40, 39), at_s=2)
     assert [one["cause"] for one in place.incidents()] == [GC]

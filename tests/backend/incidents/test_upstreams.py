@@ -1,4 +1,4 @@
-"""A server and what it asks: which server that is, what a diagnosis reads of it, and one incident for both."""
+"""A server and its upstream: which server that is, what a diagnosis reads of it, and one incident for both."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ TICKS = 20
 
 
 class Node:
-    """A shop that asks a database at its address, another server in a pod, and one that is elsewhere."""
+    """A shop that calls a database at its address, another server in a pod, and one that is elsewhere."""
 
     def __init__(self, service: Any) -> None:
         self.service = service
-        # What the ingest has just seen is of now, however long the tests before took.
+        # Whatever the ingest has just seen is current, however long the earlier tests took.
         self.now_us = now_us() // S * S
         builder = BatchBuilder("node-a")
         start_us = self.now_us - TICKS * 100_000
@@ -60,7 +60,7 @@ class Node:
             apply_diagnosis(session, subject, diagnosis, (self.now_us - 120 * S, self.now_us), self.now_us)
 
     def active(self) -> list[tuple[str, str, list[str]]]:
-        """Cause, subject and who else is affected, of each incident that goes on."""
+        """Cause, subject, and the other affected subjects of each active incident."""
         return [
             (one["cause"], one["subject"]["name"], [also["name"] for also in one["also_affected"]])
             for one in reversed(self.service.get("/incidents")["items"])

@@ -54,7 +54,7 @@ def test_a_change_for_the_worse(service: Any, fault: Recording, worse: Recording
 
 
 def test_another_load_is_not_compared(service: Any, fault: Recording, quiet: Recording) -> None:
-    """With a third of the queries there are fewer stalls whatever was changed."""
+    """With a third of the queries there are fewer stalls, whatever was changed."""
     incident = visit(service, story(service, fault, quiet))
     assert incident["state"] == "fix_applied"
     assert "The load differs" in incident["verification"]["waiting_for"]
@@ -85,7 +85,7 @@ def test_being_quiet_is_no_resolution_while_it_is_measured(
 def test_being_quiet_is_no_resolution_where_a_change_was_not_looked_at_yet(
     service: Any, fault: Recording, more_cpu: Recording, settings_override: Callable[..., Any]
 ) -> None:
-    """The data of a minute may come at once, as after an outage: the diagnosis is first, the visit second."""
+    """The data of a minute can arrive at once, as after an outage: first the diagnosis, then the visit."""
     settings_override(incident_quiet_s=5)
     incident_id = story(service, fault, more_cpu)
     subject = service.get(f"/incidents/{incident_id}")["subject"]["resource_id"]

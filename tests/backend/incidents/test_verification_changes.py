@@ -1,4 +1,4 @@
-"""What is a change to verify: noticed, said by hand, rolled out to new cgroups, taken back, one after another."""
+"""Which changes are verified: detected, declared by hand, rolled out to new cgroups, reverted, one after another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_change_that_is_taken_back(service: Any, fault: Recording, more_cpu: R
 
 
 def test_said_by_hand(service: Any, fault: Recording, more_cpu: Recording) -> None:
-    """Facts do not tell everything: here somebody says what was done, and the collector saw no change."""
+    """Facts do not show everything: here a user declares the fix, and the collector saw no change."""
     silent = without_facts(more_cpu, "cpu.quota_us", "cpu.period_us", "cpu.burst_us")
     applied_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - silent.ticks / 10))
     incident_id = story(service, fault, silent)
@@ -45,12 +45,12 @@ def test_said_by_hand(service: Any, fault: Recording, more_cpu: Recording) -> No
     incident = visit(service, incident_id)
     assert incident["state"] == "verified"
     assert len(service.get(f"/incidents/{incident_id}/verifications")) == 1
-    # A moment after what the verdict rests on there is nothing to compare with.
+    # Shortly after the data that the verdict rests on there is nothing to compare with.
     service.post(path, {"applied_at": incident["verification"]["after_to"]}, status=422)
 
 
 def test_a_rollout_gives_new_cgroups(service: Any, fault: Recording, more_cpu: Recording) -> None:
-    """The pod of a deployment is replaced: another cgroup, another process, the same workload."""
+    """A deployment's pod is replaced: another cgroup, another process, the same workload."""
     old = moved(fault, "/kubepods/pod1/a", "coredns-7c9d8bb6f4-x2x9q")
     new = moved(more_cpu, "/kubepods/pod2/b", "coredns-6f5c9bd47f-k8s2p", process="9000:1")
     other = moved(fault, "/kubepods/pod3/c", "kube-proxy-k8s2p", process="9001:1", container="proxy")
@@ -65,10 +65,10 @@ def test_a_rollout_gives_new_cgroups(service: Any, fault: Recording, more_cpu: R
 
 
 def test_what_a_replaced_pod_did_is_told_once(service: Any, fault: Recording, more_cpu: Recording) -> None:
-    """Its data stay in the window of a diagnosis for two minutes after it is gone."""
+    """Its data stay in a diagnosis's window for two minutes after it is gone."""
     old = moved(fault, "/kubepods/pod1/a", "coredns-7c9d8bb6f4-x2x9q")
     new = moved(shortened(more_cpu, 30), "/kubepods/pod2/b", "coredns-6f5c9bd47f-k8s2p", process="9000:1")
-    # Pods have addresses of their own, and so have their servers.
+    # Pods have their own addresses, and so do their servers.
     new = changed(new, lambda one: replace(one, key="10.112.0.4:53") if one.kind == "dns_server" else one)
     incident_id = story(service, old, new)
     incident = visit(service, incident_id)
@@ -118,7 +118,7 @@ def test_the_second_fix_is_held_against_the_time_after_the_first(
 
 
 def with_facts(recording: Recording, kind: str, *facts: FactRow) -> Recording:
-    """`since_us` of the facts is from the recording's start on."""
+    """`since_us` of the facts is relative to the recording's start."""
     added = tuple(replace(one, since_us=recording.start_us + one.since_us) for one in facts)
     names = {one.name for one in facts}
 
@@ -137,7 +137,7 @@ GO = {"go.version": "1.23"}
 @pytest.mark.parametrize(
     ("kind", "facts"),
     [
-        # A cgroup has no limit until somebody writes one.
+        # A cgroup has no limit until one is written.
         ("cgroup", [FactRow("memory.limit_bytes", "-1", 0), FactRow("memory.limit_bytes", SMALL, 15 * S_US)]),
         ("cgroup", [FactRow("memory.limit_bytes", SMALL, 15 * S_US)]),
         ("cgroup", [FactRow("workload.image", "coredns:1.12.0", 40 * S_US)]),
@@ -163,7 +163,7 @@ def test_a_limit_that_is_changed_while_the_container_runs_is_a_change(service: A
     ("kind", "before", "after", "expected"),
     [
         ("cgroup", {"memory.limit_bytes": SMALL}, {"memory.limit_bytes": LARGE}, ["memory.limit_bytes"]),
-        # Read on one side only, so not known on the other.
+        # Read on one side only, so unknown on the other.
         ("cgroup", {"memory.limit_bytes": None}, {"memory.limit_bytes": LARGE}, []),
         ("cgroup", {"memory.limit_bytes": SMALL}, {"memory.limit_bytes": None}, []),
         ("cgroup", {"workload.image": None}, {"workload.image": "coredns:1.12.0"}, []),

@@ -33,7 +33,7 @@ def starts(load: PodLoad) -> Recording:
 
 
 def declared(service: Any, parts: tuple[Recording, ...], fix_id: str) -> Any:
-    """The story, with somebody saying that the fix was applied between its parts."""
+    """The story, with a user declaring the fix between its parts."""
     applied_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - parts[-1].ticks / 10))
     incident_id = story(service, *parts)
     service.post(f"/incidents/{incident_id}/verify", {"fix_id": fix_id, "applied_at": applied_at})
@@ -45,7 +45,7 @@ def declared(service: Any, parts: tuple[Recording, ...], fix_id: str) -> Any:
     [(replace(_STORM, storms=(), seed=2), "verified"), (replace(_STORM, seed=3), "did_not_help")],
 )
 def test_lookups_that_were_stopped(service: Any, after: Node, state: str) -> None:
-    """Nothing shows what a program looks up: somebody says that the fix was applied."""
+    """Nothing shows what a program looks up, so a user declares the fix."""
     incident = declared(service, (node(_STORM), node(after)), "stop_lookups")
     assert incident["cause"] == "kernel/negative_dentry_growth"
     assert incident["subject"]["kind"] == "node"

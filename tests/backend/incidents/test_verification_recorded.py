@@ -1,4 +1,4 @@
-"""Real runs of case 1, recorded one after the other: what verification says of fixes that were really applied."""
+"""Real runs of case 1, recorded one after another: verification's verdicts on fixes that were really applied."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ RUNS = Path(__file__).parents[2] / "fixtures" / "recordings"
 
 
 def run_of(name: str, number: int) -> Recording:
-    """A recording in the cgroup of the fault, from its start in the setting that it has in the end (the lab sets the
-    limit in the first seconds); a fix of the environment has restarted the process. Ports and paths are the run's."""
+    """A recording in the fault's cgroup, with its final setting from the start on.
+
+    The lab sets the limit in the first seconds; a fix of the environment has restarted the process. Ports and paths are
+    the run's own.
+    """
     recording = file.load(RUNS / f"coredns-gc-{name}.jitterscope")
 
     def same(index: int, one: RecordedResource) -> RecordedResource:
@@ -44,7 +47,7 @@ def run_of(name: str, number: int) -> Recording:
     [
         ("limit", ["verified"], "raise_cpu_limit"),
         ("gogc", ["verified"], "gogc_off_gomemlimit"),
-        # With half a CPU one thread uses the quota up as well, and burst adds one quota where a cycle needs three.
+        # With half a CPU one thread also uses up the quota, and burst adds one quota where a cycle needs three.
         ("gomaxprocs", ["did_not_help", "waiting"], "gomaxprocs"),
         ("burst", ["did_not_help", "waiting"], "cfs_burst"),
     ],
@@ -71,7 +74,7 @@ def test_fixes_of_case_1(
         throttled = measures["throttled_ms_per_min"]
         assert throttled["p_value"] < 0.05
         assert throttled["predicted"]["expected"] < 0.2 * throttled["before"]
-    # Made from the fault alone, by models: most real outcomes lie inside.
+    # Predicted by models from the fault alone: most real outcomes lie inside.
     inside = [one["inside"] for one in measures.values() if one["inside"] is not None]
     assert sum(inside) >= 0.6 * len(inside)
 
@@ -87,7 +90,7 @@ def oom_run(number: int) -> Recording:
 
 
 def in_a_container(number: int, counted: bool, pod: str = "x2x9q", limit_bytes: int | None = None) -> Recording:
-    """The recorded OOM kill in the cgroup of a container's start. Where it goes with the kill, that is not counted."""
+    """The recorded OOM kill in the cgroup of one container start; if it ends with the kill, the kill is not counted."""
     recording = oom_run(number)
     names = {
         "manager": "kubernetes",
@@ -113,7 +116,7 @@ def in_a_container(number: int, counted: bool, pod: str = "x2x9q", limit_bytes: 
 
 @pytest.mark.parametrize("counted", [True, False], ids=["kills counted", "kills not counted"])
 def test_a_container_that_is_started_again_is_the_same_one(service: Any, counted: bool) -> None:
-    """In a pod each start has a cgroup of its own: one incident, whose subject has the history of all of them."""
+    """In a pod each start has its own cgroup: one incident, whose subject has the history of all of them."""
     runs = [in_a_container(number, counted) for number in range(2)]
     ends_us = time.time_ns() // 1000 - runs[0].ticks * 100_000
     subjects = []
@@ -140,7 +143,7 @@ def test_a_container_that_is_started_again_is_the_same_one(service: Any, counted
 
 
 def test_a_fix_under_which_it_is_killed_again_stays_one_change(service: Any) -> None:
-    """Each start after the fix has a cgroup of its own: taken for another change, it would end the comparison."""
+    """Each start after the fix has its own cgroup: taken as another change, it would end the comparison."""
     more = 256 << 20
     runs = [in_a_container(0, True), *(in_a_container(number, True, "b7k2m", more) for number in (1, 2))]
     ends_us = time.time_ns() // 1000 - 2 * runs[0].ticks * 100_000
@@ -159,7 +162,7 @@ def test_a_fix_under_which_it_is_killed_again_stays_one_change(service: Any) -> 
 
 
 def test_a_start_after_an_oom_kill_is_no_change(service: Any) -> None:
-    """What starts the program again is the fault's own doing: taken for a change, it would end what came before."""
+    """The fault itself restarts the program: taken as a change, it would end the period before."""
     runs = [oom_run(number) for number in range(2)]
     ends_us = time.time_ns() // 1000 - runs[0].ticks * 100_000
     for number, recording in enumerate(runs):

@@ -1,4 +1,4 @@
-"""Incidents are visited where there may be news of a fix, and left alone otherwise."""
+"""Incidents are visited if there can be news of a fix, and left alone otherwise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.backend.incidents.stories import shortened, story, visit
 
 
 def long_ago(service: Any) -> None:
-    """As if the facts of all nodes had stayed the same for an hour."""
+    """As if the facts of all nodes had been unchanged for an hour."""
     with organization_session(service.organization.id) as session:
         session.execute(text("UPDATE collectors SET facts_changed_at = now() - interval '1 hour'"))
 

@@ -26,7 +26,7 @@ def post(client: TestClient, organization: Any, content: bytes, content_type: st
 
 
 def request_of(series: Iterable[Series]) -> v1.WriteRequest:
-    """Labels (with __name__) and samples as (ms, value)."""
+    """Labels (with __name__), and samples as (ms, value)."""
     request = v1.WriteRequest()
     for labels, samples in series:
         one = request.timeseries.add()
@@ -43,6 +43,6 @@ def send(client: TestClient, organization: Any, series: Iterable[Series], **head
 
 
 def every(seconds: int, values: Sequence[float], until_ms: int | None = None) -> list[tuple[int, float]]:
-    """Samples some seconds apart, the last one now."""
+    """Samples at fixed intervals, the last one now."""
     end_ms = now_ms() if until_ms is None else until_ms
     return [(end_ms - (len(values) - 1 - at) * seconds * 1000, value) for at, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""10,000 malformed and hostile batches: each refused with a clear error, none a 5xx, the good ones are stored."""
+"""10,000 malformed and hostile batches: each rejected with a clear error, none with a 5xx; the good ones are stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.captures import capture
 
 COUNT = 10_000
 DAY_US = 86_400_000_000
-# So far ahead that no clock that was set explains it: the whole batch is refused.
+# So far ahead that no clock change explains it: the whole batch is rejected.
 FAR_US = 1300 * DAY_US
 Random = np.random.Generator
 
@@ -31,7 +31,7 @@ def compressed(content: bytes) -> bytes:
 
 
 def good(spool: bytes, sequence: int, start_us: int) -> BatchBuilder:
-    """What a collector sends, of every kind, small."""
+    """What a collector sends, of every kind, but small."""
     builder = BatchBuilder("node-good", spool, sequence)
     cgroup = builder.resource(CGROUP, "/a", 0)
     process = builder.resource(PROCESS, "1:1", cgroup)
@@ -55,7 +55,7 @@ def good(spool: bytes, sequence: int, start_us: int) -> BatchBuilder:
 
 
 def _set(path: str, value: Any) -> Callable[[pb.Batch, Random], None]:
-    """A change of one field: "blocks.0.step_us"."""
+    """Change one field: "blocks.0.step_us"."""
 
     def change(batch: pb.Batch, _: Random) -> None:
         target: Any = batch
@@ -130,7 +130,7 @@ CAPTURE_MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
     _set("captures.0.cpu", [2**32 - 1]), _set("captures.0.row_offset_us", [1]), _set("captures.0.row_process", [7]),
     _set("captures.0.row_state", [0x10FFFF]), _set("captures.0.row_state", [0]), _set("captures.0.row_threads", []),
 )  # fmt: skip
-# Every one breaks the contract in one place; the value of each alone would be stored or crash something.
+# Each breaks the contract in one place; the value by itself would be stored or would crash something.
 MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
     _set("spool_id", b"short"), _set("spool_id", b""), _set("sequence", 2**63), _set("dropped_batches", 2**64 - 1),
     _set("sealed_at_us", NOW + FAR_US), _set("sealed_at_us", 0), _set("sealed_at_us", -(2**63)),
@@ -181,7 +181,7 @@ def _truncated(random: Random, content: pb.Batch, _: int) -> bytes:
 
 
 def _truncated_inside(random: Random, content: pb.Batch, _: int) -> bytes:
-    # Cut within the first resource: what is left can never be a whole message.
+    # Cut within the first resource: the rest can never be a whole message.
     whole = content.SerializeToString()
     return compressed(whole[: whole.index(b"node-good") + int(random.integers(1, 8))])
 
@@ -205,7 +205,7 @@ def _two_frames(_random: Random, content: pb.Batch, _: int) -> bytes:
 
 
 BOMBS = (
-    compressed(bytes(65 * 1024 * 1024)),  # tells its size
+    compressed(bytes(65 * 1024 * 1024)),  # states its size
     zstandard.ZstdCompressor(write_content_size=False).compress(bytes(65 * 1024 * 1024)),  # does not
 )
 MAKERS = (_mutated, _mutated, _mutated, _truncated, _truncated_inside, _flipped, _noise, _noise_in_a_frame, _two_frames)
@@ -255,7 +255,7 @@ def test_ten_thousand_hostile_batches(client: TestClient, organization: Any, oth
 
 
 def check_stored(organization_id: int, spool: bytes, stored: int, start_us: int) -> None:
-    """The good batches, all of them, and nothing of the others."""
+    """All of the good batches are stored, and nothing of the others."""
     with db.organization_session(organization_id) as session:
         spools = session.execute(text("SELECT spool_id, count(*) AS n FROM ingest_batches GROUP BY 1")).all()
         assert [(row.spool_id, row.n) for row in spools] == [(spool, stored)]

@@ -48,7 +48,7 @@ def test_version_1_is_stored_and_charted(api: TestClient, organization: Any) -> 
     (series,) = chart(api, "dns/10.0.0.1:9153", "coredns_cache_hits_total")
     assert (series["kind"], series["labels"]["type"], series["resolution"]) == ("counter", "success", "sample")
     assert [value for value in series["high"] if value is not None] == [0, 1, 2, 3]
-    # The same again, as after a lost answer, changes nothing.
+    # A repetition, as after a lost answer, changes nothing.
     assert post(api, organization, request_v1(labels, samples).SerializeToString()).status_code == 204
     (again,) = chart(api, "dns/10.0.0.1:9153", "coredns_cache_hits_total")
     assert [value for value in again["high"] if value is not None] == [0, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""Whoever looks at the collectors is told when one falls silent and when it comes back."""
+"""Subscribers to collectors are notified when one falls silent and when it comes back."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Told = list[tuple[int, str, dict[str, Any]]]
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch, organization: Any, other_organization: Any) -> Told:
-    """What is published about these two; how it reaches listeners is the stream's test."""
+    """What is published about these two; delivery to listeners is covered by the stream's test."""
     events: Told = []
 
     def publish(organization_id: int, type: str, id: int, **details: Any) -> None:
-        # Collectors of earlier tests fall silent meanwhile.
+        # Collectors of earlier tests fall silent in the meantime.
         if organization_id in (organization.id, other_organization.id):
             events.append((organization_id, type, details))
 
@@ -59,6 +59,6 @@ def test_silence_and_return_are_told_once(
     deliver(client, organization)
     assert told[1:] == [(organization.id, "collector", {"state": "receiving"})]
     told.clear()
-    seen_ago(organization, 3600)  # of long ago: no news
+    seen_ago(organization, 3600)  # from long ago: no news
     tasks.tell_silent()
     assert told == []

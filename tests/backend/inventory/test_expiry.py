@@ -1,4 +1,4 @@
-"""Resources that nobody sees any more: left out of lists at once, dropped after the retention."""
+"""Resources that are no longer seen: left out of lists at once, dropped after the retention."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fed(api: TestClient, other_organization: Any, organization: Any) -> TestClie
 
 @pytest.fixture
 def referred() -> Iterator[list[int]]:
-    """What a provider of the test refers to."""
+    """The resources that the test's provider refers to."""
     ids: list[int] = []
 
     def provider(session: Session) -> list[int]:
@@ -52,7 +52,7 @@ def referred() -> Iterator[list[int]]:
 
 
 def age(organization: Any, days: float, key: str = "", lived: str = "5 minutes") -> None:
-    """Make resources look last seen so long ago; all of them without a key."""
+    """Set the last-seen time of resources this far back; all of them without a key."""
     with db.organization_session(organization.id) as session:
         session.execute(
             text(
@@ -125,7 +125,7 @@ def test_a_dropped_resource_that_comes_back_is_made_anew(fed: TestClient, organi
     age(organization, 500)
     expiry.drop_gone(organization.id, now_us())
     builder = BatchBuilder("machine-1")
-    builder.batch.sealed_at_us += 61_000_000  # the cached ids are asked for again
+    builder.batch.sealed_at_us += 61_000_000  # the cached IDs are requested again
     cgroup = builder.resource(CGROUP, "/short", 0)
     builder.block({(cgroup, "cpu_usage_us"): np.ones(5)}, now_us() - 5 * TICK_US)
     answer = fed.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)

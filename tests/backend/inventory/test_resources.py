@@ -14,7 +14,7 @@ from tests.support.batches import CGROUP, PROCESS, TICK_US, BatchBuilder, now_us
 
 @pytest.fixture
 def fed(api: TestClient, organization: Any) -> TestClient:
-    """A node with two containers, of which one is throttled."""
+    """A node with two containers, one of which is throttled."""
     start_us = now_us() - 20 * TICK_US
     builder = BatchBuilder("machine-1")
     first = builder.resource(CGROUP, "/pod/one", 0)
@@ -132,7 +132,7 @@ def test_collectors_tell_what_is_missing(fed: TestClient) -> None:
 
 
 def test_a_fact_that_goes_there_and_back_within_a_batch(api: TestClient, organization: Any) -> None:
-    """Also where what it comes back to is what was stored: the way there must not stay in effect."""
+    """Even if the final value is the stored one: the value in between must not stay in effect."""
     at_us = now_us() - 60 * 1_000_000
 
     def send(*values: tuple[str, int]) -> None:

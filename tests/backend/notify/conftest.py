@@ -1,4 +1,4 @@
-"""A real HTTP receiver, and ways to queue and deliver."""
+"""A real HTTP receiver, and helpers to queue and deliver."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Outbox:
         also: Sequence[Place] = (),
         **incident: Any,
     ) -> int:
-        """Queue a transition for the channels that want it; its id. `incident`: parts of its payload."""
+        """Queue a transition for the channels that want it; returns its ID. `incident`: parts of its payload."""
         content = sample_payload(self.organization_id, "jitterscope").model_dump()
         transition_id = next(_transitions)
         content["type"] = f"incident.{action}"
@@ -93,14 +93,14 @@ class Outbox:
             session.execute(update(DeliveryRow).values(**values))
 
     def make_due(self) -> None:
-        """Let the waiting time of retries pass."""
+        """Let the retries' waiting time pass."""
         with organization_session(self.organization_id) as session:
             session.execute(
                 update(DeliveryRow).where(DeliveryRow.state == "pending").values(next_attempt_at=func.now())
             )
 
     def worker_process(self) -> subprocess.Popen[bytes]:
-        """A real worker that begins to deliver what is due, to be killed. It is the caller's to reap."""
+        """A real worker that begins to deliver what is due, to be killed; the caller reaps it."""
         current = settings()
         environment = os.environ | {
             "JITTERSCOPE_DATABASE_URL": current.database_url.get_secret_value(),

@@ -1,4 +1,4 @@
-"""Channels over REST: secrets go in and never come out; targets inside our network are refused."""
+"""Channels over REST: secrets go in and never come out; targets inside the service's network are rejected."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_everything_goes_through_the_egress_proxy(receiver: Receiver) -> None:
 
 
 def test_the_address_that_was_checked_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that answers differently the second time (DNS rebinding) is asked once only."""
+    """A name that would resolve differently the second time (DNS rebinding) is resolved only once."""
     asked: list[str] = []
     connected: list[str] = []
 
@@ -298,7 +298,7 @@ def test_the_key_is_rotated_without_a_gap(
     assert lost.exit_code == 1
     assert "none of the keys" in lost.output
     keys(new_key(), new)
-    tasks.reseal()  # the task does the same in time
+    tasks.reseal()  # the task does the same eventually
     with organization_session(organization.id) as session:
         (sealed,) = session.execute(text("SELECT config_sealed FROM channels")).scalars()
     with pytest.raises(SecretUnreadable):

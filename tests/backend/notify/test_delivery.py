@@ -166,7 +166,7 @@ def test_a_lost_key_kills_the_delivery_and_not_the_others(
     outbox.add_channel("webhook", {"url": receiver.url, "secret": SECRET})
     outbox.queue(incident_id=2)
     outbox.deliver()
-    # Which channel's notice of an incident is queued first does not matter.
+    # The order in which channels' notices of an incident are queued does not matter.
     assert sorted(outbox.states()) == ["dead", "dead", "sent"]
     assert "another key" in str(outbox.rows()[0].last_error)
 

@@ -1,4 +1,4 @@
-"""Rules in the outbox: who gets a row, what waits for the end of quiet hours, and what is dropped."""
+"""Rules in the outbox: which channels get a row, what waits for the end of quiet hours, and what is dropped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECRET = "0123456789abcdef"
 
 
 def quiet_now(minutes: int = 60, **more: Any) -> dict[str, Any]:
-    """Quiet hours that began an hour ago and end in so many minutes, to the minute."""
+    """Quiet hours that began an hour ago and end in this many minutes, to the minute."""
     now = datetime.now(UTC)
     start, end = (f"{now + timedelta(minutes=one):%H:%M}" for one in (-60, minutes))
     return {"days": list(DAYS), "start": start, "end": end, "time_zone": "UTC", **more}

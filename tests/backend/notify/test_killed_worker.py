@@ -1,4 +1,4 @@
-"""A worker that is killed, at every stage of a delivery: nothing is sent twice, nothing is lost."""
+"""A worker that is killed at any stage of a delivery: nothing is sent twice, nothing is lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def webhook(outbox: Any, receiver: Any) -> int:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """The worker and all of its process group, as a supervisor does."""
+    """Kill the worker and its whole process group, as a supervisor does."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -44,7 +44,7 @@ def test_killed_while_the_receiver_thinks(outbox: Any, receiver: Any, webhook: i
     assert receiver.arrived.wait(20)
     kill(worker)
     assert outbox.states() == ["sending"]
-    # The next worker waits for the courier's news instead of sending again.
+    # The next worker waits for the courier's result instead of sending again.
     assert outbox.deliver() == 0
     assert outbox.states() == ["sending"]
     wait_for(lambda: _settled(outbox))
@@ -87,7 +87,7 @@ def test_killed_before_the_claim_is_committed(outbox: Any, receiver: Any, webhoo
     [row] = outbox.rows()
     folder = journal_folder()
     journal.journal_id(folder)
-    os.close(journal.create(folder, f"{row.key}.1"))  # the file is there, the row still pending
+    os.close(journal.create(folder, f"{row.key}.1"))  # the file is there, the row is still pending
     assert outbox.deliver() == 1
     assert len(receiver.requests) == 1
     assert outbox.states() == ["sent"]
@@ -106,7 +106,7 @@ def test_killed_after_the_answer_and_before_the_commit(outbox: Any, receiver: An
 
 
 def test_a_courier_killed_on_the_wire_leaves_an_unknown_fate(outbox: Any, receiver: Any, webhook: int) -> None:
-    """The one case that cannot be decided: it is sent again, with the same key, and the row says so."""
+    """The one undecidable case: it is sent again, with the same key, and the row says so."""
     outbox.queue()
     [attempt] = claim(outbox.organization_id)
     journal.note_writing(attempt.descriptor)
@@ -138,7 +138,7 @@ def test_workers_killed_again_and_again_send_everything_once(outbox: Any, receiv
     receiver.default.delay_s = 0.05
     transitions = {outbox.queue(incident_id=number) for number in range(20)}
     interrupted = 0
-    # Killed around their first, third, … request, and some ms later: while claiming, sending, waiting, settling.
+    # Killed around their first, third, … request, plus some ms: while claiming, sending, waiting, and settling.
     for requests, later_s in ((1, 0.0), (1, 0.06), (3, 0.02), (6, 0.0), (8, 0.05), (2, 0.1), (5, 0.0), (30, 0.0)):
         before = len(receiver.requests)
         worker = outbox.worker_process()
@@ -179,7 +179,7 @@ def test_one_deliverer_a_host(tmp_path: Path) -> None:
 
 
 def test_the_courier_runs_without_site_packages() -> None:
-    """What makes it start fast, and keeps it alive when the environment is being replaced."""
+    """This makes it start fast, and keeps it alive while the environment is being replaced."""
     script = Path(courier.__file__)
     code = f"import runpy; runpy.run_path({str(script)!r}); import sys; print('pydantic' in sys.modules)"
     result = subprocess.run(

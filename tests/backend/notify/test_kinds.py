@@ -1,4 +1,4 @@
-"""What each kind of channel sends, as its receiver gets it. Formats by the receivers' own documentation."""
+"""What each kind of channel sends, as its receiver gets it, in the formats from the receivers' own documentation."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_some_of_the_addresses_are_refused(outbox: Any, mailbox: Mailbox) -> Non
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of 127.0.0.1, signed by itself, with its key in the same file."""
+    """A self-signed certificate for 127.0.0.1, with its key in the same file."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mail")])
     now = datetime.now(UTC)
     made = (
@@ -243,7 +243,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_mail_server_with_tls_and_a_password(
     certificate: Path, security: Literal["starttls", "none"], password: str, trusted: bool, said: str
 ) -> None:
-    """It gets the mail after TLS with a certificate that is known and a password that is right; else nothing leaves."""
+    """Mail is sent only after TLS with a trusted certificate and a correct password; otherwise nothing leaves."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate)
     with Mailbox(context) as server:
@@ -316,7 +316,7 @@ def test_headers_that_cannot_be(wrong: str) -> None:
 
 
 def test_secrets_of_every_kind_stay_inside(api: Any, mailbox: Mailbox) -> None:
-    """Whatever a kind keeps as a secret is in no answer of the API."""
+    """No answer of the API contains what a kind keeps as a secret."""
     given = {
         "slack": {"webhook_url": "https://hooks.slack.com/hidden"},
         "webhook": {"url": "https://example.org/hidden", "secret": "hidden-0123456789", "headers": "A: hidden"},

@@ -1,4 +1,4 @@
-"""Rules of channels: which incidents they are for, when they are quiet, and what becomes of each change."""
+"""Rules of channels: which incidents they cover, when they are quiet, and what happens to each change."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_without_a_namespace_no_pattern_of_one_matches() -> None:
 
 
 def test_one_place_fits_in_all_respects() -> None:
-    """An incident on a node that also reached CoreDNS is for those who look after CoreDNS, but not "on node-9"."""
+    """An incident on a node that also reached CoreDNS is for CoreDNS's owners, but not "on node-9"."""
     both = (NODE, COREDNS)
     assert matches(Conditions(namespaces=["kube-system"]), CAUSE, both)
     assert not matches(Conditions(namespaces=["kube-system"], nodes=["node-9"]), CAUSE, both)
@@ -87,7 +87,7 @@ def test_more_patterns_match_more_and_case_is_nothing(pattern: str, others: list
 
 
 def test_a_pattern_takes_no_time_that_its_length_does_not_explain() -> None:
-    """Backtracking over 200 characters of stars would never end."""
+    """Backtracking over 200 asterisks would never end."""
     assert not fits(Place("a" * 5000, frozenset(), "n"), namespaces=["*a" * 99 + "b"])
 
 
@@ -113,15 +113,15 @@ def at(text: str, zone: str = "UTC") -> datetime:
         ({}, at("2026-11-24T22:00"), at("2026-11-25T07:00")),
         ({}, at("2026-11-25T06:59:59"), at("2026-11-25T07:00")),
         ({}, at("2026-11-25T07:00"), None),
-        # A Tuesday: the night of Monday ends on it, its own does not begin.
+        # A Tuesday: Monday's night ends on it, its own does not begin.
         ({"days": ["mon"]}, at("2026-11-24T03:00"), at("2026-11-24T07:00")),
         ({"days": ["mon"]}, at("2026-11-24T23:00"), None),
         # The weekend, from Saturday to Sunday without a gap.
         ({"days": ["sat", "sun"], "start": "00:00", "end": "00:00"}, at("2026-11-28T12:00"), at("2026-11-30T00:00")),
-        # Berlin is an hour ahead of UTC in winter, two in summer; that night is an hour shorter.
+        # Berlin is an hour ahead of UTC in winter and two in summer; that night is an hour shorter.
         ({"time_zone": "Europe/Berlin"}, at("2026-11-24T21:30"), at("2026-11-25T06:00")),
         ({"time_zone": "Europe/Berlin"}, at("2026-03-28T22:00"), at("2026-03-29T05:00")),
-        # Times that the clock skips, and ones that it has twice.
+        # Times that the clock skips, and times that occur twice.
         ({"time_zone": "Europe/Berlin", "start": "02:30", "end": "04:00"}, at("2026-03-29T01:30"),
          at("2026-03-29T02:00")),
         ({"time_zone": "Europe/Berlin", "start": "01:00", "end": "02:30"}, at("2026-10-25T00:15"),
@@ -231,7 +231,7 @@ def test_what_waits_is_one_message_where_the_last_says_all() -> None:
 def test_what_becomes_critical_at_night_is_sent_at_night() -> None:
     worse = event("escalated", minutes(MIDNIGHT, 9), "critical")
     assert sent(rule(), event("opened", MIDNIGHT), worse) == [("escalated", worse.at)]
-    # Who did not ask for that message gets what waited, as soon as something critical is said.
+    # A channel that did not ask for that message gets what waited as soon as something critical is sent.
     silent = rule(actions=frozenset(ACTIONS) - {"escalated"})
     note = event("noted", minutes(MIDNIGHT, 10), "critical")
     assert [one for one, _ in sent(silent, event("opened", MIDNIGHT), worse, note)] == ["opened", "noted"]
@@ -242,7 +242,7 @@ def test_muting_takes_back_what_waits() -> None:
 
 
 def test_who_was_told_is_told_how_it_goes_on() -> None:
-    """Although it does not fit any more: an alert that nobody closes would stay."""
+    """Although it no longer matches: otherwise an alert would stay open."""
     wanted = rule(conditions=Conditions(causes=["cpu/*"]), quiet_hours=None)
     told = sent(
         wanted, event("opened", EVENING), event("reclassified", minutes(EVENING, 1), cause="dns/udp_loss"),
@@ -300,7 +300,7 @@ def standing(action: str, state: str, count: int) -> Event:
 
 
 def test_no_channel_is_told_twice_in_a_row_that_an_incident_stands_as_it_does() -> None:
-    """Who does not ask for "acknowledgment removed" would hear of the same acknowledgment again and again."""
+    """A channel without "acknowledgment removed" would be told about the same acknowledgment again and again."""
     usual = rule(actions=frozenset(ACTIONS) - {"unacknowledged", "reopened"}, quiet_hours=None)
     life = [
         standing("opened", "open", 0), standing("acknowledged", "acknowledged", 1),

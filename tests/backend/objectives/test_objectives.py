@@ -1,4 +1,4 @@
-"""Objectives of resources: set, changed and taken back by people, or by the annotation of a pod; who holds for what."""
+"""Objectives of resources: set, changed, and removed by users or by a pod's annotation; which one applies to what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who calls an operation: those whom it must refuse, and one that gets as deep as it goes."""
+"""Who calls an operation: callers that it must reject, and one that gets as far as possible."""
 
 from __future__ import annotations
 

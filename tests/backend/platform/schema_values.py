@@ -1,4 +1,4 @@
-"""Values that exist: made-up ids and times would find nothing, and so show nothing of what an answer is made of."""
+"""Values that exist: made-up IDs and times would find nothing, and so would show nothing of an answer's structure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class Values:
-    """An organization with data, the ids of what it has by the names that parameters have, and its newest minutes."""
+    """An organization with data, the IDs of its objects by parameter name, and its newest minutes."""
 
     organization: Organization
     known: Mapping[str, Sequence[int | str]]
@@ -70,11 +70,11 @@ class Values:
         return cls(organization, {}, ends)
 
     def anew(self, url: str, database: Database) -> Values:
-        """Make one of each thing that a test may have deleted, and look which ids there are now."""
+        """Recreate one of each thing that a test might have deleted, and look up the current IDs."""
         with httpx.Client(base_url=f"{url}/api/v1", timeout=120, headers=self.organization.headers) as http:
             for path, content in _MADE.items():
                 http.post(path, json=content).raise_for_status()
-            # Another case may have forbidden them.
+            # Another case might have forbidden them.
             http.put("/links/policy", json={"links_allowed": True}).raise_for_status()
             newest = http.get("/incidents", params={"limit": 1}).raise_for_status().json()["items"][0]["id"]
             http.post(f"/incidents/{newest}/links").raise_for_status()
@@ -92,7 +92,7 @@ class Values:
         return replace(self, known=known)
 
     def put_in(self, case: Case[Any]) -> None:
-        """Three of four values that a parameter allows become one that exists; which ones is always the same."""
+        """Replace three of four values that a parameter allows by an existing one; which ones is always the same."""
         body = case.body if isinstance(case.body, dict) else {}
         for container in (case.path_parameters, case.query, body):
             for name, value in list((container or {}).items()):

@@ -27,7 +27,7 @@ from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
 
 
 def documented(name: str) -> list[str]:
-    """The commands of a block of the page, one a line."""
+    """The commands of a block on the page, one per line."""
     page = (REPOSITORY / "docs" / "operations.md").read_text()
     block = re.search(rf"```sh {name}\n(.*?)```", page, re.DOTALL)
     assert block is not None, name
@@ -53,14 +53,14 @@ def test_what_was_dumped_is_all_there_after_a_restore(
 ) -> None:  # fmt: skip
     server = servers[0]
     start_us = now_us() // compaction.WINDOW_US * compaction.WINDOW_US - 2 * compaction.WINDOW_US
-    for at_us in (start_us, now_us() - 60_000_000):  # one window is compacted before, one is not
+    for at_us in (start_us, now_us() - 60_000_000):  # one window was compacted before, one was not
         builder = BatchBuilder()
         cgroup = builder.resource(CGROUP, "/a", 0)
         builder.block({(cgroup, "cpu_usage_us"): np.arange(20.0)}, at_us)
         assert api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers).is_success
     compaction.compact(organization.id, now_us())
 
-    folder = Path("/tmp") / f"jitterscope-backup-{secrets.token_hex(4)}"  # seen from the server's root too
+    folder = Path("/tmp") / f"jitterscope-backup-{secrets.token_hex(4)}"  # also visible from the server's root
     name = f"restored_{secrets.token_hex(4)}"
     superuser = make_url(server.url("jitterscope"))
     run(server, documented("backup"), SUPERUSER_URL=superuser.render_as_string(hide_password=False), FILE=str(folder))

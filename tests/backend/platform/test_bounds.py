@@ -1,4 +1,4 @@
-"""Every route has a bound of memory, time and requests at once, and no caller gets more than it."""
+"""Every route has a bound on memory, time, and concurrent requests, and no caller exceeds it."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_memory_is_counted_where_it_is_taken() -> None:
 
 
 def seeded(api: TestClient, organization: Any, cgroups: int, batches: int) -> tuple[int, int]:
-    """A node with cgroups that use CPU; from the first tick to behind the last."""
+    """A node with cgroups that use CPU; from the first tick to just after the last."""
     ticks = 3000
     start_us = now_us() - batches * ticks * TICK_US
     spool = None
@@ -147,12 +147,12 @@ def test_many_wide_recordings_at_once_take_the_memory_of_a_few_pieces(
     assert statuses.keys() == {200, 429}
     assert statuses[200] >= 2
     assert all(int(one.headers["Retry-After"]) > 0 for one in answers if one.status_code == 429)
-    # Two at a time, each with a piece, its protobuf and a compressor. In one piece a recording alone took more.
+    # Two at a time, each with a piece, its protobuf, and a compressor. In one piece, a recording alone took more.
     assert taken < 200 * _MIB
 
 
 def peak_bytes(*, anew: bool = False) -> int:
-    """The most memory that this process ever had resident, or had since it was asked to look anew."""
+    """Peak resident memory of this process, ever or since the peak was reset."""
     if anew:
         Path("/proc/self/clear_refs").write_text("5")
     status = Path("/proc/self/status").read_text()
@@ -181,9 +181,9 @@ def test_expensive_pages_are_refused_before_they_pile_up(api: TestClient, organi
 def test_wide_charts_at_once_take_the_memory_of_a_few_and_keep_nobody_waiting(
     api: TestClient, organization: Any, other_organization: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As many metrics and points as one request may name, over the longest window, more of them than may wait."""
+    """As many metrics and points as one request may name, over the longest window, by more requests than may wait."""
     seeded(api, organization, cgroups=1, batches=2)
-    bound = replace(CHART, waiting=2)  # with the 100 that may, the test would take minutes
+    bound = replace(CHART, waiting=2)  # with the 100 that are allowed, the test would take minutes
     monkeypatch.setattr(query_series, "__bound__", bound)
     query: dict[str, Any] = {
         "resource": cgroup_of_any(organization),

@@ -1,4 +1,4 @@
-"""Who keeps expensive requests running is answered by the bulk lane, and nobody else."""
+"""Only callers that keep expensive requests running are answered by the bulk lane."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jitterscope.bulk import FORWARDED, Lanes
 from jitterscope.settings import settings
 from tests.support.serving import serving
 
-# A window of its own: by default it ends with the minute that runs.
+# A window of its own: by default it ends with the current minute.
 SERVICES = "/services?from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z"
 
 
@@ -72,7 +72,7 @@ def processes() -> list[int]:
 
 @pytest.fixture
 def url(settings_override: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The application, with settings that the process that it starts has too."""
+    """The application, with settings that the process it starts also has."""
     settings_override(api_lane="front")
     for name, value in settings().model_dump(mode="python").items():
         secret = getattr(value, "get_secret_value", None)
@@ -104,7 +104,7 @@ def test_the_lane_answers_as_the_process_itself_does(
             there = http.get(f"{url}{SERVICES}")
             refused = http.get(f"{url}/dns/names", params={"node": 987654321})
             before = forwarded()
-            # Who asks little stays, also meanwhile.
+            # Light callers stay here, even then.
             assert http.get(f"{url}{SERVICES}", headers=other_organization.headers).status_code == 200
             (pid,) = processes()
             assert os.sched_getscheduler(pid) == os.SCHED_IDLE

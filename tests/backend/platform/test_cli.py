@@ -32,7 +32,7 @@ def test_bootstrap_and_migrate_make_a_usable_database(
     database: Database, settings_override: Callable[..., Settings]
 ) -> None:
     name = f"by_hand_{secrets.token_hex(4)}"
-    # The roles belong to the server, which the other tests use too: keep their passwords.
+    # The roles belong to the server, which the other tests also use: keep their passwords.
     owner = str(psycopg.conninfo.conninfo_to_dict(database.owner_url)["password"])
     application = str(psycopg.conninfo.conninfo_to_dict(database.url)["password"])
     try:

@@ -25,7 +25,7 @@ PROBLEM = "application/problem+json"
 
 @pytest.fixture
 def broken(database: Database) -> Iterator[TestClient]:
-    """The application with a route that fails in a way nobody foresaw."""
+    """The application with a route that fails in an unforeseen way."""
     application = create_app()
     routes = application.router.routes
 

@@ -1,4 +1,4 @@
-"""Rules about who may import what that import-linter's contracts cannot say."""
+"""Import rules that import-linter's contracts cannot express."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 import jitterscope
 
 PACKAGE = Path(jitterscope.__file__).parent
-# Not domains: composition, the edges, and what runs the product rather than being it.
+# Not domains: composition, the edges, and what runs the product rather than being part of it.
 OUTSIDE = {"devstack", "labs", "schema", "kit"}
 PRIVATE = re.compile(r"^(models|repository|endpoints.*|tasks|cli|_.*)$")
 TIMESCALEDB = re.compile(r"hypertable|show_chunks|time_bucket|drop_chunks|_timescaledb", re.IGNORECASE)
 
 
 def imports(file: Path) -> Iterator[str]:
-    """Dotted names of our own modules that a file imports."""
+    """Dotted names of this project's modules that a file imports."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -65,4 +65,4 @@ def test_migrations_form_one_line() -> None:
         before = re.search(r'^down_revision = (?:"([^"]+)"|None)', text, re.M)
         assert before is not None
         found[revision[1]] = before[1]
-    assert list(found.values()) == [None, *list(found)[:-1]]  # each follows the one dated before it
+    assert list(found.values()) == [None, *list(found)[:-1]]  # each follows the one with the previous date

@@ -1,4 +1,4 @@
-"""What an error says about PostgreSQL or Valkey as a whole, and that the log has an outage once."""
+"""What an error says about PostgreSQL or Valkey as a whole, and that the log reports an outage once."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_an_error_in_the_clothes_of_another_is_seen() -> None:
 def test_an_outage_is_told_when_it_begins_and_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 1000.0
     monkeypatch.setattr("jitterscope.outages.time.monotonic", lambda: now_s)
-    monkeypatch.setattr("jitterscope.outages.log", structlog.get_logger())  # the other one may be bound already
+    monkeypatch.setattr("jitterscope.outages.log", structlog.get_logger())  # the other one might be bound already
     part = outages.Part("thing", "Thing")
     with capture_logs() as lines:
         for _ in range(500):
             part.failed("is full", "no room")
-            part.worked()  # others fail on: the outage goes on
+            part.worked()  # others keep failing: the outage continues
         now_s += outages.OTHER_S
         part.failed("does not answer", "gone")
         assert part.why == "does not answer"
@@ -76,7 +76,7 @@ def test_requests_that_go_on_failing_do_not_keep_the_first_reason(monkeypatch: p
         now_s += 0.25
         part.failed("does not answer", "gone")
     assert part.why == "does not answer"
-    for _ in range(16):  # half full: some requests wait too long, others are refused
+    for _ in range(16):  # half full: some requests wait too long, others are rejected
         now_s += 0.5
         part.failed("does not answer", "gone")
         part.failed("is full", "no room")

@@ -1,7 +1,7 @@
 """Every operation of the API, called with what its schema allows and forbids, by callers with and without rights.
 
-Each answer is one that the schema declares, in status, content type, headers and body; none is a server error, none
-takes over 2 s. `make test` makes a few examples of each operation, `make test-labs` (JITTERSCOPE_EXAMPLES) many.
+Each answer is one that the schema declares, in status, content type, headers, and body; none is a server error, none
+takes over 2 s. `make test` runs a few examples of each operation, `make test-labs` (JITTERSCOPE_EXAMPLES) many.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ schema = schemathesis.openapi.from_path(CONTRACT, config=_config)
 
 @pytest.fixture(scope="module")
 def service(database: Database) -> Iterator[str]:
-    """The URL of the application; nobody meets the limits of an organization, which have tests of their own."""
+    """The application's URL; no caller reaches an organization's limits, which have their own tests."""
     most = 10**9
     raised = {
         "limit_requests_per_min": most, "login_attempts_per_minute": most, "login_attempts_per_network": most,
@@ -92,7 +92,7 @@ def stopwatch() -> Stopwatch:
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[requests.Session]:
-    """One connection, without the cookies of earlier answers."""
+    """One connection, without cookies from earlier answers."""
     with requests.Session() as session:
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         session.trust_env = False
@@ -126,7 +126,7 @@ def test_an_answer_that_is_not_declared_would_be_noticed(status: int, content: b
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @schema.parametrize()
-# Again: of a profile that Hypothesis loads by itself where CI is set, schemathesis keeps this one.
+# Set again: schemathesis keeps the value of a profile that Hypothesis loads by itself if CI is set.
 @hypothesis.settings(suppress_health_check=list(hypothesis.HealthCheck))
 def test_every_answer_is_declared_and_fast(
     case: Case[Any], service: str, values: Values, callers: Callers, session: requests.Session, stopwatch: Stopwatch
@@ -138,7 +138,8 @@ def test_every_answer_is_declared_and_fast(
             response = send()
             case.validate_response(response)
             if response.elapsed > MOST_S:
-                # Again, alone, without the time in which others had the CPU: a busy machine makes no answer slow.
+                # Repeated, alone, without the time in which others had the CPU: a busy machine does not make an answer
+                # slow.
                 took_s = stopwatch.least_of(3, send)
                 assert took_s <= MOST_S, f"{case.as_curl_command()} took {took_s:.1f} s"
         except (AssertionError, FailureGroup) as error:

@@ -1,4 +1,4 @@
-"""`jitterscope setup`: what the set-up job of docker-compose.yml and of the chart runs."""
+"""`jitterscope setup`: what the setup job of docker-compose.yml and of the chart runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def moved(url: str, database: str) -> str:
 
 @pytest.fixture
 def fresh(database: Database, settings_override: Callable[..., Settings]) -> Iterator[str]:
-    """Settings that name a database that does not exist yet; gives the superuser's URL."""
+    """Settings that name a database that does not exist yet; yields the superuser's URL."""
     name = f"setup_{secrets.token_hex(4)}"
     settings_override(
         owner_database_url=SecretStr(moved(database.owner_url, name)),
@@ -54,7 +54,7 @@ def test_an_empty_server_becomes_one_that_can_be_used(fresh: str) -> None:
     assert (again.exit_code, again.output) == (0, "The schema is up to date.\n")
     with TestClient(create_app(), base_url="https://testserver") as client:
         assert client.get("/readyz").status_code == 200
-        # An empty batch is refused for what it is, a wrong token before anything is read.
+        # An empty batch is rejected as empty, a wrong token before anything is read.
         for token, status in ((TOKEN, 400), (TOKEN + "x", 401)):
             response = client.post("/api/v1/ingest", content=b"", headers={"Authorization": f"Bearer {token}"})
             assert response.status_code == status, response.text
@@ -66,7 +66,7 @@ def test_an_empty_server_becomes_one_that_can_be_used(fresh: str) -> None:
 
 
 def test_the_schema_of_a_newer_version_stays_as_it_is(fresh: str) -> None:
-    """As an older version finds it that is rolled back to."""
+    """As an older version finds it after a rollback."""
     assert run(JITTERSCOPE_SUPERUSER_DATABASE_URL=fresh).exit_code == 0
     with psycopg.connect(settings().owner_database_url.get_secret_value()) as owner:
         owner.execute("UPDATE alembic_version SET version_num = 'of_tomorrow'")

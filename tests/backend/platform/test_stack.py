@@ -51,7 +51,7 @@ def ready(stack: Stack) -> bool:
 
 
 def processes_of(folder: Path) -> list[psutil.Process]:
-    """Everything that has the folder on its command line, in its environment or as its working folder."""
+    """Every process with the folder on its command line, in its environment, or as its working folder."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -100,7 +100,7 @@ def test_postgres_comes_back_after_a_reboot_gave_its_number_away(stack: Stack) -
     pid_file = stack.postgres_data / "postmaster.pid"
     lines = pid_file.read_text().split("\n")
     os.kill(pid, signal.SIGSTOP)  # so that supervisord's new one does not come before the file is changed
-    pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))  # alive, and no PostgreSQL
+    pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))  # alive, but not PostgreSQL
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: stack.pids()["postgres"] != pid and ready(stack))
 

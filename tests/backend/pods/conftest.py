@@ -1,4 +1,4 @@
-"""A node whose pods wait for the verifier, and one on which images are slow, fed through the real route."""
+"""A node whose pods wait for the verifier, and one with slow images, fed through the real route."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def verified() -> Recording:
 
 @pytest.fixture(scope="session")
 def upgraded() -> Recording:
-    """The same pods with an agent that loads a quarter of it."""
+    """The same pods with an agent that loads a quarter of the programs."""
     less = Loader("cilium-agent", {name: 2 * mean for name, mean in CILIUM_112.items() if name != "tail_nodeport_n"})
     return recording_of(run(PodLoad(loader=less, cilium="1.19.3", cilium_metrics=True, pull_s=6.0, seed=61)))
 

@@ -1,4 +1,4 @@
-"""Pod starts as the API shows them: from ingested data, of one organization."""
+"""Pod starts as the API shows them: from ingested data, for one organization."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_before_and_after_a_moment(service: Any, verified: Recording) -> None:
 
 
 def test_before_and_after_an_upgrade(service: Any, verified: Recording, upgraded: Recording) -> None:
-    """As case 5 compares them: P50, P90 and P99 with the old and with the new agent."""
+    """As in case 5: p50, p90, and p99 with the old and the new agent."""
     now_us = time.time_ns() // 1000
     service.feed(verified, ends_us=now_us - 125_000_000)
     service.feed(upgraded, ends_us=now_us)

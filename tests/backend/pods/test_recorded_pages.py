@@ -29,7 +29,7 @@ LOAD = (0.9 + 0.95 + 1.1) / 3
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[str], tuple[str, threading.Event]]]:
-    """Serves the page before the pods started, and the one after once the event is set."""
+    """Serves the page from before the pods started, and the one from after once the event is set."""
     running: list[ThreadingHTTPServer] = []
 
     def begin(program: str) -> tuple[str, threading.Event]:
@@ -46,7 +46,7 @@ def serve() -> Iterator[Callable[[str], tuple[str, threading.Event]]]:
                 self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
-                """Quiet."""
+                """Log nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -81,7 +81,7 @@ def test_a_start_is_taken_apart(
     assert page["kubelet"] == f"v{kubelet}"
     assert page["basis"] == basis
     if basis is None:
-        # One image of 12.5 s is a part of the only starts that these kubelets tell.
+        # One image of 12.5 s is part of the only starts that these kubelets report.
         assert any("counts image pulls" in note for note in page["notes"]), page["notes"]
         return
     assert page["cilium"] == cilium
@@ -99,7 +99,7 @@ def test_a_start_is_taken_apart(
 
 
 def collected(folder: Path, kubelet: str, cilium: str, started: tuple[threading.Event, ...]) -> list[pb.Batch]:
-    """What a collector sends that reads both pages, before and after."""
+    """What a collector that reads both pages sends, before and after."""
     assert COLLECTOR.exists(), f"{COLLECTOR} is missing: run `make build` first"
     config = folder / "collector.toml"
     config.write_text(

@@ -1,4 +1,4 @@
-"""An incident of a CoreDNS on Kubernetes, and a repository with its manifest at a stand-in of GitHub or GitLab."""
+"""An incident of a CoreDNS on Kubernetes, and a repository with its manifest on a stand-in for GitHub or GitLab."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def make_host() -> Iterator[Callable[..., GitHost]]:
 
 @pytest.fixture(params=["github", "gitlab"])
 def opener(request: pytest.FixtureRequest, service: Service, make_host: Callable[..., GitHost]) -> Opener:
-    """The same tests at both hosts."""
+    """The same tests on both hosts."""
     return Opener(service, make_host(request.param), request.param)
 
 

@@ -125,7 +125,7 @@ def test_options_of_a_corefile_alone_and_in_a_config_map() -> None:
 
 
 def test_an_option_without_a_value_and_only_where_another_one_is() -> None:
-    """prefer_udp instead of force_tcp: the forward that does not force TCP stays as it is."""
+    """prefer_udp instead of force_tcp: a forward that does not force TCP stays unchanged."""
     flag = corefile(prefer_udp="", force_tcp=None)
     only = flag.model_copy(update={"only_with": "force_tcp"})
     swapped = ["-\t\tforce_tcp", "+\t\tprefer_udp"]

@@ -1,4 +1,4 @@
-"""Manifests are changed where a value stands: every other byte stays, and what cannot be changed safely is refused."""
+"""Manifests change only where a value stands: every other byte stays, and unsafe changes are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fix becomes a pull request, at stand-ins that behave as GitHub's and GitLab's documentation says."""
+"""A fix becomes a pull request, on stand-ins that behave as GitHub's and GitLab's documentation says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.git_hosts import TOKEN
 
 
 def changed_lines(before: str, after: str) -> list[tuple[str, str]]:
-    """Lines that differ, of texts with as many lines."""
+    """Lines that differ between texts with equally many lines."""
     old, new = before.splitlines(), after.splitlines()
     assert len(old) == len(new)
     return [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]

@@ -1,4 +1,4 @@
-"""What becomes of a pull request: its state, and the verdict on the fix as a comment."""
+"""What happens to a pull request: its state, and the verdict on the fix as a comment."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def shown(opener: Opener, incident: int) -> Any:
 
 
 def with_fact(recording: Recording, name: str, value: str) -> Recording:
-    """Of the container."""
+    """With a fact of the container."""
     fact = FactRow(name, value, recording.start_us)
     return changed(recording, lambda one: replace(one, facts=(*one.facts, fact)) if one.kind == "cgroup" else one)
 
 
 def opened(opener: Opener, *parts: Recording) -> int:
-    """An incident whose fix became a pull request, before what came after the first part."""
+    """An incident whose fix became a pull request, before whatever followed the first part."""
     opener.connect()
     incident = story(opener.service, *parts) if len(parts) > 1 else opener.incident(parts[0])
     opener.open(incident)
@@ -53,7 +53,7 @@ def opened(opener: Opener, *parts: Recording) -> int:
 
 
 def opened_with_image(opener: Opener, before: Recording, after: Recording) -> int:
-    """As `opened`, of a rollout that changed the image, too."""
+    """Like `opened`, for a rollout that also changed the image."""
     older = with_fact(before, "workload.image", "registry.k8s.io/coredns/coredns:v1.11.1")
     newer = with_fact(after, "workload.image", "registry.k8s.io/coredns/coredns:v1.12.0")
     return opened(opener, older, newer)
@@ -140,7 +140,7 @@ def test_a_fix_that_was_there_before_is_none_of_this_one(
 
 
 def merged(opener: Opener, ago: timedelta) -> None:
-    """As the host says it, so long ago."""
+    """As the host reports it, this long ago."""
     opener.host.merge(1)
     visit(opener)
     with row(opener) as one:

@@ -78,7 +78,7 @@ def test_it_is_tried_changed_and_removed(opener: Opener) -> None:
 
 
 def test_a_token_goes_to_no_other_host(opener: Opener) -> None:
-    """Who may change settings, but does not know the token, must not have it sent to an address of theirs."""
+    """A user who may change settings, but does not know the token, must not have it sent to their own address."""
     made = opener.connect()
     path = f"/api/v1/repositories/{made['id']}"
     for change in ({"url": "https://evil.example"}, {"repository": "evil/deploy"}):

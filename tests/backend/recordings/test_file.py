@@ -1,4 +1,4 @@
-"""The recording file keeps everything, and refuses what it cannot read."""
+"""The recording file keeps everything, and rejects what it cannot read."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def made() -> Recording:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Deep equality where arrays compare with NaN equal to NaN."""
+    """Deep equality, in which NaN equals NaN in arrays."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
     if isinstance(one, tuple | list):
         return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, StoredQueries):  # names may be numbered anew
+    if isinstance(one, StoredQueries):  # names can be renumbered
         one, other = spelled(one), spelled(other)
         return same(one, other)
     if hasattr(one, "__dataclass_fields__"):

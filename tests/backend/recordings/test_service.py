@@ -43,7 +43,7 @@ def subject_of(organization: Any) -> int:
 
 
 def test_there_and_back_again(url: str, organization: Any, fault: Recording, tmp_path: Path) -> None:
-    """file → service → incident → file: the second file holds the same data, moved in time."""
+    """File → service → incident → file: the second file holds the same data, shifted in time."""
     path = tmp_path / "fault.jitterscope"
     file.save(fault, path)
     (tmp_path / "token").write_text(organization.ingest_token + "\n")
@@ -77,7 +77,7 @@ def test_at_twice_the_pace(url: str, organization: Any, fault: Recording) -> Non
     done = replay(fault, url, organization.ingest_token, speed=2.0, sleep=slept.append)
     assert done.batches == 15
     ended_us = time.time_ns() // 1000
-    # Nobody slept, so the end lies half the length ahead of when it began. The grid has steps of 0.1 s.
+    # There was no waiting, so the end lies half the length ahead of the start. The grid has steps of 0.1 s.
     assert began_us - 100_000 <= done.to_us - 15_000_000 <= ended_us + 100_000
     assert 15.0 - (ended_us - began_us) / 1e6 - 0.1 <= slept[-1] <= 15.1
 

@@ -1,4 +1,4 @@
-"""A database as it was before series of remote write were known by their labels."""
+"""A database from before remote-write series were identified by their labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of remote write by name, label and resource; nothing is cut without a word."""
+"""Remote-write metrics by name, label, and resource; nothing is cut silently."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def names(api: TestClient, **parameters: Any) -> list[str]:
 
 @pytest.fixture
 def coredns(api: TestClient, organization: Organization) -> None:
-    """A CoreDNS of two servers as its own Prometheus scrapes it, and what that says of its metrics."""
+    """A CoreDNS with two servers as its own Prometheus scrapes it, with that Prometheus's metric metadata."""
     sent: list[Any] = []
     for instance in ("10.0.0.1:9153", "10.0.0.2:9153"):
         base = {"job": "coredns", "instance": instance, "zone": "."}
@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_counted_and_paged(api: TestClient, organization: O
     labels = {one["name"]: one for one in get(api, "/labels", name="busy")}
     assert (labels["n"]["found"], len(labels["n"]["values"])) == (130, 100)
     assert labels["half"]["values"] == [{"value": "0", "series": 65}, {"value": "1", "series": 65}]
-    # The older way to ask says so too.
+    # The older kind of request says so too.
     (target,) = api.get("/api/v1/resources", params={"search": "x"}).json()["items"]
     answer = api.get("/api/v1/series/query", params={"resource": target["id"], "metric": "busy"}).json()
     assert len(answer["series"]) == 100
@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_counted_and_paged(api: TestClient, organization: O
 
 @pytest.fixture
 def node(api: TestClient, organization: Organization) -> dict[str, int]:
-    """Ids by key: a node with a pod in its own network, and one with a server in the node's."""
+    """IDs by key: a node with a pod in its own network, and one with a server in the node's."""
     builder = BatchBuilder("node-7")
     builder.fact(0, "node.hostname", "node-7.example.org")
     pod = builder.resource(CGROUP, "/kubepods/web", 0)
@@ -170,7 +170,7 @@ def test_metrics_are_found_at_what_they_belong_to(
     assert names(api, resource=node["node-7"]) == [
         "by_hostname", "coredns_local", "kube_node_info", "kubelet_pods", "node_load1",
     ]  # fmt: skip
-    # Who listens there, and the cgroup that it runs in.
+    # What listens there, and the cgroup that it runs in.
     assert (
         names(api, resource=node["/system.slice/dns"]) == names(api, resource=node["coredns:9153"]) == ["coredns_local"]
     )
@@ -217,7 +217,7 @@ def test_each_sender_is_set_up_with_this_address_and_one_token(api: TestClient) 
     found = {one["name"]: one for one in get(api, "/setups")}
     assert set(found) == {"prometheus", "alloy", "agent", "opentelemetry"}
     for one in found.values():
-        # The UI puts the secret in the place of this word.
+        # The UI replaces this word by the secret.
         assert one["text"].count("TOKEN") == 1
         assert one["text"].count("/api/v1/write") == 1
         assert "URL" not in one["text"]

@@ -1,4 +1,4 @@
-"""Which resource a scrape target is: one of each node's 127.0.0.1, one of each cluster's addresses."""
+"""Which resource a scrape target is: 127.0.0.1 is one per node, other addresses are one per cluster."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_series_moves_with_its_history_when_its_container_is_known(
 
 
 def test_series_of_before_are_the_same_after_the_upgrade(scratch_before: str) -> None:
-    """Two rows of one series, at two resources as it could be, become one with the samples of both."""
+    """Two rows of one series, at two resources as was possible, become one with the samples of both."""
     from jitterscope.schema import runner
 
     start_us = now_ms() * 1000

@@ -1,4 +1,4 @@
-"""What is drawn of samples: rates with resets and gaps, and quantiles as Prometheus computes them."""
+"""What is drawn from samples: rates with resets and gaps, and quantiles as Prometheus computes them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_rate_starts_at_zero_after_a_reset_and_says_nothing_of_a_gap() -> None
     grid = Grid(0, 30 * S, 60)
     steady = rate(samples((0, 100), (15, 130), (30, 160), (45, 190)), grid)
     assert known(steady) == [2, 2]
-    # 40, then a restart: what it has counted since is all that is known.
+    # 40, then a restart: only what it has counted since is known.
     assert known(rate(samples((0, 10), (15, 40), (29, 5)), grid)) == [round(35 / 29, 6)]
     gap = rate(samples((0, 0), (15, 30), (30, 60), (1000, 5000), (1015, 5030)), grid)
     assert known(gap) == [2, 2, 2]
@@ -43,7 +43,7 @@ def test_a_rate_starts_at_zero_after_a_reset_and_says_nothing_of_a_gap() -> None
 
 @pytest.mark.parametrize("counts", [(0, 10, 60, 100, 100), (100, 100, 100, 100, 100), (0, 0, 0, 0, 7)])
 def test_quantiles_are_those_of_prometheus(counts: tuple[int, ...]) -> None:
-    """histogram_quantile as its documentation defines it, written down once more."""
+    """histogram_quantile as its documentation defines it, reimplemented."""
     bounds = (0.1, 0.2, 0.5, 1.0, float("inf"))
 
     def expected(quantile: float) -> float:

@@ -1,4 +1,4 @@
-"""Saved views: whose they are, who sees them, who may change them."""
+"""Saved views: who owns them, who sees them, who may change them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BODY = {"page": "/services", "name": "slow DNS", "search": "?q=dns&minutes=15", 
 
 
 class Member:
-    """Somebody of an organization, with a token of all that their role holds."""
+    """A member of an organization, with a token that has all scopes of their role."""
 
     def __init__(self, client: TestClient, cast: Cast, role: str) -> None:
         self._client, self._headers = client, bearer(cast.token(cast.member(role), "*:*"))

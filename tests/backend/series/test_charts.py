@@ -100,5 +100,5 @@ def test_a_wide_window_of_histograms_costs_no_more_than_what_is_in_it(api: TestC
             )
 
         read(1)
-        assert read(1000) < 3 * read(1)  # with a statement for each half hour it was 200 times as much
+        assert read(1000) < 3 * read(1)  # with a statement per half hour it was 200 times as much
     assert [int(one.count.sum()) for one in found] == [5, 5, 5]

@@ -1,4 +1,4 @@
-"""Compaction, rollups and the SQL view give back the doubles that came in."""
+"""Compaction, rollups, and the SQL view return the doubles that came in."""
 
 from __future__ import annotations
 

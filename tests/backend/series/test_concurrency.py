@@ -1,4 +1,4 @@
-"""Compaction beside ingest, by two workers at once, and one that dies in the middle: every tick stays, once."""
+"""Compaction beside ingest, by two concurrent workers, and by one that dies halfway: every tick stays, once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bodies(start_us: int) -> list[bytes]:
 
 
 def stored_once(organization: Any, start_us: int) -> None:
-    """Reads say which ticks there are, rows how often each is stored."""
+    """Reads show which ticks exist, rows how often each is stored."""
     with db.organization_session(organization.id) as session:
         cgroup = session.execute(text("SELECT id FROM resources WHERE kind = 'cgroup'")).scalar_one()
         found = series.read_series(session, [cgroup], ["cpu_usage_us"], start_us, start_us + TICKS * TICK_US)

@@ -1,4 +1,4 @@
-"""What a worker holds in memory is bounded, however much there is to compact."""
+"""A worker's memory is bounded, however much there is to compact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times of queries without their names: each query once, however many captures hold it."""
+"""Times of queries without their names: each query once, however many captures contain it."""
 
 from __future__ import annotations
 

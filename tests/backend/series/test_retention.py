@@ -1,4 +1,4 @@
-"""What is older than an organization keeps goes; what an incident pins, and what another organization keeps, stays."""
+"""Data past an organization's retention are dropped; what an incident pins or another organization keeps stays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def feed(client: TestClient, organization: Any, start_us: int) -> None:
 
 
 def usage(organization: Any, start_us: int) -> dict[str, float]:
-    """Sum of ticks by key of the resource."""
+    """Sum of ticks by resource key."""
     with db.organization_session(organization.id) as session:
         keys = {row.id: row.key for row in session.execute(text("SELECT id, key FROM resources WHERE kind = 'cgroup'"))}
         found = series.read_series(session, list(keys), ["cpu_usage_us"], start_us, start_us + 20 * TICK_US)
@@ -40,7 +40,7 @@ def usage(organization: Any, start_us: int) -> dict[str, float]:
 
 @pytest.fixture
 def pinned() -> Iterator[list[pins.PinnedWindow]]:
-    """Windows that a provider pins for the time of a test."""
+    """Windows that a provider pins during a test."""
     windows: list[pins.PinnedWindow] = []
 
     def provider(session: Session) -> list[pins.PinnedWindow]:
@@ -86,7 +86,7 @@ def test_only_empty_partitions_are_dropped(client: TestClient, organization: Any
         session.execute(text("DELETE FROM events"))
     dropped = retention.drop_empty_partitions(now_us())
     assert dropped >= 1
-    # Late data of that day still find a place: the process that knew the partition asks again.
+    # Late data of that day still find a place: a process that knew the partition checks again.
     feed(client, organization, old_us)
     assert usage(organization, old_us) == {"/a": 190.0, "/b": 190.0}
 

@@ -1,4 +1,4 @@
-"""GET /services/{id}/request-kinds: what a server was asked, added up over the events of its collector."""
+"""GET /services/{id}/request-kinds: what a server was asked for, summed over its collector's events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, add, kind_bucke
 SHOP = Serving("shop", 8080, 41)
 FIRST = [["GET /users/{id}", 90, 10, 5, 1, 900_000, 80_000], ["GET /", 900, 0, 0, 0, 450_000, 2_000]]
 SECOND = [["GET /users/{id}", 10, 0, 0, 9, 100_000, 20_000], ["", 30, 0, 0, 0, 9_000_000, 9_000]]
-# Of the first kind all latencies are told: 70 ms twice, 3 ms else.
+# For the first kind, all latencies are reported: 70 ms twice, otherwise 3 ms.
 LATENCIES = [[[kind_bucket(3_000), 88, kind_bucket(70_000), 2]], [[kind_bucket(3_000), 10], [kind_bucket(9_000), 30]]]
 
 

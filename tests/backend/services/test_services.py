@@ -1,4 +1,4 @@
-"""GET /services: every server with its figures, in any order, a page at a time."""
+"""GET /services: every server with its figures, in any order, page by page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.tcp_servers import SLOW_PER_TICK, TCP_SERVER, TICKS_PER_MINUT
 __all__ = ["gc_fault", "service"]
 
 TICKS = 2 * TICKS_PER_MINUTE
-# Long enough ago that its windows can be compacted.
+# Old enough that its windows can be compacted.
 MINUTES_AGO = 25
 SHOP = Serving(
     "shop", 8080, 41, usual_us=900.0, slow=dict.fromkeys(range(700, 730), 90_000), throttled={700: 42_000, 701: 18_000},
@@ -41,8 +41,7 @@ def value(us: float) -> float:
 
 
 def feed(client: TestClient, organization: Organization, node: str = "machine-1") -> int:
-    """Two TCP servers, one of them slow for 3 s, a third that nobody asked, and a DNS server. When their minutes
-    began."""
+    """Two TCP servers (one slow for 3 s), a third without requests, a DNS server; returns when their minutes began."""
     start_us = minute_ago(MINUTES_AGO, now_us())
     builder = BatchBuilder(node)
     builder.fact(0, "node.hostname", node, start_us)

@@ -32,7 +32,7 @@ def cast(database: Database, organization: Organization) -> Cast:
 
 
 def make(service: Service, incident_id: int, **body: Any) -> tuple[dict[str, Any], str]:
-    """A link as it is listed, and its secret."""
+    """A link as listed, and its secret."""
     made = service.post(f"/incidents/{incident_id}/links", body, status=201)
     return made["link"], made["url"].partition("#")[2]
 
@@ -72,7 +72,7 @@ def test_a_link_tells_no_ids_and_nothing_that_members_wrote(
     written = "the customer is ACME"
     service.post(f"/incidents/{incident_id}/note", {"note": written})
     service.post(f"/incidents/{incident_id}/acknowledge", {"note": written})
-    # Also where a member is called as the service calls itself.
+    # Even if a member has the same name as the service.
     impostor = cast.member("editor")
     cast.administer("UPDATE users SET name = 'jitterscope' WHERE id = %s", impostor)
     path, headers = f"/api/v1/incidents/{incident_id}/note", cast.session(impostor)
@@ -145,7 +145,7 @@ def test_a_link_opens_nothing_else(service: Service, incident_id: int) -> None:
     others: list[dict[str, str]] = [service.organization.headers, service.organization.ingest_headers, {}]
     for headers in others:
         assert service.client.get(INCIDENT, headers=headers).json()["type"].endswith("link-unknown")
-    # In the header alone: an address ends in logs and histories.
+    # Only in the header: a URL ends up in logs and histories.
     for params in ({"token": secret}, {"authorization": f"Bearer {secret}"}):
         assert service.client.get(INCIDENT, params=params).status_code == 401
 

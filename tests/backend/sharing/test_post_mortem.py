@@ -1,4 +1,4 @@
-"""Post-mortems: what an incident's says, and that names from the network stay names in it."""
+"""Post-mortems: the content of an incident's post-mortem, and that names from the network stay names in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.backend.notify.conftest import Outbox, receiver
 from tests.backend.tenancy.principals import Cast
 
 __all__ = ["fault", "more_cpu", "receiver", "service"]  # fixtures
-# GitHub's tables; text that it makes links of by itself is looked for below.
+# GitHub's tables; text that it turns into links by itself is checked below.
 _PARSER = MarkdownIt("commonmark").enable("table")
 HOSTILE = (
     "# heading", "- item", "1. item", "1) item", "> quote", "---", "===", "+ item", "* item", "**bold**",
@@ -102,7 +102,7 @@ def cast(database: Database, organization: Organization) -> Cast:
 
 
 def links_in(text: str) -> list[str]:
-    """Where links and images lead, also those that GitHub makes of plain text."""
+    """Targets of links and images, including those that GitHub makes from plain text."""
     found = []
     for block in _PARSER.parse(text):
         for token in block.children or ():
@@ -112,7 +112,7 @@ def links_in(text: str) -> list[str]:
 
 
 def read(markdown: str) -> tuple[set[str], str]:
-    """What a text is made of, and how it reads."""
+    """The structure of a text, and how it reads."""
     kinds: set[str] = set()
     words: list[str] = []
     for block in _PARSER.parse(markdown):
@@ -127,7 +127,7 @@ PLAIN = {"paragraph_open", "inline", "paragraph_close", "text", "code_inline", "
 
 
 def as_it_reads(text: str) -> str:
-    """Code loses its backticks, as in the pages of the product."""
+    """Code loses its backticks, as on the product's pages."""
     return re.sub(r"`([^`]+)`", lambda found: " ".join(found[1].split()), " ".join(text.split()))
 
 

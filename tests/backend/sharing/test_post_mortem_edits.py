@@ -1,4 +1,4 @@
-"""Post-mortems that members edit: kept with who and when, and no edit replaces another one unseen."""
+"""Post-mortems that members edit: stored with author and time, and no edit silently replaces another."""
 
 from __future__ import annotations
 

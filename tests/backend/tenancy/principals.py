@@ -1,4 +1,4 @@
-"""Every kind of caller that there is, in one organization: the rows of the matrix."""
+"""Every kind of caller in one organization: the rows of the matrix."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from jitterscope.sharing import links
 from jitterscope.tenancy import secrets, sessions, tokens
 from tests.backend.conftest import Database, Organization
 
-# Said once more than in tenancy/scopes.py, in other words: what each role may do.
+# Restated from tenancy/scopes.py, in other words: what each role may do.
 ADMINS_ONLY = {"organizations:write", "members:write", "retention:write", "channels:write"}
 ADMINS_DOMAINS = {"tokens", "audit", "repositories"}
 
 
-# As bare as the table allows: nobody looks at what is in it.
+# As minimal as the table allows: its content is not looked at.
 _INCIDENT = """
 INSERT INTO incidents (organization_id, cause, title, severity, confidence, state, onset_at, opened_at, last_seen_at,
     resolved_at, trigger_at, window_from, window_to, baseline_at, finding, subject_id, subject_kind, subject_key,
@@ -36,9 +36,9 @@ RETURNING id
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`holds` are the scopes it has; None for one that must be turned away as if it had sent nothing.
+    """`holds`: its scopes; None for a caller that must be rejected as if it had sent nothing.
 
-    `has_link`: it has a link to an incident that works. That opens the routes of links, and no other.
+    `has_link`: it has a working link to an incident. That opens the routes of links, and no others.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Cast:
         self._database, self.organization = database, organization
 
     def member(self, role: str) -> int:
-        """A member's user id."""
+        """A member's user ID."""
         email = f"{random.token_hex(8)}@example.org"
         with psycopg.connect(self._database.owner_url) as owner:
             row = owner.execute(
@@ -154,7 +154,7 @@ def callers(cast: Cast, scopes: Iterable[str]) -> list[Caller]:
 
 
 def _ended(cast: Cast, admin: int) -> list[Caller]:
-    """Those who were let in once."""
+    """Callers whose access has ended."""
     expired = cast.token(admin, "*:*", expires_at=datetime.now(UTC) - timedelta(seconds=1))
     revoked = cast.token(admin, "*:*")
     cast.administer("UPDATE tokens SET revoked_at = now() WHERE token_hash = %s", secrets.digest(revoked))

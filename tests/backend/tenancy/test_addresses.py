@@ -1,4 +1,4 @@
-"""Whose address it is: an account cannot be taken by inviting somebody, and mails prove who has the mailbox."""
+"""Who owns an address: an invitation cannot take over an account, and mails prove who has the mailbox."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sign_in(client: TestClient, email: str, password: str, **more: Any) -> Any:
 def test_who_invites_an_address_takes_nothing_elsewhere(
     client: TestClient, organization: Organization, other_organization: Organization, email: str
 ) -> None:
-    """A thief in one organization, the owner of the address in another: two accounts that do not meet."""
+    """A thief in one organization, the owner of the address in another: two accounts that stay separate."""
     accept(client, invite(client, organization, email)["token"], THIEF)
     client.cookies.clear()
     joined = accept(client, invite(client, other_organization, email)["token"], OWN)
@@ -76,7 +76,7 @@ def test_one_password_in_two_organizations_opens_the_one_that_is_named(
 def test_accepting_tells_nothing_about_passwords(
     client: TestClient, organization: Organization, other_organization: Organization
 ) -> None:
-    """The right password of a known address and a wrong one are both just the password of another, new account."""
+    """A known address's correct password and a wrong one are both just the password of a new, separate account."""
     answers = []
     for password in (other_organization.password, "certainly not the password"):
         token = invite(client, organization, other_organization.email)["token"]
@@ -91,7 +91,7 @@ def test_accepting_tells_nothing_about_passwords(
 
 @pytest.mark.parametrize("role", ["viewer", "admin"])
 def test_an_invitation_changes_no_membership(client: TestClient, organization: Organization, role: str) -> None:
-    """One's own viewer invitation cannot demote the last administrator, nor an administrator's raise a viewer."""
+    """One's own viewer invitation cannot demote the last administrator, nor can an administrator's raise a viewer."""
     token = invite(client, organization, organization.email, role)["token"]
     assert sign_in(client, organization.email, organization.password).status_code == 200
     refused = accept(client, token, status=409)
@@ -152,7 +152,7 @@ def test_a_mailed_link_verifies_only_the_account_that_asked(
     assert client.post(confirm, json={"token": own}, headers=HERE).status_code == 204
     assert client.get("/api/v1/me").json()["email_verified"] is True
     assert client.post(confirm, json={"token": own}, headers=HERE).status_code == 404, "it works once"
-    # Even with the link, the thief's account stays one of its organization.
+    # Even with the link, the thief's account stays within its organization.
     sign_in(client, email, THIEF)
     taken = client.post(confirm, json={"token": of_thief}, headers=HERE)
     assert (taken.status_code, taken.json()["type"]) == (409, "urn:jitterscope:problem:address-taken")

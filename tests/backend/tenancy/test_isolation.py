@@ -1,4 +1,4 @@
-"""Every route of the API, called by organization A with the ids of organization B: nothing leaks, nothing changes."""
+"""Every route of the API, called by organization A with the IDs of organization B: nothing leaks, nothing changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.backend.conftest import Database, Organization
 from tests.support.requests import Filler, Operation, operations
 from tests.support.seeding import FIRST_ID, SENTINEL, Seeded, fingerprint, seed
 
-# These end what the walk needs: the session itself.
+# These end the session itself, which the walk needs.
 NOT_WALKED_WITH_A_SESSION = {"POST /api/v1/auth/logout"}
 
 
@@ -24,7 +24,7 @@ def seeded(database: Database, other_organization: Organization) -> Seeded:
 
 
 def call(client: TestClient, document: dict[str, Any], operation: Operation, number: int) -> Any:
-    """One request; every id in path, query and body is `number`. Of its body's words the audit trail may tell."""
+    """One request; every ID in path, query, and body is `number`. The audit trail may contain the words of its body."""
     filler = Filler(document, number, SENTINEL)
     path = re.sub(r"\{[^}]+\}", str(number), operation.path)
     query = {
@@ -67,7 +67,7 @@ def test_no_route_shows_or_changes_another_organization(
             continue
         has_ids = "{" in operation.path
         numbers = sorted(seeded.ids.values()) if has_ids else [FIRST_ID, seeded.organization_id]
-        # User ids are the installation's, not the organization's: only where a user is meant does B's make sense.
+        # User IDs are the installation's, not the organization's: B's make sense only where a user is meant.
         for number in [user_id, *numbers] if "{user_id}" in operation.path else numbers:
             response = call(client, document, operation, number)
             sent = response.request.content.decode(errors="replace") + str(response.request.url)
@@ -103,7 +103,7 @@ def test_every_route_but_the_doors_needs_a_caller(client: TestClient) -> None:
 
 @pytest.mark.slow
 def test_the_walk_would_notice_a_leak(client: TestClient, other_organization: Organization, seeded: Seeded) -> None:
-    """The control: to their own organization, the same requests show the seeded rows."""
+    """The control: for their own organization, the same requests show the seeded rows."""
     application = client.app
     assert isinstance(application, FastAPI)
     document = application.openapi()

@@ -1,4 +1,4 @@
-"""What one organization may use: counted, shown, and refused above the limit, while others go on."""
+"""What one organization may use: counted, shown, and rejected above the limit, while others continue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Change = Callable[..., Settings]
 
 @pytest.fixture(autouse=True)
 def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that a test does happens in one minute, which would end in the middle of some runs."""
+    """Everything in a test happens within one minute, which would otherwise end in the middle of some runs."""
     now_s = int(time.time())
     monkeypatch.setattr(limits, "_now_s", lambda: now_s)
 
@@ -95,14 +95,14 @@ def test_streams(api: TestClient, organization: Any, settings_override: Change) 
         assert next(lines)
         deadline = time.monotonic() + 30
         while used(api)["streams"] != (1, True) and time.monotonic() < deadline:
-            time.sleep(0.05)  # the server notes the subscription a moment later
+            time.sleep(0.05)  # the server records the subscription a moment later
         assert used(api)["streams"] == (1, True)
         refused(http.get("/events/stream"), "may use 1 streams")
 
 
 @pytest.mark.usefixtures("early_in_a_minute")
 def test_diagnoses_above_the_limit_stay_due(api: TestClient, organization: Any, settings_override: Change) -> None:
-    for other in db.organization_ids():  # triggers of other tests that no worker answered
+    for other in db.organization_ids():  # triggers of other tests that no worker handled
         with db.organization_session(other) as session:
             session.execute(text("UPDATE diagnosis_schedule SET due_at = NULL, leased_until = NULL"))
     settings_override(limit_diagnoses_per_min=1)
@@ -125,7 +125,7 @@ def test_diagnoses_above_the_limit_stay_due(api: TestClient, organization: Any, 
 
 
 def test_a_batch_without_series_is_taken(api: TestClient, organization: Any) -> None:
-    """Triggers and facts alone, from a node that was not heard of before."""
+    """Only triggers and facts, from a node that was not known before."""
     builder = BatchBuilder("a")
     builder.resource(CGROUP, "/a", 0)
     assert api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers).is_success

@@ -19,7 +19,7 @@ def invite(api: TestClient, role: str, email: str) -> str:
 
 
 def join(api: TestClient, role: str) -> str:
-    """A new member; `api` goes on with its session instead of the token."""
+    """A new member; `api` continues with its session instead of the token."""
     email = f"{secrets.token_hex(6)}@example.org"
     token = invite(api, role, email)
     del api.headers["Authorization"]

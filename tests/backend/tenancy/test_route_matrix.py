@@ -37,8 +37,8 @@ def scopes(rows: list[Route]) -> set[str]:
 
 
 def wrong(route: Route, caller: Caller, answer: Answer) -> str | None:
-    """What is not as the route declares; None where all is."""
-    if answer.status >= 500 and route.name != "page":  # the UI may not be built here
+    """What differs from the route's declaration; None if nothing does."""
+    if answer.status >= 500 and route.name != "page":  # the UI might not be built here
         return "failed"
     if route.access.who == "link":
         ended = answer.status == 401 and answer.problem in ("link-ended", "link-unknown")
@@ -64,7 +64,7 @@ def test_every_route_lets_in_whom_it_declares(app: FastAPI, database: Database, 
         for row in rows:
             path = re.sub(r"\{[^}]+\}", NOBODYS_ID, row.path)
             for caller in cast:
-                # Without a body: who may do it gets a 4xx for that, and nothing changes.
+                # Without a body: a permitted caller gets a 4xx for that, and nothing changes.
                 answer = await call(app, row.method, path, caller.headers, streams=row.streams)
                 problem = wrong(row, caller, answer)
                 if problem is not None:

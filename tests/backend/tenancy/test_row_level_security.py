@@ -1,4 +1,4 @@
-"""Raw SQL as the application role: whatever it says, it stays inside one organization."""
+"""Raw SQL as the application role stays inside one organization, whatever it says."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from psycopg import sql
 from tests.backend.conftest import Database, Organization
 from tests.support.seeding import SENTINEL, Seeded, fingerprint, seed
 
-# Each runs with the schema owner's rights. A new one must return only what its arguments prove knowledge of, or
-# change nothing that the caller could not change itself; then add it here.
+# Each runs with the schema owner's rights. A new one must return only what its arguments prove knowledge of, or change
+# nothing that the caller could not change itself; then add it here.
 REVIEWED_DEFINER_FUNCTIONS = {
     "auth_accept_invitation", "auth_create_organization", "auth_expire", "auth_invitation", "auth_login",
     "auth_password_salts", "auth_record_failed_sign_in", "auth_session",
@@ -91,7 +91,7 @@ def test_rows_of_another_organization_cannot_be_written(
     for table in seeded.tables:
         name = sql.Identifier(table)
         for statement in ("DELETE FROM {}", "UPDATE {} SET organization_id = organization_id"):
-            # Refused where there is no such grant at all, as for the audit trail.
+            # Rejected because there is no such grant at all, as for the audit trail.
             with suppress(psycopg.errors.InsufficientPrivilege):
                 connection.execute(
                     sql.SQL(statement + " WHERE organization_id = %s").format(name), (seeded.organization_id,)

@@ -1,4 +1,4 @@
-"""Guessing is slowed down, and does not lock out who knows the password."""
+"""Guessing is slowed down, without locking out whoever knows the password."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_guesses_lock_out_neither_other_networks_nor_known_browsers(
     assert sign_in(at("elsewhere"), organization) == 200, "a new browser in another network"
     assert sign_in(mine, organization) == 200, "a browser that has signed in before, in the attacker's network"
     assert sign_in(at("here"), organization) == 429, "a stranger in the attacker's network, whatever it sends"
-    # A known browser is no way around the limit, and of another account it is none.
+    # A known browser does not circumvent the limit, and one of another account does not count as known.
     assert guess(mine, organization) == [401] * 10 + [429]
     assert sign_in(attacker, other_organization) == 200
     assert sign_in(attacker, organization) == 429
@@ -80,7 +80,7 @@ def test_a_proxy_that_is_not_trusted_is_told_everywhere(
         assert sign_in(proxied, organization, headers=forwarded) == 200
         assert "warnings" not in proxied.get("/readyz", headers=forwarded).json(), "anybody can send the header"
         assert proxied.get("/api/v1/me", headers=forwarded).status_code == 200
-        # The note is written beside the request.
+        # The note is written concurrently with the request.
         for _ in range(200):
             ready = proxied.get("/readyz").json()
             if trusted or "warnings" in ready:

@@ -66,7 +66,7 @@ def test_wrong_password_and_unknown_user_look_the_same(
         assert response.status_code == 401
         bodies.append({**response.json(), "request_id": None})
     assert bodies[0] == bodies[1]
-    # Without it the unknown user would be told by a fast answer.
+    # Otherwise a fast answer would reveal the unknown user.
     assert len(costs) == 2, "both pay for one argon2 hash"
     assert costs[0] == costs[1]
 

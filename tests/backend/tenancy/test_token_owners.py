@@ -1,4 +1,4 @@
-"""Nobody gives more than they have, in rights and in time, and nothing that they gave outlives them."""
+"""Nobody grants more than they have, in rights and in time, and no grant outlives its grantor."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_ingest_tokens_need_a_decision(
     assert (undecided.status_code, undecided.json()["type"]) == (409, "urn:jitterscope:problem:ingest-tokens")
     assert "node 1" in undecided.json()["detail"]
     assert settle({"ingest_tokens": choice}).status_code == 204
-    # An ingest token may only send: an empty batch is refused for what it is, not for who sends it.
+    # An ingest token may only send: an empty batch is rejected as empty, not because of its sender.
     sent = client.post("/api/v1/ingest", content=b"", headers=bearer(secret)).status_code
     assert (sent == 401) == (choice == "revoke")
     listed = client.get("/api/v1/collectors/tokens", headers=organization.headers).json()["items"]

@@ -1,4 +1,4 @@
-"""Tokens of before get the owners that the audit trail names; addresses of before become local or verified."""
+"""Existing tokens get the owners that the audit trail names; existing addresses become local or verified."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCOUNTS_BEFORE, ACCOUNTS_AFTER = "20261123_2320", "20261123_2330"
 
 @pytest.fixture
 def scratch(database: Database) -> Iterator[str]:
-    """The owner's URL of a database as it was before."""
+    """The owner's URL of a database with the old schema."""
     name = f"scratch_{secrets.token_hex(4)}"
     parts, app = (psycopg.conninfo.conninfo_to_dict(url) for url in (database.owner_url, database.url))
     owner_url, _ = bootstrap.bootstrap(database.superuser_url, name, str(parts["password"]), str(app["password"]))
@@ -91,7 +91,7 @@ def test_accounts_of_before_are_local_but_for_whom_the_installation_made(scratch
     runner.migrate(scratch, ACCOUNTS_AFTER)
     with psycopg.connect(scratch) as connection:
         rows = connection.execute("SELECT name, verified_at IS NOT NULL, home_organization_id FROM users").fetchall()
-        # Another organization's account for an address that is known here; downgrading keeps one of the two.
+        # Another organization's account for an address that is known here; a downgrade keeps one of the two.
         (second,) = connection.execute("INSERT INTO organizations (name) VALUES ('b') RETURNING id").fetchone() or (0,)
         connection.execute(
             "INSERT INTO users (email, name, password_hash, home_organization_id) "

@@ -1,4 +1,4 @@
-"""The service with recordings in it, as in the tests of incidents."""
+"""The service with recordings in it, as in the incident tests."""
 
 from tests.backend.incidents.conftest import gc_fault, healthy, service
 

@@ -32,7 +32,7 @@ def each_us(said: WhatIf) -> float | None:
 
 @pytest.fixture
 def node_id(service: Any) -> int:
-    """Two minutes of a node whose negative dentries grow to four million, at 2.4 µs each."""
+    """Two minutes of a node whose negative dentries grow to 4 million, at 2.4 µs each."""
     return int(service.feed(recording_of(simulate(Node(storms=(Storm(20, 120, 40_000),))))))
 
 

@@ -1,4 +1,4 @@
-"""The what-if of a burst of queries over REST: when memory would have been full under a cap, a limit, more replicas."""
+"""The what-if of a query burst over REST: when memory would have been full under a cap, a limit, or more replicas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def figure(figures: list[WhatIfFigure], name: str) -> Interval | None:
 def test_caps_limits_and_replicas(service: Any, server_id: int) -> None:
     tried: list[dict[str, int]] = [{}, {"max_concurrent": 1000}, {"limit_bytes": 1 << 30}, {"replicas": 4}]
     said = ask(service, server_id, tried)
-    # What a query holds, and the garbage that came with it.
+    # What a query holds, including its garbage.
     per_query = figure(said.figures, "per_query_bytes")
     assert per_query is not None
     assert 18.5 * 1024 <= per_query.expected <= 1.4 * 18.5 * 1024
@@ -45,7 +45,7 @@ def test_caps_limits_and_replicas(service: Any, server_id: int) -> None:
     assert seconds.expected == pytest.approx(killed_s, rel=0.3)
     assert (capped.outcome, figure(capped.figures, "seconds_to_oom")) == ("survives", None)
     assert larger.outcome == "survives"
-    # A quarter of the queries joins four times as slowly.
+    # With a quarter of the queries, they join four times as slowly.
     slower = figure(spread.figures, "seconds_to_oom")
     assert slower is None or slower.expected > 3 * killed_s
     real = simulate_memory(replace(BURST, seconds=60, max_concurrent=1000)).net.max()

@@ -1,4 +1,4 @@
-"""What-if over REST: right, scoped, explained, and fast enough for a slider."""
+"""What-if over REST: correct, scoped, explained, and fast enough for a slider."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def ask(service: Any, window: dict[str, int], *settings: dict[str, Any], **more:
 
 
 def said_of(figures: list[WhatIfFigure], name: str) -> Interval:
-    """What is predicted of a figure."""
+    """What is predicted for a figure."""
     interval = next(one.interval for one in figures if one.id == name)
     assert interval is not None, name
     return interval
 
 
 def known(said: WhatIf, name: str) -> float:
-    """What was recorded of a figure."""
+    """What was recorded for a figure."""
     value = next(one.value for one in said.figures if one.id == name)
     assert value is not None, name
     return value
@@ -152,7 +152,7 @@ def test_what_cannot_be_asked(service: Any, window: dict[str, int], change: dict
 
 
 def test_a_lower_limit_takes_the_burst_with_it(service: Any, gc_fault: Recording) -> None:
-    """The kernel allows no more burst than quota; who moves the limit need not know."""
+    """The kernel allows no more burst than quota; users who move the limit need not know."""
     cgroup = gc_fault.resources[gc_fault.subject]
     facts = tuple(replace(f, value="50000") if f.name == "cpu.burst_us" else f for f in cgroup.facts)
     resources = [replace(one, facts=facts) if one is cgroup else one for one in gc_fault.resources]
@@ -173,7 +173,7 @@ def test_without_data_it_says_so(service: Any, window: dict[str, int]) -> None:
 
 
 def test_nobody_elses(service: Any, window: dict[str, int], client: Any, other_organization: Any) -> None:
-    """Also where the window was just read for its owner."""
+    """Even if the window was just read for its owner."""
     ask(service, window)
     told = client.post("/api/v1/whatif/cpu", json=window, headers=other_organization.headers)
     assert told.status_code == 404

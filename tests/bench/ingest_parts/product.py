@@ -68,7 +68,7 @@ def bodies(workload: Workload, values: dict[str, Values], per_batch: int) -> lis
 
 
 class Product:
-    """`with Product(folder) as product`: database, Valkey, API. The process's settings point to it inside the block."""
+    """`with Product(folder) as product`: database, Valkey, API; inside, the process's settings point to it."""
 
     def __init__(self, folder: Path, api_workers: int = 1) -> None:
         self.folder, self.port, self._api_workers = folder, free_port(), api_workers
@@ -147,9 +147,9 @@ class Product:
             connection.close()
 
     def size_bytes(self) -> int:
-        """Bytes on disk of the tables that hold series, with indexes, partitions and out-of-line values."""
+        """Bytes on disk of the tables that hold series, with indexes, partitions, and out-of-line values."""
         with db.make_engine(self.postgres.url("jitterscope")).connect() as connection:
-            # Children of a partitioned table and chunks of a hypertable are inheritance children alike.
+            # Children of a partitioned table and chunks of a hypertable are both inheritance children.
             return int(
                 connection.execute(
                     text(

@@ -155,7 +155,7 @@ class Victoria:
             connection.close()
 
     def settle(self) -> None:
-        """Flush what is in memory and merge everything into as few parts as it can, as it does in time by itself."""
+        """Flush memory and merge everything into as few parts as possible, as it eventually does by itself."""
         self.get("/internal/force_flush")
         self.get("/internal/force_merge")
         before = -1
@@ -175,12 +175,12 @@ class Victoria:
         for part in ("data", "indexdb"):
             for folder, _, files in os.walk(self.folder / "data" / part):
                 for name in files:
-                    with contextlib.suppress(FileNotFoundError):  # merged away meanwhile
+                    with contextlib.suppress(FileNotFoundError):  # already merged away
                         total += (Path(folder) / name).stat().st_size
         return total
 
     def count(self, workload: Workload) -> int:
-        """Samples that it has, by asking it."""
+        """Number of samples that it reports."""
         query = f'sum(count_over_time({{node="bench-node"}}[{workload.ticks * TICK_US // 1_000_000 + 60}s]))'
         at_s = (workload.start_us + workload.ticks * TICK_US) / 1e6 + 30
         answer = json.loads(self.get("/api/v1/query", query=query, time=at_s))

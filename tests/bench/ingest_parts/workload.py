@@ -1,4 +1,4 @@
-"""What both databases store: the series of busy and idle cgroups, the same values for both, from one seed."""
+"""What both databases store: the series of busy and idle cgroups, with the same values for both, from one seed."""
 
 from __future__ import annotations
 
