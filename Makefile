@@ -167,7 +167,7 @@ lint: lint-style lint-types lint-imports lint-unused lint-dependencies lint-go l
 lint-style: build-python
 	$(RUN) ruff check --output-format concise . ../tests ../scripts ../migrations
 	$(RUN) ruff format --check . ../tests ../scripts ../migrations
-	@! git grep -nE '\{[^{}]*:\.[0-9]%\}' -- backend/jitterscope || { echo 'docs/style.md: a space before %, as in f"{100 * share:.0f} %"'; false; }
+	@! git grep -nE '\{[^{}]*:\.[0-9]%\}' -- backend/jitterscope backend/labs || { echo 'docs/style.md: a space before %, as in f"{100 * share:.0f} %"'; false; }
 
 lint-types: build-python
 	$(RUN) mypy --strict jitterscope labs ../tests ../scripts ../migrations

@@ -22,8 +22,7 @@ ENVIRONMENT = {
     "JITTERSCOPE_VERIFICATION_LEAST_S": f"{LEAST_S:g}",
 }
 _LOOK_EVERY_S = 0.5
-# Most facts are read every few seconds, a resolv.conf only once a minute by then. A change counts only after no other
-# change has followed for a while.
+# Facts are read every few seconds. A change counts only after no other change has followed for a while.
 _TO_NOTICE_S = 80.0
 _FINAL = ("verified", "did_not_help", "made_worse")
 

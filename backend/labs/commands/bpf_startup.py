@@ -59,5 +59,5 @@ def command(
             report = watch(product, served, variant, parameters, record_to, say)
         show(report, "the first pod", json_)
         if report.load_error_ratio is not None:
-            off = f"{report.load_error_ratio:.2%}"
+            off = f"{100 * report.load_error_ratio:.2f} %"
             typer.echo(f"what a pod's loads took differs from the loader's clock by {off} at most", err=True)

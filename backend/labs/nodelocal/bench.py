@@ -149,5 +149,5 @@ def run(made: Bench, say: Say) -> Run:
     # The load can make a query slow that is not overdue yet when it begins.
     calm = slow_share(result, p.slow_ms, rise.start_us, rise.from_us - int(p.slow_ms * 1e3))
     if p.is_disturbed(calm):
-        say(f"{calm:.1%} of the queries before the load were slow: something else disturbed the servers")
+        say(f"{100 * calm:.1f} % of the queries before the load were slow: something else disturbed the servers")
     return Run(rise.from_us, rise.to_us, figures, first_servfail_us(result, rise.from_us), calm, result)

@@ -145,7 +145,7 @@ def table(one: SetReport) -> str:
 def _row(cell: Cell, lead: str) -> str:
     interval = f"{_show(cell.metric, cell.low)} – {_show(cell.metric, cell.high)}"
     inside = "-" if cell.inside is None else "yes" if cell.inside else "NO"
-    error = "-" if cell.error_ratio is None else f"{cell.error_ratio:.0%}"
+    error = "-" if cell.error_ratio is None else f"{100 * cell.error_ratio:.0f} %"
     tail = "" if cell.judged else f"  not judged: {cell.why}"
     return (
         f"{lead:12}{_LABELS[cell.metric][0]:21}{_show(cell.metric, cell.predicted):>10}{interval:>18}"
@@ -170,7 +170,7 @@ def summary(report: WhatIfReport) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0%}"
+    return "-" if value is None else f"{100 * value:.0f} %"
 
 
 def _show(metric: str, value: float | None) -> str:

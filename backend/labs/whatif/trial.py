@@ -117,7 +117,7 @@ def _in_short(fix: Variant, said: Prediction) -> str:
         return f"Predicted for {fix}: {said.cannot_tell or 'cannot tell'}"
     return (
         f"Predicted for {fix}: {throttled.expected:,.0f} ms/min throttled, "
-        f"{share.expected:.2%} of queries over {SLOW_US / 1e3:g} ms"
+        f"{100 * share.expected:.2f} % of queries over {SLOW_US / 1e3:g} ms"
     )
 
 
