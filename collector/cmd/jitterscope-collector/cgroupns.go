@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enterNodeCgroupNamespace starts the program again in the cgroup namespace of process 1, where it has another one, as in a
-// container on cgroup v2: /proc/PID/cgroup there tells paths relative to the container's own cgroup ("/../../…"), which fit
-// nothing below --cgroup-root. Needs CAP_SYS_ADMIN, and the node's PID namespace; without them the collector goes on.
+// enterNodeCgroupNamespace re-executes the program in the cgroup namespace of process 1 if its own differs, as in a
+// container on cgroup v2: there /proc/PID/cgroup shows paths relative to the container's own cgroup ("/../../…"), which
+// match nothing below --cgroup-root. It needs CAP_SYS_ADMIN and the node's PID namespace; without them the collector
+// continues.
 func enterNodeCgroupNamespace(proc string, log *slog.Logger) {
 	node := filepath.Join(proc, "1/ns/cgroup")
 	var own, wanted unix.Stat_t
@@ -21,7 +22,7 @@ func enterNodeCgroupNamespace(proc string, log *slog.Logger) {
 	fd, err := unix.Open(node, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err == nil {
 		defer func() { _ = unix.Close(fd) }()
-		// The namespace is the thread's, and a program keeps that of the thread which started it.
+		// A cgroup namespace belongs to the thread, and the executed program keeps that of the thread that called exec.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err = unix.Setns(fd, unix.CLONE_NEWCGROUP); err == nil {

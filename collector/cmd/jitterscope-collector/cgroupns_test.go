@@ -11,7 +11,7 @@ import (
 
 const helperVariable = "JITTERSCOPE_TEST_CGROUP_NAMESPACE"
 
-// TestCgroupNamespaceHelper is what runs in the namespaces that the test below makes.
+// TestCgroupNamespaceHelper runs in the namespaces that the test below creates.
 func TestCgroupNamespaceHelper(t *testing.T) {
 	mode := os.Getenv(helperVariable)
 	if mode == "" {
@@ -32,8 +32,8 @@ func TestCgroupNamespaceHelper(t *testing.T) {
 }
 
 func TestRunsInTheCgroupNamespaceOfTheNode(t *testing.T) {
-	// Process 1 of a PID namespace is "the node"; inside it the helper starts in a cgroup namespace of its own. The user
-	// namespace makes it possible without root.
+	// Process 1 of a PID namespace is "the node"; inside it the helper starts in its own cgroup namespace. The user
+	// namespace makes this possible without root.
 	inside := func(mode string, prefix ...string) string {
 		arguments := append([]string{"--user", "--map-root-user", "--cgroup", "--pid", "--fork", "--kill-child", "--mount-proc",
 			"sh", "-c", `unshare --cgroup "$@"; :`, "sh"}, prefix...)
@@ -51,7 +51,7 @@ func TestRunsInTheCgroupNamespaceOfTheNode(t *testing.T) {
 	}{
 		{"stay", "same: false", nil},
 		{"enter", "same: true", nil},
-		{"enter", "same: false", []string{"setpriv", "--bounding-set=-sys_admin", "--inh-caps=-all"}}, // goes on without
+		{"enter", "same: false", []string{"setpriv", "--bounding-set=-sys_admin", "--inh-caps=-all"}}, // continues without
 	} {
 		if output := inside(c.mode, c.prefix...); !strings.Contains(output, "namespaces are the "+c.want) {
 			t.Errorf("%s %v: %s", c.mode, c.prefix, output)

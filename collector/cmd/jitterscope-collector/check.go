@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// checkCommand samples for a moment and prints the state of every source.
+// checkCommand samples briefly and prints the state of every source.
 func checkCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
 	trial, err := newTrial("check", arguments, stderr, nil)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// dumpCommand prints batches instead of shipping them: for tests, and for a look at what a node would send.
+// dumpCommand prints batches instead of shipping them, for tests and to inspect what a node would send.
 func dumpCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
 	seconds := 5.0
 	trial, err := newTrial("dump", arguments, stderr, func(flags *flag.FlagSet) {

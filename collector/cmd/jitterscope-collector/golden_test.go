@@ -35,8 +35,8 @@ var groups = []string{
 	"/system.slice", "/system.slice/nginx.service",
 }
 
-// TestGolden runs the built binary over fixture /proc and /sys/fs/cgroup trees made of captures of real systems, moves
-// some counters while it runs, and compares all that it would send with a golden file.
+// TestGolden runs the built binary over fixture /proc and /sys/fs/cgroup trees captured on real systems, changes some
+// counters while it runs, and compares everything it would send with a golden file.
 func TestGolden(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "jitterscope-collector")
 	build := exec.Command("go", "build", "-trimpath", "-o", binary, ".")
@@ -48,12 +48,13 @@ func TestGolden(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			golden := filepath.Join("testdata", version+".golden")
 			var got string
-			// Some counters are read once a second: without CPU time a short run reads them once, which is no difference yet.
+			// Some counters are read once a second: with too little CPU time a short run reads them only once, which
+			// yields no difference yet.
 			for _, seconds := range []string{"2.5", "5", "10"} {
 				root := t.TempDir()
 				makeProc(t, filepath.Join(root, "proc"))
 				container := makeCgroups(t, filepath.Join(root, "cgroup"), version)
-				// Whoever knows containers on the machine of the test is not part of the fixture.
+				// Whatever provides container names on the test machine is not part of the fixture.
 				config := filepath.Join(root, "collector.toml")
 				write(t, config, "[sources.names]\nkubelet = \"off\"\ndocker_socket = \"\"\ncri_sockets = []\n")
 				var stdout, stderr bytes.Buffer
@@ -140,7 +141,8 @@ func makeCgroups(t *testing.T, root, version string) string {
 	return filepath.Join(root, "cpu", groups[3], "cpu.stat")
 }
 
-// moveCounters has the container throttled in two more periods. One write of the same length: a reader sees either.
+// moveCounters makes the container throttled in two more periods. It is one write of the same length, so a reader sees
+// either the old or the new content.
 func moveCounters(t *testing.T, path, version string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -162,7 +164,7 @@ func moveCounters(t *testing.T, path, version string) {
 	}
 }
 
-// varying are series and facts that differ from run to run or machine to machine; only that they are there is compared.
+// varying are series and facts that differ between runs or machines; only their presence is compared.
 var varying = map[string]bool{
 	"collector_lateness_us": true, "collector_cpu_us": true, "collector_rss_bytes": true, "collector_tick": true,
 	"node.hostname": true, "node.kernel": true,
@@ -195,7 +197,7 @@ func summarize(t *testing.T, output []byte) string {
 			lines[fmt.Sprintf("event %s %s", name(event.Resource), event.Kind)] = fmt.Sprint(event.Attributes)
 		}
 		for _, trigger := range b.Triggers {
-			if trigger.Reason != "late_tick" { // that of a busy machine
+			if trigger.Reason != "late_tick" { // caused by a busy machine
 				lines[fmt.Sprintf("trigger %s %s", name(trigger.Resource), trigger.Reason)] = ""
 			}
 		}
@@ -204,7 +206,7 @@ func summarize(t *testing.T, output []byte) string {
 		}
 		for _, block := range b.Blocks {
 			if block.StepUs != 100_000 {
-				continue // whether the zoom is on depends on the moment
+				continue // whether the zoom is on depends on timing
 			}
 			eachValue(block, func(i int, value float64) {
 				metric := metrics[block.Metric[i]]

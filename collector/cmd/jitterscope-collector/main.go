@@ -34,7 +34,7 @@ func main() {
 	defer stop()
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if errors.Is(err, errAnew) {
-		stop() // from here on a signal ends the program, whatever it runs
+		stop() // from here on a signal terminates the program, whatever it is doing
 		err = startAnew()
 	}
 	if err != nil {
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// startAnew replaces the program by a fresh run of it: the same process with the same arguments, environment, and rights.
+// startAnew re-executes the program: the same process with the same arguments, environment, and privileges.
 func startAnew() error {
 	path, err := os.Executable()
 	if err != nil {

@@ -24,10 +24,10 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/telemetry"
 )
 
-// flushTime is how long the last batches may take to be sent when the collector stops; the rest waits in the spool.
+// flushTime is how long sending the last batches may take when the collector stops; the rest stays in the spool.
 const flushTime = 3 * time.Second
 
-// errAnew says that the collector has stopped to start again with other sources.
+// errAnew reports that the collector stopped in order to restart with other sources.
 var errAnew = errors.New("the organization changed what is read")
 
 // runCommand runs until ctx ends, or returns errAnew.
@@ -63,12 +63,12 @@ func runCommand(outer context.Context, arguments []string, stderr io.Writer) err
 		if err := sink(sequence, data); err != nil {
 			return err
 		}
-		// It is being sent already. The mapped file, the other copy, is given up only after this.
+		// It is already being sent. The mapped file, the other copy, is released only after this.
 		return spooled.Sync(sequence)
 	}
 	place := agent.Place{
 		Directory: s.SpoolDir, SpoolID: spooled.ID(), NextSequence: spooled.Last() + 1,
-		// What was refused is lost to the backend as well.
+		// Rejected batches are lost to the backend as well.
 		Dropped: func() uint64 { counts := spooled.Counts(); return counts.Dropped + counts.Quarantined },
 	}
 	collector, err := agent.New(s, version, place, durable, log)
@@ -102,7 +102,7 @@ func runCommand(outer context.Context, arguments []string, stderr io.Writer) err
 	return err
 }
 
-// resendFacts states all facts again after batches were lost, since the lost ones may have held some.
+// resendFacts sends all facts again after batches were lost, because the lost ones might have contained some.
 func resendFacts(ctx context.Context, spooled *spool.Spool, collector *agent.Agent) {
 	const every = 10 * time.Second
 	seen := spooled.Counts().ResendNeeded
@@ -121,7 +121,8 @@ func resendFacts(ctx context.Context, spooled *spool.Spool, collector *agent.Age
 	}
 }
 
-// reportSpool tells the backend, which shows it on the page of collectors, when the disk has no room or batches are refused.
+// reportSpool reports to the backend, which shows it on the collectors page, when the disk is full or batches are
+// rejected.
 func reportSpool(ctx context.Context, page *telemetry.Page, collector *agent.Agent, log *slog.Logger) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -184,7 +185,7 @@ func shipConfig(s *settings.Settings, log *slog.Logger) (ship.Config, error) {
 		URL: base.JoinPath("api/v1/ingest").String(), Token: token, Version: version, Log: log,
 		Client: &http.Client{
 			Transport: transport,
-			// Following a redirect would repeat the token elsewhere; a redirect means that --server is wrong.
+			// Following a redirect would send the token elsewhere; a redirect means that --server is wrong.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil

@@ -10,14 +10,14 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/settings"
 )
 
-// trial is what a collector needs that ships nothing and keeps nothing.
+// trial is what a collector that ships and keeps nothing needs.
 type trial struct {
 	settings *settings.Settings
 	log      *slog.Logger
 	place    agent.Place
 }
 
-// newTrial reads the settings of a command and gives it a place, which remove takes away again.
+// newTrial reads the settings of a command and creates a temporary directory for it, which remove deletes.
 func newTrial(command string, arguments []string, stderr io.Writer, more func(*flag.FlagSet)) (*trial, error) {
 	s, err := settings.Parse(command, arguments, os.LookupEnv, stderr, more)
 	if err != nil {

@@ -1,5 +1,5 @@
-// jitterscope-evidence reads one packet capture and says what it tells about DNS, as JSON lines:
-// internal/evidence/README.md has their shape.
+// jitterscope-evidence reads one packet capture and reports what it shows about DNS, as JSON lines;
+// internal/evidence/README.md documents their format.
 package main
 
 import (
@@ -23,12 +23,12 @@ const (
 	exitUsage      = 2
 )
 
-// memoryTarget is where garbage collection becomes eager; everything live is bounded well below it.
+// memoryTarget is where garbage collection becomes aggressive; all live memory is bounded well below it.
 const memoryTarget = 120 << 20
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// failure is the last line of the output where there is no report.
+// failure is the last line of the output if there is no report.
 type failure struct {
 	Kind     string `json:"kind"`
 	Type     string `json:"type"`
@@ -85,7 +85,7 @@ func analyze(path, csv string, stdin io.Reader, o evidence.Options) (report *evi
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // only read from
+		defer func() { _ = file.Close() }() // only read
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()
 		}

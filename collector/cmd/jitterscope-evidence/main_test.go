@@ -11,7 +11,7 @@ import (
 
 const sample = "../../internal/evidence/testdata/loopback.pcap"
 
-// lines runs the program and gives its status and its lines.
+// lines runs the program and returns its exit status and output lines.
 func lines(t *testing.T, arguments ...string) (int, []map[string]any) {
 	t.Helper()
 	var out, said bytes.Buffer

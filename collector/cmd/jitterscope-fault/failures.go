@@ -12,10 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// failures counts, in the kernel, the system calls of this thread and of every process it starts that found no file.
+// failures counts, in the kernel, the system calls of this thread and of every process it starts that failed because a
+// file does not exist.
 type failures struct{ fds []int }
 
-// The calls by which programs look for a file; those that this architecture lacks have no tracepoint.
+// The system calls that programs use to look up files; those that this architecture lacks have no tracepoint.
 var lookupCalls = []string{"access", "faccessat", "faccessat2", "newfstatat", "newstat", "newlstat", "openat", "open", "statx"}
 
 func countFailures() (*failures, error) {
@@ -67,7 +68,7 @@ func openCounter(id string) (int, error) {
 	return fd, nil
 }
 
-// read gives the sum so far, of processes that ended and of those that run.
+// read returns the total so far, for processes that exited and those still running.
 func (f *failures) read() (uint64, error) {
 	var total uint64
 	var value [8]byte

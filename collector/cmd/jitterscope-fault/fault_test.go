@@ -64,7 +64,7 @@ func TestRepeatCountsItsChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := result.(repeated)
-	// The shell looks for a few files of its own as it starts.
+	// The shell looks up a few files of its own on startup.
 	if done.Starts < 5 || done.Starts > 10 || done.Failures < 100 || len(done.TookUs) != done.Starts {
 		t.Fatalf("%+v", done)
 	}

@@ -12,7 +12,7 @@ import (
 
 const filesInFolder = 1000
 
-// files makes real files and looks at each again: as many dentries as failing lookups leave, and none of them negative.
+// files creates real files and looks each up again: as many dentries as failing lookups leave, none of them negative.
 func files(arguments []string) (any, error) {
 	flags := flag.NewFlagSet("files", flag.ContinueOnError)
 	folder := flags.String("dir", "", "an empty folder for them")

@@ -12,16 +12,16 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 )
 
-// loaded is one program by the loader's own clock.
+// loaded is one program as timed by the loader's own clock.
 type loaded struct {
 	Name         string `json:"name"`
 	StartUs      int64  `json:"start_us"`
 	TookUs       int64  `json:"took_us"`
 	Instructions int    `json:"instructions"`
-	Verified     uint32 `json:"verified_instructions"` // 0: the kernel does not tell
+	Verified     uint32 `json:"verified_instructions"` // 0: the kernel does not report it
 }
 
-// load loads eBPF programs one after the other, as a CNI agent does for a new pod.
+// load loads eBPF programs one after another, as a CNI agent does for a new pod.
 func load(arguments []string) (any, error) {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	sections := flags.Int("sections", 8, "programs")
@@ -37,7 +37,7 @@ func load(arguments []string) (any, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, err
 	}
-	// The first load asks the kernel what it can do, which is no part of any program.
+	// The first load probes the kernel's features, which does not count toward any program.
 	kept := make([]*ebpf.Program, 0, *sections+1)
 	defer func() {
 		for _, program := range kept {

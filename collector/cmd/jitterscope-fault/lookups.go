@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patterns are names that do not exist, by who looks for them: an old NSS that measures a file system, and a program that looks
-// for a stored session before it makes one.
+// patterns are names that do not exist, by the program that looks them up: an old NSS that probes the file system, and
+// a program that looks for a stored session before it creates one.
 var patterns = map[string]string{"nss": "%s/.%d_dOeSnotExist_.db", "session": "%s/session-%d.json"}
 
-// lookups does what sdb_measureAccess of an old NSS does when its database is opened: it asks for names that do not
-// exist in the database's folder, 10,000 of them or for 33 ms, and leaves a negative dentry for each.
-// As there, the numbers go on from one start to the next, so no name was asked for before.
+// lookups does what sdb_measureAccess of an old NSS does when its database is opened: it looks up names that do not
+// exist in the database's folder, 10,000 of them or for 33 ms, and leaves a negative dentry for each. As in NSS, the
+// numbers continue from one start to the next, so no name was looked up before.
 func lookups(arguments []string) (any, error) {
 	flags := flag.NewFlagSet("lookups", flag.ContinueOnError)
 	folder := flags.String("dir", "", "folder of the names")
@@ -37,7 +37,7 @@ func lookups(arguments []string) (any, error) {
 	number := uint64(begin.UnixNano())
 	var path []byte
 	for made := range *count {
-		// The clock is read now and then: it is no part of the fault.
+		// The clock is read only occasionally: reading it is not part of the fault.
 		if *most > 0 && made%64 == 0 && time.Since(begin) > *most {
 			break
 		}

@@ -1,5 +1,5 @@
-// jitterscope-fault makes the parts of kernel faults that the labs need and measures them itself: failing lookups as an
-// old NSS makes them, many real files, eBPF programs that keep the verifier busy.
+// jitterscope-fault produces the kernel-level parts of the faults that the labs need, and measures them itself: failing
+// lookups as an old NSS causes them, many real files, and eBPF programs that keep the verifier busy.
 package main
 
 import (

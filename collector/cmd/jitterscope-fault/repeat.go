@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// repeated is what repeat prints. `Failures`: failing lookups of all starts together, counted by the kernel.
+// repeated is what repeat prints. `Failures`: failing lookups of all runs together, counted by the kernel.
 type repeated struct {
 	Starts   int         `json:"starts"`
 	Failures uint64      `json:"failures"`
@@ -21,8 +21,8 @@ type repeated struct {
 	CPUUs    int64       `json:"cpu_us"`
 }
 
-// repeat starts a program again and again, one at a time, as short-lived tools are started on a node, and counts
-// the failing lookups of them all.
+// repeat runs a program again and again, one at a time, as short-lived tools run on a node, and counts the failing
+// lookups of all runs.
 func repeat(arguments []string) (any, error) {
 	flags := flag.NewFlagSet("repeat", flag.ContinueOnError)
 	rate := flags.Float64("per-second", 1, "starts per second; a start that would overlap waits")

@@ -11,8 +11,8 @@ import (
 
 const tracing = "/sys/kernel/tracing"
 
-// tracefs returns the root of the kernel's tracing files. Where nobody has mounted them it is a mount of our own that has no
-// place among the files of the machine and is gone with close (fsmount(2)).
+// tracefs returns the root of the kernel's tracing files. If they are not mounted, it is a detached mount that appears
+// nowhere in the machine's file tree and disappears on close (fsmount(2)).
 func tracefs() (root *os.File, err error) {
 	if _, err := os.Stat(filepath.Join(tracing, "events")); err == nil {
 		return os.Open(tracing)

@@ -12,9 +12,9 @@ var (
 	contentLength = []byte("content-length")
 )
 
-// answer is one HTTP/1.1 answer on its way: its head is kept, its body only counted. It needs a Content-Length.
+// answer is an HTTP/1.1 response being received: its head is kept, its body only counted. It needs a Content-Length.
 type answer struct {
-	firstNs  int64 // when the first byte came; 0: nothing yet
+	firstNs  int64 // when the first byte arrived; 0: nothing yet
 	head     []byte
 	headDone bool
 	bodyLeft int
@@ -28,7 +28,7 @@ func (a *answer) clear() {
 
 func (a *answer) whole() bool { return a.headDone && a.bodyLeft == 0 }
 
-// take adds what was read, the last byte of which the kernel received then. More than one answer is broken.
+// take adds data that was read; atNs is when the kernel received its last byte. Data beyond one response is an error.
 func (a *answer) take(data []byte, atNs int64) {
 	if a.firstNs == 0 {
 		a.firstNs = atNs
@@ -48,14 +48,14 @@ func (a *answer) take(data []byte, atNs int64) {
 	a.broken = a.broken || a.bodyLeft < 0
 }
 
-// readHead reads status and length; false where it is none that we can read.
+// readHead reads status and length; it returns false if the head cannot be parsed.
 func (a *answer) readHead(head []byte) bool {
 	status, fields, _ := bytes.Cut(head, []byte("\r\n"))
 	words := bytes.Fields(status)
 	if len(words) < 2 || !bytes.HasPrefix(words[0], []byte("HTTP/1.")) || len(words[1]) != 3 {
 		return false
 	}
-	// By status class, in the numbers of QueryResult that mean as much.
+	// By status class, using the QueryResult numbers with the equivalent meaning.
 	switch words[1][0] {
 	case '2', '3':
 		a.code = resultNoError

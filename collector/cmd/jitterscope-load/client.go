@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// client sends queries on a schedule from one thread and receives answers on one thread per socket.
-// An answer's time is the kernel's receive timestamp, so a late wake-up here is not mistaken for a slow server.
+// client sends queries on a schedule from one thread and receives answers on one thread per socket. An answer's time is
+// the kernel's receive timestamp, so a late wake-up here is not mistaken for a slow server.
 type client struct {
 	ledger
 	queries []query
@@ -24,10 +24,10 @@ type client struct {
 type socket struct {
 	fd      int
 	pending [1 << 16]atomic.Int32 // query id to index+1 in client's arrays
-	packet  [maxQuery]byte        // of the query that an answer belongs to
+	packet  [maxQuery]byte        // the query that an answer belongs to
 }
 
-// newClient opens the sockets, from these addresses in turn where there are any.
+// newClient opens the sockets, bound to the given addresses in turn if there are any.
 func newClient(server netip.AddrPort, names []string, unique bool, sockets int, from []netip.Addr, capacity int) (*client, error) {
 	c := &client{ledger: newLedger(capacity)}
 	for _, name := range names {
@@ -52,7 +52,7 @@ func newClient(server netip.AddrPort, names []string, unique bool, sockets int, 
 	return c, nil
 }
 
-// socketAddress is one for the kernel, and its family.
+// socketAddress converts an address for the kernel and returns its family.
 func socketAddress(address netip.Addr, port uint16) (int, unix.Sockaddr) {
 	if address = address.Unmap(); address.Is4() {
 		return unix.AF_INET, &unix.SockaddrInet4{Port: int(port), Addr: address.As4()}
@@ -60,7 +60,7 @@ func socketAddress(address netip.Addr, port uint16) (int, unix.Sockaddr) {
 	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(port), Addr: address.As16()}
 }
 
-// openSocket connects a UDP socket to the server, from the address local where that is valid.
+// openSocket connects a UDP socket to the server, from the address local if that is valid.
 func openSocket(server netip.AddrPort, local netip.Addr) (int, error) {
 	family, address := socketAddress(server.Addr(), server.Port())
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -69,7 +69,7 @@ func openSocket(server netip.AddrPort, local netip.Addr) (int, error) {
 	}
 	const receiveBuffer = 8 << 20
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
-		// Without the privilege the kernel's maximum has to do.
+		// Without the privilege, the kernel's maximum must suffice.
 		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer)
 	}
 	if local.IsValid() {
@@ -123,7 +123,7 @@ func (c *client) sendOne(i int, planned int64, buffer []byte) {
 	c.sent(time.Now().UnixNano(), planned)
 	s.pending[id].Store(int32(i) + 1)
 	_, err := unix.Write(s.fd, query)
-	if err == unix.ECONNREFUSED { // an ICMP error of an earlier query, reported here: this one was not sent
+	if err == unix.ECONNREFUSED { // an ICMP error for an earlier query, reported here: this one was not sent
 		_, err = unix.Write(s.fd, query)
 	}
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *client) sendOne(i int, planned int64, buffer []byte) {
 	}
 }
 
-// record takes one datagram with the time the kernel received it.
+// record handles one datagram and the time the kernel received it.
 func (c *client) record(s *socket, packet []byte, receivedNs int64) {
 	if len(packet) < headerLen {
 		c.stray.Add(1)

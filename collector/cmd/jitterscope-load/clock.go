@@ -14,7 +14,7 @@ func monotonicNs() int64 {
 	return now.Nano()
 }
 
-// sleepUntil waits for an absolute monotonic time; in the past, it returns at once.
+// sleepUntil waits for an absolute monotonic time; if it has passed, it returns at once.
 func sleepUntil(deadlineNs int64) error {
 	if monotonicNs() >= deadlineNs {
 		return nil

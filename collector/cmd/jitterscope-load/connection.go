@@ -12,10 +12,10 @@ import (
 type connection struct {
 	mu     sync.Mutex
 	fd     int
-	index  int32  // in connections
-	owed   int    // the request that waits for an answer; -1: none
+	index  int32  // index in connections
+	owed   int    // the request that waits for a response; -1: none
 	sentNs int64  // when it was sent
-	unsent []byte // what is written once the connection is there
+	unsent []byte // to be written once the connection is established
 	answer answer
 	closed bool
 }
@@ -29,7 +29,7 @@ func (c *connection) close() {
 	}
 }
 
-// write sends the i-th request and enters it, or does neither where the connection does not take it.
+// write sends the i-th request and records it, or does neither if the connection cannot accept it.
 func (c *connection) write(h *httpClient, i int, planned int64, request []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *connection) write(h *httpClient, i int, planned int64, request []byte) 
 	return nil
 }
 
-// read takes the first byte of an answer alone: the timestamp is that of the last byte which is read.
+// read reads the first byte of a response separately: the timestamp is that of the last byte read.
 func (c *connection) read(buffer []byte) (int, int64, error) {
 	if c.answer.firstNs == 0 {
 		buffer = buffer[:1]
@@ -62,11 +62,11 @@ func (c *connection) read(buffer []byte) (int, int64, error) {
 	return n, at, nil
 }
 
-// end closes a connection. A request that waits for its answer has failed.
+// end closes a connection. A request still waiting for its response has failed.
 func (h *httpClient) end(c *connection, err error) {
 	c.closed = true
 	_ = unix.Close(c.fd)
-	if !h.reuse.Load() { // there may be as many as requests
+	if !h.reuse.Load() { // there can be as many as requests
 		h.mu.Lock()
 		h.free = append(h.free, c.index)
 		h.mu.Unlock()

@@ -15,25 +15,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxConnections is far above what a server that stalls for seconds needs, and below what one address has ports for.
+// maxConnections is far above what a server that stalls for seconds needs, and below the number of ports of one
+// address.
 const maxConnections = 20_000
 
-// httpClient sends HTTP/1.1 requests on a schedule. Each takes an idle connection or opens one more, so none waits behind
-// another. An answer's time is when the kernel received its first byte. A request that has timed out takes its connection
-// with it.
+// httpClient sends HTTP/1.1 requests on a schedule. Each takes an idle connection or opens another, so none waits
+// behind another. A response's time is when the kernel received its first byte. A request that times out takes its
+// connection with it.
 type httpClient struct {
 	ledger
 	server      netip.AddrPort
 	from        []netip.Addr
-	reuse       atomic.Bool // else each request has a connection of its own
-	ready       int         // connections that are opened before the first request
+	reuse       atomic.Bool // otherwise each request has its own connection
+	ready       int         // connections opened before the first request
 	requests    [][]byte
 	epoll       int
 	opened      int
 	mu          sync.Mutex
-	connections []*connection // by mu, in the order opened
-	idle        []*connection // by mu, the one used last at the end
-	free        []int32       // by mu, places in connections of closed ones
+	connections []*connection // guarded by mu, in the order opened
+	idle        []*connection // guarded by mu, most recently used last
+	free        []int32       // guarded by mu, indexes of closed ones in connections
 	stop        atomic.Bool
 }
 
@@ -58,7 +59,7 @@ func (h *httpClient) close() {
 }
 
 func (h *httpClient) run(p *plan, timeout time.Duration) error {
-	// Clients that learn to keep their connections while they run.
+	// Clients that start to reuse their connections while running.
 	keep := make(chan os.Signal, 1)
 	signal.Notify(keep, unix.SIGUSR1)
 	defer signal.Stop(keep)
@@ -80,7 +81,7 @@ func (h *httpClient) run(p *plan, timeout time.Duration) error {
 	return errors.Join(err, <-received)
 }
 
-// prepare opens connections one after the other, as clients do that keep theirs.
+// prepare opens connections one after another, as clients that keep them do.
 func (h *httpClient) prepare() error {
 	for range h.ready {
 		c, err := h.open()
@@ -98,7 +99,8 @@ func (h *httpClient) prepare() error {
 	return nil
 }
 
-// send counts a request from when it is written; where that has to wait for the connection, from when that was asked for.
+// send measures a request from when it is written or, if it has to wait for the connection, from when the connection
+// was requested.
 func (h *httpClient) send(i int, planned int64) error {
 	request := h.requests[i%len(h.requests)]
 	for {
@@ -106,7 +108,7 @@ func (h *httpClient) send(i int, planned int64) error {
 		if c == nil {
 			break
 		}
-		// A connection that the server has closed meanwhile is of no use: another one.
+		// The server has closed this connection in the meantime: try another.
 		if c.write(h, i, planned, request) == nil {
 			return nil
 		}
@@ -129,7 +131,7 @@ func (h *httpClient) send(i int, planned int64) error {
 		defer c.mu.Unlock()
 		h.sent(asked, planned)
 		c.owed, c.sentNs, c.unsent = i, asked, request
-		if refused != unix.EAGAIN { // its connection is not on its way either
+		if refused != unix.EAGAIN { // its connection is not being established either
 			h.end(c, refused)
 			return nil
 		}
@@ -166,7 +168,7 @@ func (h *httpClient) open() (*connection, error) {
 	}
 	if err == nil {
 		if err = unix.Connect(fd, address); err == unix.EINPROGRESS || err == unix.ECONNREFUSED {
-			err = nil // what became of it, epoll tells
+			err = nil // epoll reports the outcome
 		}
 	}
 	if err != nil {
@@ -188,7 +190,7 @@ func (h *httpClient) open() (*connection, error) {
 	return c, nil
 }
 
-// watch has the receiver told of everything that happens on the connection, from what has happened already on.
+// watch registers the connection with epoll for all events, including those that have already happened.
 func (h *httpClient) watch(c *connection) error {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: c.index}
 	if err := unix.EpollCtl(h.epoll, unix.EPOLL_CTL_ADD, c.fd, &event); err != nil {
@@ -197,7 +199,7 @@ func (h *httpClient) watch(c *connection) error {
 	return nil
 }
 
-// receive takes what happens on the connections, until the client stops.
+// receive handles connection events until the client stops.
 func (h *httpClient) receive(timeout time.Duration) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -223,7 +225,7 @@ func (h *httpClient) receive(timeout time.Duration) error {
 	return nil
 }
 
-// giveUp closes the connections of requests sent before that time.
+// giveUp closes the connections of requests sent before beforeNs.
 func (h *httpClient) giveUp(beforeNs int64) {
 	h.mu.Lock()
 	all := slices.Clone(h.connections)
@@ -231,7 +233,7 @@ func (h *httpClient) giveUp(beforeNs int64) {
 	for _, c := range all {
 		c.mu.Lock()
 		if !c.closed && c.owed >= 0 && c.sentNs < beforeNs {
-			c.owed = -1 // it stays without an answer
+			c.owed = -1 // no response
 			h.end(c, nil)
 		}
 		c.mu.Unlock()

@@ -59,7 +59,7 @@ func TestHTTPLatencyIsToTheFirstByte(t *testing.T) {
 		if r.URL.Path == "/endless" {
 			w.Header().Set("Content-Length", "100000")
 			w.(http.Flusher).Flush()
-			<-rest // the head is out, the body stays
+			<-rest // the head is sent, the body is not
 			return
 		}
 		body(w, 100_000)
@@ -76,7 +76,7 @@ func TestHTTPLatencyIsToTheFirstByte(t *testing.T) {
 	if h.opened < 2 {
 		t.Errorf("%d connections: requests waited behind another", h.opened)
 	}
-	// Of an answer that never ends the first byte is not the whole; its connection is given up.
+	// The first byte of a response that never ends is not the whole response; its connection is closed.
 	r, h = send(t, server, []string{"/endless"}, 20, 100*time.Millisecond)
 	close(rest)
 	if s := r.summary(); s.Sent != 10 || s.Lost != 10 {
@@ -104,7 +104,7 @@ func TestConnectionsOfTheirOwn(t *testing.T) {
 	if s := r.summary(); s.Answered != 200 || opened() != 200 || h.opened != 200 {
 		t.Errorf("got %+v, and %d of %d connections arrived; want 200", s, opened(), h.opened)
 	}
-	// How many are open at a time depends on how long this process waits for a CPU.
+	// How many are open at once depends on how long this process waits for a CPU.
 	if len(h.connections) >= h.opened {
 		t.Errorf("%d places for %d connections: those of closed ones are not used again", len(h.connections), h.opened)
 	}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ledger has what became of every query or request of a plan, in the order sent.
+// ledger records the outcome of every query or request of a plan, in the order sent.
 type ledger struct {
 	sentNs   []int64
 	delayNs  []int64 // sent minus planned
@@ -16,7 +16,7 @@ type ledger struct {
 	code     []uint8
 	count    int
 	wireNs   int64 // from the clock reading before a send to the loopback device
-	refused  int   // sends the kernel refused
+	refused  int   // sends that the kernel refused
 	stray    atomic.Int64
 }
 
@@ -29,7 +29,8 @@ func newLedger(capacity int) ledger {
 
 func (l *ledger) book() *ledger { return l }
 
-// pace calls send for each entry of the plan when it is due, from one thread, whatever became of those before.
+// pace calls send for each entry of the plan when it is due, from one thread, regardless of the outcome of earlier
+// ones.
 func (l *ledger) pace(p *plan, send func(i int, plannedNs int64) error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -53,19 +54,19 @@ func (l *ledger) pace(p *plan, send func(i int, plannedNs int64) error) error {
 	}
 }
 
-// sent enters the next one, whose send call begins now.
+// sent records the next entry, whose send call begins now.
 func (l *ledger) sent(nowNs, plannedNs int64) {
 	l.sentNs = append(l.sentNs, nowNs+l.wireNs)
 	l.delayNs = append(l.delayNs, nowNs-plannedNs)
 }
 
-// answered enters the answer of the i-th, which the kernel received then.
+// answered records the answer to the i-th entry, which the kernel received at receivedNs.
 func (l *ledger) answered(i int, code uint8, receivedNs int64) {
 	l.code[i] = code
 	atomic.StoreInt64(&l.answerNs[i], receivedNs)
 }
 
-// awaitAnswers waits until everything sent is answered, or has timed out.
+// awaitAnswers waits until everything sent has been answered or has timed out.
 func (l *ledger) awaitAnswers(timeout time.Duration) {
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline) && !l.allAnswered(); {
 		time.Sleep(20 * time.Millisecond)

@@ -1,5 +1,6 @@
 // jitterscope-load sends DNS queries or HTTP requests to one server at an evenly paced, open-loop rate, records every
-// latency, and samples a cgroup's CPU counters beside it: the labs' independent measurement of what the product should see.
+// latency, and samples a cgroup's CPU counters at the same time: the labs' independent measurement of what the product
+// should see.
 package main
 
 import (
@@ -139,9 +140,9 @@ func run(arguments []string) error {
 	} else if err != nil {
 		return err
 	}
-	// Everything is allocated up front, so a collection could only disturb the measurement.
+	// Everything is allocated up front, so a GC cycle could only disturb the measurement.
 	debug.SetGCPercent(-1)
-	// One for each thread that blocks in the kernel and one more: with a spare, the scheduler leaves them alone.
+	// One for each thread that blocks in the kernel plus one: with a spare, the scheduler leaves them alone.
 	runtime.GOMAXPROCS(o.sockets + 3)
 	if o.nice != 0 {
 		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, o.nice); err != nil {

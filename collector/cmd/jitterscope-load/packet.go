@@ -13,10 +13,10 @@ const (
 	maxQuery    = headerLen + 255 + 4 + 11 // longest name, type and class, OPT
 )
 
-// uniqueLabel is put before a name that is to be another one in each query: a hexadecimal counter takes the zeros.
+// uniqueLabel is prepended to a name that must differ in each query: a hexadecimal counter replaces the zeros.
 const uniqueLabel = "u00000000"
 
-// query is what is sent for one of the names.
+// query is the packet sent for one of the names.
 type query struct {
 	packet []byte
 	unique bool
@@ -30,7 +30,7 @@ func newQuery(name string, unique bool) (query, error) {
 	return query{packet: packet, unique: unique}, err
 }
 
-// build writes the packet of the i-th query of all into buffer (maxQuery bytes), with id 0.
+// build writes the packet of the i-th query overall into buffer (maxQuery bytes), with id 0.
 func (q *query) build(i int, buffer []byte) []byte {
 	packet := buffer[:copy(buffer, q.packet)]
 	if q.unique {
@@ -70,7 +70,7 @@ func question(query []byte) []byte {
 	return query[headerLen : len(query)-11]
 }
 
-// answers tells whether a packet answers this query, whatever its id.
+// answers reports whether a packet answers this query, whatever its id.
 func answers(packet, query []byte) bool {
 	want := question(query)
 	return len(packet) >= headerLen+len(want) && packet[2]&0x80 != 0 && bytes.Equal(packet[headerLen:headerLen+len(want)], want)

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// plan says when each query leaves: evenly at qps, and evenly at burstQPS for burstNs of every everyNs; before all that
-// evenly at calmQPS for calmNs.
-// All times are absolute, so that a late query does not delay the ones after it.
+// plan says when each query is sent: evenly at qps, and evenly at burstQPS for burstNs of every everyNs; before all
+// that, evenly at calmQPS for calmNs. All times are absolute, so a late query does not delay the following ones.
 type plan struct {
 	startNs    int64
 	durationNs int64
@@ -41,9 +40,9 @@ func (p *plan) check() error {
 	return nil
 }
 
-// checkIDs is for DNS over so many sockets.
+// checkIDs is for DNS over the given number of sockets.
 func (p *plan) checkIDs(sockets int, timeout time.Duration) error {
-	// A 16-bit query id must not come round again while its query may still be answered.
+	// A 16-bit query id must not be reused while its query can still be answered.
 	if fastest := max(p.qps, p.burstQPS, p.calmQPS); fastest*timeout.Seconds() > 60_000*float64(sockets) {
 		return fmt.Errorf("%.0f queries/s for %s are more than %d sockets have query ids for: raise --sockets or lower --timeout-ms",
 			fastest, timeout, sockets)
@@ -69,7 +68,7 @@ type schedule struct {
 	started bool
 }
 
-// next returns when the next query leaves, in ns from the start, or false at the end.
+// next returns when the next query is sent, in ns from the start, or false at the end.
 func (s *schedule) next() (int64, bool) {
 	if s.started {
 		s.step()
@@ -79,8 +78,8 @@ func (s *schedule) next() (int64, bool) {
 	return at, at < s.plan.durationNs
 }
 
-// step advances by one interval. Where a burst begins or ends inside it, the rest of the interval passes at the
-// new rate, so that each phase has exactly its share of queries.
+// step advances by one interval. If a burst begins or ends inside it, the rest of the interval passes at the new rate,
+// so that each phase has exactly its share of queries.
 func (s *schedule) step() {
 	left := 1.0 // of one query's spacing
 	for {
@@ -94,7 +93,7 @@ func (s *schedule) step() {
 	}
 }
 
-// phase returns the present rate and when it changes.
+// phase returns the current rate and when it changes.
 func (s *schedule) phase() (rate, untilNs float64) {
 	p := s.plan
 	if s.nowNs < float64(p.calmNs) {

@@ -38,7 +38,7 @@ func TestScheduleIsEven(t *testing.T) {
 }
 
 func TestScheduleBursts(t *testing.T) {
-	// 10 s at 100/s; 4 bursts (at 2, 4, 6 and 8 s) of 100 ms at 2,000/s, in which the base rate rests.
+	// 10 s at 100/s; 4 bursts (at 2, 4, 6 and 8 s) of 100 ms at 2,000/s, during which the base rate pauses.
 	all := times(t, plan{durationNs: 10e9, qps: 100, burstQPS: 2000, burstNs: 100e6, everyNs: 2e9})
 	inside := 0
 	for _, at := range all {

@@ -50,7 +50,7 @@ func (c *client) receive(s *socket) error {
 				return nil
 			}
 			continue
-		case unix.EINTR, unix.ECONNREFUSED: // refused: the server is not there; its queries time out
+		case unix.EINTR, unix.ECONNREFUSED: // refused: the server is down; its queries time out
 			continue
 		default:
 			return fmt.Errorf("receiving answers: %w", errno)
@@ -66,7 +66,7 @@ func (c *client) receive(s *socket) error {
 	}
 }
 
-// timestamp finds the kernel's receive time (ns since the epoch) in control data; 0 where there is none.
+// timestamp finds the kernel's receive time (ns since the epoch) in control data; 0 if there is none.
 func timestamp(control []byte) int64 {
 	const headerSize = int(unsafe.Sizeof(unix.Cmsghdr{}))
 	if len(control) < headerSize+16 {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// result holds parallel arrays, one entry a query or request in the order sent. A lost one has result timeout and the
+// result holds parallel arrays, one entry per query or request in the order sent. A lost one has result timeout and the
 // timeout as its latency.
 type result struct {
 	plan      plan
@@ -82,7 +82,7 @@ func (r *result) encode(out io.Writer) error {
 	return nil
 }
 
-// summary is what the driver prints: enough to judge whether the driver itself kept its pace.
+// summary is what the driver prints: enough to judge whether the driver itself kept pace.
 type summary struct {
 	StartUs     int64   `json:"start_us"`
 	Sent        int     `json:"sent"`
@@ -93,10 +93,10 @@ type summary struct {
 	P50Us       int32   `json:"p50_us"`
 	P99Us       int32   `json:"p99_us"`
 	MaxUs       int32   `json:"max_us"`
-	DelayP99Us  int32   `json:"send_delay_p99_us"` // how late queries left
+	DelayP99Us  int32   `json:"send_delay_p99_us"` // how late queries were sent
 	DelayMaxUs  int32   `json:"send_delay_max_us"`
 	DriverCPUUs int64   `json:"driver_cpu_us"`
-	WireDelayUs float64 `json:"wire_delay_us"` // send call to loopback device, already taken off the latencies
+	WireDelayUs float64 `json:"wire_delay_us"` // send call to loopback device, already subtracted from the latencies
 	Seconds     float64 `json:"seconds"`
 }
 

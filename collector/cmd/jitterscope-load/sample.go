@@ -15,7 +15,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
-// row is one reading of a cgroup's counters. Times and durations are µs; throttledUs sums over CPUs on v1 as the
+// row is one sample of a cgroup's counters. Times and durations are µs; throttledUs is summed over CPUs on v1, as the
 // kernel counts it.
 type row struct {
 	AtUs, Periods, Throttled, ThrottledUs, UsageUs, Bursts int64
@@ -47,8 +47,8 @@ func newCounters(cpuStat, cpuacctUsage string, every time.Duration, durationNs i
 	return s, nil
 }
 
-// start samples at multiples of its pace from startNs (wall clock) on, so that the edges of ticks are read and not guessed
-// between readings, and before ordinary work; the returned function stops it after one last sample.
+// start samples at multiples of its pace from startNs (wall clock), so that tick edges are read and not interpolated,
+// and at a priority above ordinary work; the returned function stops it after one last sample.
 func (s *counters) start(startNs int64) func() error {
 	var stop atomic.Bool
 	done := make(chan error, 1)

@@ -12,7 +12,7 @@ import (
 const wireProbes = 200
 
 // wireDelayNs measures how long a datagram takes from the clock reading before the send call to the loopback device:
-// paced like real queries, so that caches and CPU sleep states are those of real queries. Queries to a loopback
+// paced like real queries, so that caches and CPU sleep states match those of real queries. Queries to a loopback
 // address count from that moment, because the answer's timestamp is taken there too.
 func wireDelayNs(qps float64) (int64, error) {
 	fd, err := openSocket(netip.MustParseAddrPort("127.0.0.1:9"), netip.Addr{})

@@ -10,12 +10,12 @@ import (
 	"github.com/lib/pq"
 )
 
-// dependency is what a request asks another server for.
+// dependency is another server that requests call.
 type dependency struct {
 	database    string // postgres://…; empty: none
 	query       string
 	heavyQuery  string
-	heavyEvery  int // of so many requests one runs the heavy query; 0: none
+	heavyEvery  int // one of every heavyEvery requests runs the heavy query; 0: none
 	connections int // to the database or the other server
 	url         string
 
@@ -23,7 +23,7 @@ type dependency struct {
 	client       http.Client
 }
 
-// open connects.
+// open opens the connections.
 func (d *dependency) open() error {
 	if d.url != "" {
 		d.client.Transport = &http.Transport{
@@ -47,7 +47,7 @@ func (d *dependency) open() error {
 	return err
 }
 
-// ask does so for the request of this number.
+// ask calls the dependency for the request with this number.
 func (d *dependency) ask(ctx context.Context, number int) error {
 	if d.light == nil && d.url == "" {
 		return nil

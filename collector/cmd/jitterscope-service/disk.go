@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// disk is what the service keeps on one: a journal that requests are written to, a checkpoint beside them, and files that it
-// serves.
+// disk is what the service does on disk: a journal that requests are written to, a checkpoint written at the same time,
+// and files that it serves.
 type disk struct {
 	journal    string // a file; "": none
-	recordKiB  int    // that a request writes
-	sync       bool   // and waits until it is safe
-	checkpoint int    // KiB that are written and synced beside the requests
+	recordKiB  int    // written per request
+	sync       bool   // wait until it is durable
+	checkpoint int    // KiB written and synced alongside the requests
 	every      time.Duration
 	files      string // a folder; "": none
 
@@ -25,7 +25,7 @@ type disk struct {
 }
 
 const (
-	ringBytes = 64 << 20 // the journal is written anew from its begin then
+	ringBytes = 64 << 20 // then the journal is overwritten from the beginning
 	chunk     = 64 << 10
 )
 
@@ -55,7 +55,7 @@ func (d *disk) open() (err error) {
 	return nil
 }
 
-// write writes checkpoints for good.
+// write writes checkpoints and syncs them.
 func (d *disk) write(file *os.File) {
 	content := make([]byte, d.checkpoint<<10)
 	for range time.Tick(d.every) {
@@ -65,7 +65,7 @@ func (d *disk) write(file *os.File) {
 	}
 }
 
-// record writes a request down.
+// record writes a request to the journal.
 func (d *disk) record() error {
 	if d.file == nil || d.recordKiB == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (d *disk) record() error {
 	return d.file.Sync()
 }
 
-// serves answers with a file, where that is what is asked for.
+// serves responds with a file if one is requested.
 func (d *disk) serves(w http.ResponseWriter, r *http.Request) bool {
 	if d.files == "" || r.URL.Path == "/" {
 		return false
@@ -97,7 +97,7 @@ func (d *disk) serves(w http.ResponseWriter, r *http.Request) bool {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return true
 	}
-	// The first part of it is the answer, so that the network is not what takes the time; the rest is read past it.
+	// Only the first part is sent, so that the network does not dominate the time; the rest is read and discarded.
 	answer, rest := make([]byte, min(about.Size(), chunk)), make([]byte, chunk)
 	for at := int64(0); at < about.Size(); at += chunk {
 		part := answer

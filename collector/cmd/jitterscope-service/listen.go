@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// accepting is a listener that takes its time for each connection, as one that looks up who connects.
+// accepting is a listener that takes some time for each connection, like one that looks up the client.
 type accepting struct {
 	net.Listener
 	each time.Duration
@@ -16,14 +16,14 @@ type accepting struct {
 func (a accepting) Accept() (net.Conn, error) {
 	connection, err := a.Listener.Accept()
 	if a.each > 0 && err == nil {
-		// Not time.Sleep: Go's timers are late by a millisecond where nothing else runs.
+		// Not time.Sleep: Go's timers are late by up to a millisecond on an otherwise idle machine.
 		pause := unix.NsecToTimespec(a.each.Nanoseconds())
 		_ = unix.Nanosleep(&pause, nil)
 	}
 	return connection, err
 }
 
-// listenWith listens with that backlog; 0 leaves it to Go, which takes net.core.somaxconn.
+// listenWith listens with the given backlog; 0 leaves it to Go, which uses net.core.somaxconn.
 func listenWith(address string, backlog int) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil || backlog == 0 {

@@ -1,6 +1,6 @@
-// jitterscope-service is an HTTP service as the labs need one: a table of many small objects stays alive, each answer
-// allocates, and a request may cost CPU time, wait, or ask a database or another server. The services of other runtimes in backend/labs/service take the
-// same options.
+// jitterscope-service is an HTTP service as the labs need it: it keeps a table of many small objects alive, each
+// response allocates, and a request can use CPU time, wait, or call a database or another server. The services of other
+// runtimes in backend/labs/service take the same options.
 package main
 
 import (
@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// object has 128 bytes with what it points to, as a session or a cached row has: the garbage collector follows all of it.
+// object has 128 bytes including what it points to, as a session or a cached row has: the garbage collector traces all
+// of it.
 type object struct {
 	name string
 	tags []*[16]byte
@@ -27,7 +28,7 @@ type service struct {
 	answerBytes int
 	replaced    int // objects that a request replaces
 	hashedKiB   int // work of a request
-	slowEvery   int // of so many requests one waits; 0: none
+	slowEvery   int // one of every slowEvery requests waits; 0: none
 	slow        time.Duration
 	disk        disk
 	dependency  dependency
@@ -78,7 +79,7 @@ func run(arguments []string) error {
 	for i := range s.table {
 		s.table[i] = newObject(i)
 	}
-	// What lives long lies scattered in memory.
+	// Long-lived objects lie scattered in memory.
 	rand.Shuffle(len(s.table), func(i, j int) { s.table[i], s.table[j] = s.table[j], s.table[i] })
 	listener, err := listenWith(*listen, *backlog)
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// work hashes as many KiB.
+// work hashes the given number of KiB.
 func work(kib int) {
 	var block [1024]byte
 	for range kib {

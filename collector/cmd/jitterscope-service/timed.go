@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// longCall is from where a call is told on standard output: "call", when it ended and how long it took, in µs.
+// longCall is the duration from which a call is reported on standard output: "call", when it ended, and how long it
+// took, in µs.
 const longCall = 20 * time.Millisecond
 
-// dialer makes connections whose calls are timed, from the last that was written to the first that is read.
+// dialer makes connections whose calls are timed, from the last write to the first read.
 type dialer struct{ net.Dialer }
 
 func (d dialer) Dial(network, address string) (net.Conn, error) {
@@ -34,7 +35,7 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 
 type timedConn struct {
 	net.Conn
-	asked atomic.Int64 // when the last was written, in µs; 0: no answer is waited for
+	asked atomic.Int64 // when data was last written, in µs; 0: not waiting for an answer
 }
 
 func (c *timedConn) Write(data []byte) (int, error) {

@@ -20,17 +20,17 @@ import (
 
 const answerTimeout = 30 * time.Second
 
-// access is where Jitterscope is and what it is asked with.
+// access is where Jitterscope is and how to authenticate.
 type access struct{ server, tokenFile, caFile string }
 
-// file is kubectl.toml.
+// file is the content of kubectl.toml.
 type file struct {
 	Server string `toml:"server"`
 	Token  string `toml:"token"`
 	CAFile string `toml:"ca_file"`
 }
 
-// client completes what was given by flags with the environment and the file.
+// client completes what the flags gave with the environment and the file.
 func (a access) client() (*client, error) {
 	stored, err := readFile()
 	if err != nil {
@@ -66,13 +66,13 @@ func (a access) client() (*client, error) {
 		http: &http.Client{
 			Timeout:   answerTimeout,
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config},
-			// The token is for this server alone.
+			// The token is for this server only.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
 }
 
-// checkServer refuses what is no address, and what would send the token in clear over a network.
+// checkServer rejects what is not an address, and what would send the token unencrypted over a network.
 func checkServer(server string) error {
 	where, err := url.Parse(server)
 	if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
@@ -86,7 +86,7 @@ func checkServer(server string) error {
 	return nil
 }
 
-// readFile reads kubectl.toml where there is one.
+// readFile reads kubectl.toml if it exists.
 func readFile() (stored file, err error) {
 	folder, err := os.UserConfigDir()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // maxAnswerBytes is far more than an incident takes.
 const maxAnswerBytes = 32 << 20
 
-// client asks the REST API (contracts/openapi.json); the types have what is used of it.
+// client calls the REST API (contracts/openapi.json); the types contain only the fields used here.
 type client struct {
 	server, token string
 	http          *http.Client
@@ -58,10 +58,10 @@ type patch struct {
 	Text     string `json:"text"`
 }
 
-// unresolved are the states of incidents that are not over.
+// unresolved are the states of incidents that are not resolved.
 var unresolved = []string{"open", "acknowledged", "fix_applied", "did_not_help", "made_worse"}
 
-// incidents lists those in these states, newest first; no states: all.
+// incidents lists those in the given states, newest first; no states: all.
 func (c *client) incidents(ctx context.Context, states []string) (list []summary, err error) {
 	query := url.Values{"limit": {"200"}, "state": states}
 	for {
@@ -110,7 +110,7 @@ func (c *client) get(ctx context.Context, path string, answer any) error {
 	return fmt.Errorf("%s", plain(strings.TrimSpace(problem.Title+": "+problem.Detail)))
 }
 
-// plain replaces what could steer a terminal: names of pods and programs come from elsewhere.
+// plain replaces characters that could control a terminal: names of pods and programs come from elsewhere.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

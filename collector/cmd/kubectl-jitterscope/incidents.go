@@ -63,7 +63,7 @@ func incidentsCommand(ctx context.Context, arguments []string, std streams) erro
 	return table.Flush()
 }
 
-// of keeps the incidents about something in a namespace, or that reach it. Subjects of Kubernetes are called
+// of keeps the incidents whose subject is in a namespace or that affect it. Kubernetes subjects are named
 // NAMESPACE/POD/CONTAINER; cgroups without a name begin with a slash.
 func of(list []summary, namespace string) (kept []summary) {
 	within := func(s subject) bool { return strings.HasPrefix(s.Name, namespace+"/") }
@@ -79,7 +79,7 @@ func of(list []summary, namespace string) (kept []summary) {
 	return kept
 }
 
-// currentNamespace is that of kubectl's context.
+// currentNamespace is the namespace of kubectl's context.
 func currentNamespace(ctx context.Context) (string, error) {
 	namespace, err := kubectlSays(ctx, "config", "view", "--minify", "--output", "jsonpath={..namespace}")
 	if err != nil {
@@ -88,7 +88,7 @@ func currentNamespace(ctx context.Context) (string, error) {
 	return cmp.Or(namespace, "default"), nil
 }
 
-// kubectlSays is what kubectl prints.
+// kubectlSays returns what kubectl prints.
 func kubectlSays(ctx context.Context, words ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "kubectl", words...).Output()
 	var failed *exec.ExitError
@@ -101,7 +101,7 @@ func kubectlSays(ctx context.Context, words ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// ago writes an age as kubectl does.
+// ago formats an age as kubectl does.
 func ago(age time.Duration) string {
 	switch {
 	case age < time.Minute:

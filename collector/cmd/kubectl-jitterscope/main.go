@@ -32,7 +32,7 @@ Options go behind the command; kubectl jitterscope COMMAND -h lists them. The se
 An API token with incidents:read is enough.
 `
 
-// streams are those of the process, or a test's.
+// streams are those of the process or of a test.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -71,7 +71,7 @@ func run(ctx context.Context, arguments []string, std streams) error {
 	}
 }
 
-// options makes the flags of a command, with those that every command has.
+// options creates the flags of a command, including those that every command has.
 func options(command string, std streams) (*flag.FlagSet, *access) {
 	flags := flag.NewFlagSet("kubectl jitterscope "+command, flag.ContinueOnError)
 	flags.SetOutput(std.err)
@@ -82,7 +82,7 @@ func options(command string, std streams) (*flag.FlagSet, *access) {
 	return flags, &given
 }
 
-// parse reads flags wherever they are, as kubectl does, and returns the other words.
+// parse reads flags at any position, as kubectl does, and returns the other words.
 func parse(flags *flag.FlagSet, arguments []string) (words []string, err error) {
 	for {
 		if err := flags.Parse(arguments); err != nil {
@@ -120,7 +120,7 @@ func openCommand(ctx context.Context, arguments []string, std streams) error {
 	if err != nil {
 		return err
 	}
-	if _, err := api.incident(ctx, id); err != nil { // a page that is not there helps nobody
+	if _, err := api.incident(ctx, id); err != nil { // do not open a page that does not exist
 		return err
 	}
 	_, err = fmt.Fprintf(std.out, "%s/incidents/%d\n", api.server, id)

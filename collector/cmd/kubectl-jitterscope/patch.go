@@ -56,7 +56,7 @@ func patchCommand(ctx context.Context, arguments []string, std streams) error {
 		return err
 	}
 	if !*agreed {
-		// The incident may be of another cluster than the one that kubectl talks to.
+		// The incident can belong to a different cluster than the one kubectl talks to.
 		contextName, err := kubectlSays(ctx, "config", "current-context")
 		if err != nil {
 			return fmt.Errorf("not applied: %w", err)
@@ -89,7 +89,7 @@ func (i *incident) fix(id string) (fix, error) {
 	return fix{}, fmt.Errorf("incident %d has no fix %q: `kubectl jitterscope patch %d` lists them", i.ID, id, i.ID)
 }
 
-// show prints the patch alone to standard output, so that it can be piped on, and what to know about it beside it.
+// show prints only the patch to standard output, so that it can be piped, and notes about it to standard error.
 func (f *fix) show(one patch, std streams) error {
 	told := []string{"# " + f.Title, "# " + one.Label}
 	if f.Precondition != "" {
@@ -106,10 +106,10 @@ func (f *fix) show(one patch, std streams) error {
 	return err
 }
 
-// unknown matches what a patch has in place of a name that nobody knows.
+// unknown matches the placeholders a patch has for names that are not known.
 var unknown = regexp.MustCompile(`(^|[ /"'=])(NAMESPACE|NAME|POD|CONTAINER|REPLICAS|NODE|VALUE)($|[ /"'=])`)
 
-// applicable tells why a patch cannot be run here.
+// applicable reports why a patch cannot be run here.
 func applicable(f fix, one patch) error {
 	switch {
 	case f.Verdict == "cannot_help":
@@ -132,7 +132,7 @@ func agrees(contextName string, std streams) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// runShell runs a patch as it is: some ask kubectl for a number first, in $(…).
+// runShell runs a patch unchanged: some first get a number from kubectl, in $(…).
 func runShell(ctx context.Context, text string, std streams) error {
 	command := exec.CommandContext(ctx, "sh", "-euc", text)
 	command.Stdout, command.Stderr = std.out, std.err
