@@ -1,4 +1,4 @@
-// Package blocked tells how long threads of chosen processes are blocked in the kernel.
+// Package blocked measures how long threads of chosen processes are blocked in the kernel.
 package blocked
 
 import (
@@ -13,13 +13,14 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
 
-// Needs names what it takes, for SourceStatus.
+// Needs lists the requirements, for SourceStatus.
 const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN); Linux 5.18 with BTF"
 
-// Account is the time of all threads of a process together, also of those that are blocked now, since it is watched.
+// Account is the total blocked time of all threads of a process since watching began, including those that are blocked
+// now.
 type Account struct {
 	BlockedNS uint64 // in state D
-	IONS      uint64 // of that, waiting for I/O itself
+	IONS      uint64 // of that, waiting for I/O
 }
 
 // Meter is the account of one process.
@@ -40,7 +41,7 @@ type Tracer struct {
 	buffer  [2][fieldsBytes]byte
 }
 
-// See blocked.bpf.c. mostThreads is how many threads of a process are believed to be blocked at once.
+// See blocked.bpf.c. mostThreads is the highest plausible number of threads of a process blocked at once.
 const accountBytes, fieldsBytes, mostThreads = 64, 32, 4096
 
 // Open loads and attaches the program.
@@ -62,7 +63,7 @@ func Open() (*Tracer, error) {
 	return t, nil
 }
 
-// Watch begins the account of a process; nil where too many are watched already.
+// Watch starts the account of a process; nil if too many are already watched.
 func (t *Tracer) Watch(pid int) *Meter {
 	if len(t.free) == 0 {
 		return nil
@@ -83,7 +84,7 @@ func (t *Tracer) Forget(meter *Meter) {
 	t.free = append(t.free, meter.place.Slot)
 }
 
-// Read returns an account. It neither allocates nor blocks. ok is false where the program was just changing it.
+// Read returns an account. It neither allocates nor blocks. ok is false if the program was changing it at that moment.
 func (t *Tracer) Read(meter *Meter) (account Account, ok bool) {
 	at := now()
 	for i := range t.buffer {
@@ -97,7 +98,7 @@ func (t *Tracer) Read(meter *Meter) (account Account, ok bool) {
 	field := func(i int) int64 { return int64(binary.NativeEndian.Uint64(t.buffer[0][8*i:])) }
 	blocked, inIO := field(0)+field(1)*at, field(2)+field(3)*at
 	last, most := meter.last, mostThreads*(at-meter.atNS)
-	// Time and count are changed one after the other: between them the sum is off by how long the machine runs.
+	// Time and count are changed one after the other: in between, the sum is off by about the machine's uptime.
 	grown, grownIO := blocked-int64(last.BlockedNS), inIO-int64(last.IONS)
 	if tooMuch := max(grown, grownIO) > most; tooMuch || min(grown, grownIO) < -most {
 		return Account{}, false

@@ -18,8 +18,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// spawn starts a program whose standard input is a FIFO. Until somebody opens that for writing the new process cannot begin,
-// and its parent waits for it in state D (vfork).
+// spawn starts a program whose standard input is a FIFO. Until the FIFO is opened for writing the new process cannot
+// begin, and its parent waits for it in state D (vfork).
 const spawn = `import os, sys
 print("ready", flush=True)
 sys.stdin.readline()
@@ -64,7 +64,7 @@ func TestBlockedTimeIsCounted(t *testing.T) {
 	if _, err := input.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	for seen := 0; seen < 20; seen++ { // a page of it may have to be read, which is shorter
+	for seen := 0; seen < 20; seen++ { // one of its pages might have to be read, which takes less time
 		if time.Sleep(time.Millisecond); !isBlocked(t, command.Process.Pid) {
 			seen = 0
 		}

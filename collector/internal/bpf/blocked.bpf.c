@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* How long threads of watched processes are blocked in the kernel (state D), and which part of it they wait for I/O. */
+/* How long threads of watched processes are blocked in the kernel (state D), and how much of that they wait for I/O. */
 #include "kernel.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -14,23 +14,23 @@ struct task_struct {
 #pragma clang attribute pop
 
 #define SLOTS 1024 /* watched processes */
-#define BLOCKED 16384 /* threads that are blocked at one time */
+#define BLOCKED 16384 /* threads blocked at one time */
 #define MARKS 1024 /* a power of 2 */
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD 0x400 /* kernel threads with nothing to do */
 
-/* Threads of a process that are blocked now, and the time in which they were: an end adds the time of day, a beginning
- * takes it off, so that time_ns + count * now is the time of all of them up to now. */
+/* Threads of a process that are blocked now, and their blocked time: an end adds the current time and a start subtracts
+ * it, so time_ns + count * now is the total of all of them up to now. */
 struct waits {
 	__s64 time_ns; /* CLOCK_MONOTONIC */
 	__s64 count;
 };
 
-/* A cache line each; what user space reads. */
+/* One cache line each; user space reads them. */
 struct account {
 	struct waits all;
 	struct waits io; /* for I/O itself */
-	__u32 life; /* of whom it is: a process that is watched no more still has threads that come back */
+	__u32 life; /* whose it is: a process that is no longer watched can still have threads that wake up */
 	__u32 pad[7];
 };
 
@@ -52,7 +52,7 @@ struct {
 	__type(value, struct account);
 } accounts SEC(".maps");
 
-/* By process, its account; user space writes them. */
+/* Accounts by process; user space creates them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SLOTS);
@@ -68,7 +68,8 @@ struct {
 	__type(value, struct since);
 } blocked SEC(".maps");
 
-/* How many of them have a number that ends so: whether a thread can be one of them at all, for less than a look into the table. */
+/* How many blocked threads have IDs with these low bits: cheaper than a lookup in `blocked` to tell that a thread is
+ * not among them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MARKS);
@@ -131,7 +132,7 @@ static __always_inline void runs(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int switched(__u64 *ctx)
 {
-	/* The state is the fourth argument since Linux 5.18: by then the thread itself may be awake again. */
+	/* The previous state is the fourth argument since Linux 5.18: by then the thread itself can be awake again. */
 	leaves((struct task_struct *)ctx[1], ctx[3]);
 	runs((struct task_struct *)ctx[2]);
 	return 0;

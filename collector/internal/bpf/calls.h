@@ -1,13 +1,15 @@
 //go:build ignore
 
-/* Times what processes of servers ask other servers, at the client's end of the connection: from the packet with the last of
- * the request to the first data of the answer. What the caller does meanwhile, or is kept from doing, has no part in it. */
+/* Times the calls that processes of servers make to other servers, at the client's end of the connection: from the
+ * packet with the end of the request to the first data of the answer. What the caller does in the meantime, or is kept
+ * from doing, does not affect it. */
 #ifndef JITTERSCOPE_CALLS_H
 #define JITTERSCOPE_CALLS_H
 
 #define CALLERS 8192
 
-/* The processes whose calls are wanted, and whose they are: a number that the collector gives to each cgroup that serves. */
+/* The processes whose calls are wanted, and their owner: a number that the collector gives to each cgroup that serves.
+ * */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CALLERS);
@@ -73,7 +75,8 @@ static __always_inline void end_call(struct connection *c, struct sock *sk, __u3
 	bpf_ringbuf_submit(call, BPF_RB_NO_WAKEUP);
 }
 
-/* The client or the connection went away. Who closes right behind its last words waits for no answer. */
+/* The client or the connection went away. A client that closes right after its last data does not wait for an answer.
+ * */
 static __always_inline void give_up(struct connection *c, struct sock *sk)
 {
 	if (bpf_ktime_get_ns() - c->came_ns < FAREWELL_NS)
@@ -82,14 +85,15 @@ static __always_inline void give_up(struct connection *c, struct sock *sk)
 		end_call(c, sk, ABANDONED);
 }
 
-/* A packet leaves. Until it has, what it brings for the first time lies between `snd_nxt` and `write_seq`; an acknowledgment and
- * what is sent again bring nothing. */
+/* A packet is sent. Until it has been, new data lies between `snd_nxt` and `write_seq`; an acknowledgment and a
+ * retransmission bring none. */
 static __always_inline void call_left(struct connection *c, struct sock *sk, struct sk_buff *skb)
 {
 	struct tcp_sock *tp = read_as(tcp_sock, sk);
 	__u32 fresh = tp->write_seq - tp->snd_nxt;
 
-	/* Most processes serve nobody: theirs are not wanted, and what comes to them is not looked at (see segment_came). */
+	/* Most processes are not servers: their calls are not wanted, and what they receive is not examined (see
+	 * segment_came). */
 	if (!bpf_map_lookup_elem(&callers, &c->caller))
 		return;
 	if (fresh == 0 || sk->__sk_common.skc_state == TCP_SYN_SENT)
@@ -104,7 +108,7 @@ static __always_inline void call_left(struct connection *c, struct sock *sk, str
 	c->came_ns = bpf_ktime_get_ns();
 }
 
-/* A segment came to who waits for an answer. */
+/* A segment arrived at a caller that waits for an answer. */
 static __always_inline void answer_came(struct connection *c, struct sock *sk, struct sk_buff *skb, int data, int closes)
 {
 	if (data && !is_control(skb))

@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* What is known of a connection of a server, or of who asks one, and what is told of it. */
+/* What is known about a connection of a server or of a caller, and what is reported about it. */
 #ifndef JITTERSCOPE_CONNECTION_H
 #define JITTERSCOPE_CONNECTION_H
 
@@ -10,15 +10,16 @@
 
 #define TICKS 32 /* a power of 2 */
 #define TICK_NS 100000000ULL
-/* A client that closes so soon behind its data waits for no answer: a farewell (TLS close_notify), or data that want none. */
+/* A client that closes this soon after its data does not wait for an answer: a farewell (TLS close_notify), or data
+ * that needs none. */
 #define FAREWELL_NS 10000000ULL
 
-/* Requests that came to a server, by tick of the wall clock. The counters only grow: the collector, which maps them, knows
- * what it has read before. */
+/* Requests that a server received, by tick of the wall clock. The counters only grow: the collector, which maps them,
+ * knows what it has already read. */
 struct counts {
-	__u32 generation; /* of the server that has the place now */
-	__u32 lost;	  /* finished requests for which the ring had no room */
-	__u32 queued;	  /* most connections that waited to be accepted, since the collector set it to 0 */
+	__u32 generation; /* of the server that has this place now */
+	__u32 lost;	  /* finished requests that did not fit into the ring */
+	__u32 queued;	  /* most connections waiting to be accepted since the collector set it to 0 */
 	__u32 came[TICKS];
 	__u8 pad[52];
 };
@@ -44,23 +45,24 @@ struct {
 
 enum { ANSWERED, ABANDONED, WITHDRAWN, CONNECTED, SYNACK_RESENT, RESENT, RECOVERED };
 
-/* A finished request, or what happened to a connection. Times are CLOCK_MONOTONIC. Of CONNECTED came_ns is when the SYN was
- * answered; of RESENT and RECOVERED, when data were last on their way before they had to be sent again. */
+/* A finished request, or an event of a connection. Times are CLOCK_MONOTONIC. For CONNECTED, came_ns is when the SYN
+ * was answered; for RESENT and RECOVERED, when the data was last sent before it had to be retransmitted. */
 struct request {
 	__u64 came_ns;
-	__u64 read_ns; /* 0: not seen; of CONNECTED 1: the client had opened another connection just before */
+	__u64 read_ns; /* 0: not seen; for CONNECTED, 1: the client had opened another connection shortly before */
 	__u64 ended_ns;
 	__u8 client[16]; /* IPv4 mapped into IPv6 */
 	__u32 server;
 	__u32 generation;
-	__u32 tick; /* in which it was counted as come */
-	/* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for; CONNECTED: a client
-	 * has a connection; SYNACK_RESENT, RESENT: a segment was sent again; RECOVERED: what was sent again has come through. */
+	__u32 tick; /* in which its arrival was counted */
+	/* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for; CONNECTED: a
+	 * client has a connection; SYNACK_RESENT, RESENT: a segment was retransmitted; RECOVERED: the retransmitted data
+	 * was delivered. */
 	__u8 end;
-	__u8 status; /* class of the answer's status in HTTP/1, 1 to 5; 0: it has none that could be read */
+	__u8 status; /* class of the answer's HTTP/1 status, 1 to 5; 0: none could be read */
 	__u8 head_length;
 	__u8 pad;
-	__u8 head[HEAD]; /* how the request begins, where that was seen */
+	__u8 head[HEAD]; /* how the request begins, if that was seen */
 };
 
 const struct request *unused_request __attribute__((unused));
@@ -71,28 +73,28 @@ struct {
 } requests SEC(".maps");
 
 struct connection {
-	__u64 unread_ns; /* when the first data came that were not read yet, 0: all were */
+	__u64 unread_ns; /* when the first data arrived that has not been read, 0: all was read */
 	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none; of a client: when it was sent */
 	__u64 read_ns;
-	__u64 left_ns;	 /* when data began to leave of which nothing was acknowledged then */
+	__u64 left_ns;	 /* when data began to be sent while nothing was unacknowledged */
 	__u64 acked_ns;	 /* when the client last acknowledged some */
-	__u64 stuck_ns;	 /* since when data are on their way that had to be sent again, 0: none */
-	__u64 resent_ns; /* when they were sent last */
-	__u32 seen;    /* behind what the program had read when the request came, or when it read last */
-	__u32 written; /* behind what it had written before its answer */
+	__u64 stuck_ns;	 /* since when retransmitted data has been in flight, 0: none */
+	__u64 resent_ns; /* when it was last sent */
+	__u32 seen;    /* end of what the program had read when the request arrived, or when it last read */
+	__u32 written; /* end of what it had written before its answer */
 	__u32 tick;
 	__u32 server;
 	__u32 generation;
-	__u8 partly;   /* a part of what is unread was read */
-	__u8 plain;    /* what is asked now is neither HTTP nor TLS: its answer has no status, and no frames come */
-	__u8 opaque;   /* it speaks TLS: nothing is to be read but frames' sizes */
-	__u8 farewell; /* the client closed right behind its data */
-	__u8 old;      /* it was there before these programs: which end it is was told from who listened then */
+	__u8 partly;   /* part of the unread data was read */
+	__u8 plain;    /* the current request is neither HTTP nor TLS: its answer has no status, and there are no frames */
+	__u8 opaque;   /* it uses TLS: only the sizes of frames can be read */
+	__u8 farewell; /* the client closed right after its data */
+	__u8 old;      /* it predates these programs: which end it is follows from who was listening then */
 	__u8 client[16]; /* of a client: the server */
 	__u32 caller;	 /* the process that connected; 0: this is a server's end */
 	__u8 head_length;
 	__u8 head[HEAD];
-	__u64 listener; /* address of the listening socket: a connection has it from there, with all of this */
+	__u64 listener; /* address of the listening socket, from which a connection inherits all of this */
 };
 
 struct {
@@ -102,7 +104,7 @@ struct {
 	__type(value, struct connection);
 } connections SEC(".maps");
 
-/* Where the connection's server counts; looked up anew where the place belongs to another one by now. */
+/* The counters of the connection's server; looked up again if the place now belongs to another server. */
 static __always_inline struct counts *arrivals_of(struct connection *c, struct sock *sk)
 {
 	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
@@ -160,7 +162,7 @@ static __always_inline void end_request(struct connection *c, __u8 end, __u8 sta
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* What is known of a connection of a server; made where nothing is yet. 0: of no server. */
+/* What is known about a connection of a server; created if it does not exist yet. 0: not a server's. */
 static __always_inline struct connection *connection_of(struct sock *sk)
 {
 	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
@@ -173,17 +175,17 @@ static __always_inline struct connection *connection_of(struct sock *sk)
 		return 0;
 	c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (c)
-		c->server = NO_SERVER; /* as is the place of one that is gone */
+		c->server = NO_SERVER; /* as is the place of a server that is gone */
 	return c;
 }
 
-/* The sequence number behind all that has come in order. The end of the connection is counted as a byte. */
+/* The sequence number after all data that arrived in order. The FIN counts as one byte. */
 static __always_inline __u32 behind(struct sock *sk, struct tcp_sock *tp)
 {
 	return sk->sk_shutdown & RCV_SHUTDOWN ? tp->rcv_nxt - 1 : tp->rcv_nxt;
 }
 
-/* Data of a server's client have come. */
+/* Data arrived from a server's client. */
 static __always_inline void data_came(struct connection *c, struct counts *a, struct tcp_sock *tp, __u64 now)
 {
 	if (!c->unread_ns) {
@@ -193,7 +195,7 @@ static __always_inline void data_came(struct connection *c, struct counts *a, st
 		}
 		c->seen = tp->copied_seq;
 	}
-	/* Of what the program is reading, the newest part is the end of the request. */
+	/* The newest part of what the program is reading is the end of the request. */
 	if (!c->unread_ns || c->partly) {
 		c->unread_ns = now;
 		c->partly = 0;

@@ -1,14 +1,15 @@
 //go:build ignore
 
-/* What happens to connections of servers beside requests: they are made, wait to be accepted, and have segments sent again. */
+/* What happens to connections of servers apart from requests: they are made, wait to be accepted, and have segments
+ * retransmitted. */
 #ifndef JITTERSCOPE_CONNECTIONS_H
 #define JITTERSCOPE_CONNECTIONS_H
 
 #define TCP_CA_LOSS 4 /* the retransmission timer ran out */
-/* Behind the SYN-ACK that had to be sent again, the first of which waits so long (RFC 6298, 2.1). */
+/* Timeout of the first SYN-ACK, after which it is retransmitted (RFC 6298, 2.1). */
 #define SYNACK_TIMEOUT_NS 1000000000ULL
 #define CLIENTS 16384
-/* A client that opens a connection so soon behind another one could have used that. */
+/* A client that opens a connection this soon after another one could have reused that one. */
 #define AGAIN_NS 10000000000ULL
 
 struct client {
@@ -17,7 +18,7 @@ struct client {
 	__u8 address[16]; /* IPv4 mapped into IPv6 */
 };
 
-/* When a client opened a connection last. */
+/* When a client last opened a connection. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, CLIENTS);
@@ -25,7 +26,7 @@ struct {
 	__type(value, __u64);
 } clients SEC(".maps");
 
-/* Tells what is no request and has no connection to be kept with. */
+/* Reports an event that is not a request and has no connection to be kept with. */
 static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64 from, __u64 to, __u64 again)
 {
 	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
@@ -44,15 +45,15 @@ static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* What was sent again has come through, or never will. */
+/* The retransmitted data was delivered, or never will be. */
 static __always_inline void recovered(struct connection *c, __u64 until)
 {
 	tell(c->server, c->generation, RECOVERED, c->stuck_ns, until, 0);
 	c->stuck_ns = c->resent_ns = 0;
 }
 
-/* Data are sent again. Those that a probe of the tail sends (RFC 8985) may have come through, unless they are all there is: a
- * client acknowledges every second segment at once, and a single one within 200 ms. */
+/* Data is retransmitted. Data sent by a tail loss probe (RFC 8985) might have been delivered, unless it is all there
+ * is: a client acknowledges every second segment at once, and a single one within 200 ms. */
 SEC("tp_btf/tcp_retransmit_skb")
 int segment_resent(__u64 *ctx)
 {
@@ -75,7 +76,7 @@ int segment_resent(__u64 *ctx)
 		return 0;
 	}
 	if (c->caller || !arrivals_of(c, (void *)sk))
-		return 0; /* what it asks, not what it answers */
+		return 0; /* its requests, not its answers */
 	since = c->stuck_ns;
 	if (!since && (BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state) == TCP_CA_LOSS || BPF_CORE_READ(tp, packets_out) == 1))
 		since = c->stuck_ns = c->left_ns > c->acked_ns ? c->left_ns : c->acked_ns;
@@ -98,7 +99,7 @@ int synack_resent(__u64 *ctx)
 	return 0;
 }
 
-/* A socket begins to listen: the kernel copies what is kept with it to each connection that it makes. */
+/* A socket begins to listen: the kernel copies the socket's storage to each connection that it creates. */
 static __always_inline void follow_listener(struct sock *sk)
 {
 	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
@@ -109,7 +110,7 @@ static __always_inline void follow_listener(struct sock *sk)
 	c->listener = (__u64)sk;
 }
 
-/* A connection is made, and waits to be accepted. The kernel holds its listener meanwhile. */
+/* A connection is made and waits to be accepted. The kernel holds its listener meanwhile. */
 static __always_inline void queued(struct connection *c, struct counts *a)
 {
 	__u32 waiting;
@@ -142,7 +143,8 @@ static __always_inline void connected(struct sock *sk)
 	took = tp->total_retrans ? SYNACK_TIMEOUT_NS : (__u64)(tp->srtt_us >> 3) * 1000;
 	tell(client.server, client.generation, CONNECTED, now - took, now, last && now - *last < AGAIN_NS);
 	bpf_map_update_elem(&clients, &client, &now, BPF_ANY);
-	/* The last packet of its handshake has data, as always where a server accepts nobody before (TCP_DEFER_ACCEPT). */
+	/* The last packet of its handshake carries data, as always if a server does not accept earlier (TCP_DEFER_ACCEPT).
+	 * */
 	if (tp->data_segs_in && !tp->bytes_received)
 		data_came(c, a, tp, now);
 }

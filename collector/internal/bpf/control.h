@@ -1,12 +1,13 @@
 //go:build ignore
 
-/* Tells what only keeps an HTTP/2 connection going from requests and answers. */
+/* Distinguishes HTTP/2 control frames, which only keep a connection going, from requests and answers. */
 #ifndef JITTERSCOPE_CONTROL_H
 #define JITTERSCOPE_CONTROL_H
 
 #include "kernel.h"
 
-/* Of HTTP/2, frames of these types are neither requests nor answers (RFC 9113): RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE. */
+/* HTTP/2 frames of these types are neither requests nor answers (RFC 9113): RST_STREAM, SETTINGS, PING, GOAWAY,
+ * WINDOW_UPDATE. */
 #define CONTROL_FRAMES (1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8)
 #define FRAME_HEADER 9
 #define FRAMES 8
@@ -36,7 +37,7 @@ static __always_inline unsigned int data_at(struct sk_buff *skb)
 	return skb->transport_header - (skb->data - skb->head) + 4 * BPF_CORE_READ_BITFIELD(tcp, doff);
 }
 
-/* Whether data that begin so could be control frames: FRAME_HEADER bytes, which most others need no second look for. */
+/* Whether data that begins like this could be control frames: FRAME_HEADER bytes, which rule out most other data. */
 static __always_inline int may_be_control(const __u8 *head)
 {
 	if (head[0] == TLS_DATA)
@@ -44,10 +45,10 @@ static __always_inline int may_be_control(const __u8 *head)
 	return !head[0] && !head[1] && head[3] <= 8 && CONTROL_FRAMES >> head[3] & 1;
 }
 
-/* Tells whether a segment holds nothing but control frames of HTTP/2, several where they were written right after one another. In
- * TLS their size has to do: WINDOW_UPDATE and RST_STREAM have 13 bytes, PING 17, the acknowledgment of SETTINGS 9, two frames in a
- * record 26 or 30; the alert that says farewell has 2. A function of its own, as its dynptr keeps its place on the stack: nothing
- * else may write there. */
+/* Reports whether a segment holds nothing but HTTP/2 control frames, several if they were written right after one
+ * another. In TLS their size must suffice: WINDOW_UPDATE and RST_STREAM have 13 bytes, PING 17, the acknowledgment of
+ * SETTINGS 9, two frames in a record 26 or 30; the closing alert has 2. It is a separate function because its dynptr is
+ * kept on the stack: nothing else may write there. */
 static __noinline int is_control(struct sk_buff *skb)
 {
 	unsigned int at = data_at(skb), end = skb->len, length;
@@ -55,7 +56,7 @@ static __noinline int is_control(struct sk_buff *skb)
 	__u8 head[FRAME_HEADER];
 	int i;
 
-	/* The first comparison also of what the header alone fills: an acknowledgment. */
+	/* The first comparison also covers what the header alone fills: an acknowledgment. */
 	if (!reads_packets || at + FRAME_HEADER > end || end - at > CONTROL_BYTES)
 		return 0;
 	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet))

@@ -1,9 +1,9 @@
 //go:build ignore
 
-/* Takes DNS packets from a packet socket's filter: what the sockets' ports tell is DNS goes into a ring, and the socket
- * itself takes nothing. The filter runs in whoever sends the packet, on loopback the observed server: writing 100 or
- * 300 bytes into a shared ring spares it some of what a packet socket's own ring does (status words, two locks, a
- * wake-up). The packet starts at its network header, as for every SOCK_DGRAM packet socket. */
+/* Takes DNS packets in a packet socket's filter: packets whose ports identify them as DNS go into a ring, and the
+ * socket itself takes nothing. The filter runs in the context of the sender, on loopback the observed server: writing
+ * 100 or 300 bytes into a shared ring saves it part of the cost of a packet socket's own ring (status words, two locks,
+ * a wake-up). The packet starts at its network header, as for every SOCK_DGRAM packet socket. */
 #include "kernel.h"
 #include "lost.h"
 
@@ -15,7 +15,7 @@
 #define IPPROTO_UDP 17
 #define TCP_SYN_RST 0x06
 
-/* What socket filters may read of a packet: the first fields of the struct of this name in linux/bpf.h. */
+/* The fields of a packet that socket filters may read: the first ones of the struct of this name in linux/bpf.h. */
 struct __sk_buff {
 	__u32 len;
 	__u32 pkt_type;
@@ -28,7 +28,7 @@ struct __sk_buff {
 	__u32 ifindex;
 };
 
-#define SHORT_BYTES 104 /* with the record's headers two cache lines */
+#define SHORT_BYTES 104 /* two cache lines including the record's headers */
 #define LONG_BYTES 304	/* the headers and any question */
 #define HEAD_BYTES 40	/* IPv4, UDP and DNS headers, or IPv4 and TCP headers: with the record's headers one cache line */
 #define DNS_RESPONSE 0x80 /* in the third byte of a message */
@@ -45,7 +45,7 @@ struct {
 	__type(value, struct port_set);
 } server_ports SEC(".maps");
 
-/* A record of the ring; the packet's first bytes follow. */
+/* A record of the ring, followed by the packet's first bytes. */
 struct packet {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 ifindex;
@@ -54,8 +54,8 @@ struct packet {
 	__u8 data[];
 };
 
-/* What comes from a server has a ring of its own: servers and those who ask them seldom share a CPU, and a ring whose end
- * moves between two CPUs costs each of them a cache miss for each packet. */
+/* Packets from a server have their own ring: servers and their clients seldom share a CPU, and a ring whose end moves
+ * between two CPUs costs each of them a cache miss per packet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 524288);
@@ -73,7 +73,7 @@ static __always_inline int is_server_port(struct port_set *set, __u8 high, __u8 
 	return set->words[port / 64] >> (port % 64) & 1;
 }
 
-/* A TCP segment without payload that neither opens nor resets: half of all. `length` is that of the TCP part. */
+/* A TCP segment without payload, SYN or RST: half of all segments. `length` is that of the TCP part. */
 static __always_inline int is_plain_acknowledgement(const __u8 *tcp, __u32 length)
 {
 	return !(tcp[13] & TCP_SYN_RST) && length == (tcp[12] >> 4) * 4u;
@@ -81,8 +81,8 @@ static __always_inline int is_plain_acknowledgement(const __u8 *tcp, __u32 lengt
 
 enum kind { UNWANTED, TO_SERVER, FROM_SERVER, SHORT_ANSWER };
 
-/* What is it, as far as the ports tell? `head` gets its first HEAD_BYTES. IPv6 with extension headers is rare and looked at
- * in user space. */
+/* Classifies a packet by its ports. `head` gets its first HEAD_BYTES. IPv6 with extension headers is rare and is
+ * examined in user space. */
 static __always_inline enum kind kind_of(struct __sk_buff *skb, __u16 protocol, __u8 *head)
 {
 	__u8 far[14], transport, *next = head + 20;
@@ -134,7 +134,7 @@ static __always_inline void describe(struct packet *p, struct __sk_buff *skb, __
 	p->protocol = protocol;
 }
 
-/* Of an answer the headers will do: who asked, and what became of it. */
+/* The headers of an answer suffice: who asked, and the result. */
 static __always_inline void take_head(struct __sk_buff *skb, __u16 protocol, const __u8 *head)
 {
 	struct packet *p = bpf_ringbuf_reserve(&from_servers, sizeof(*p) + HEAD_BYTES, 0);
@@ -178,7 +178,7 @@ int take_packet(struct __sk_buff *skb)
 	__u16 protocol = __builtin_bswap16((__u16)skb->protocol);
 	__u8 head[HEAD_BYTES];
 
-	/* On loopback a packet is seen when it is sent and when it arrives: only the latter counts. */
+	/* On loopback a packet is seen when it is sent and when it arrives: only the arrival counts. */
 	if (skb->pkt_type == PACKET_OUTGOING && skb->ifindex == LOOPBACK_IFINDEX)
 		return 0;
 	switch (kind_of(skb, protocol, head)) {

@@ -20,12 +20,12 @@ struct {
 	__type(value, __u8);
 } ports SEC(".maps");
 
-/* What is known of a datagram of a socket. The collector finds it here, in memory that it maps: handing it over in a ring
- * would cost the server a second record. */
+/* What is known about a datagram of a socket. The collector reads it here, in memory that it maps: passing it through a
+ * ring would cost the server a second record. */
 struct datagram {
 	__u64 read_ns;	/* CLOCK_MONOTONIC; 0: not read yet */
 	__u8 client[16]; /* IPv4 mapped into IPv6 */
-	__u16 client_port; /* 0: not known whose it was */
+	__u16 client_port; /* 0: the client is not known */
 	__u16 id;
 	__u32 number; /* counts the datagrams of the socket, from 1, modulo 2^32 */
 };
@@ -33,10 +33,10 @@ struct datagram {
 #define DEPTH 2048 /* a power of 2 */
 #define SOCKETS 64
 
-/* Who queues and who reads are on different CPUs: each has a cache line of its own. */
+/* The sender and the reader are on different CPUs: each has its own cache line. */
 struct queue {
 	__u64 queued; /* datagrams noted so far */
-	__u64 last;   /* the datagram noted last: the kernel may announce a batch at once */
+	__u64 last;   /* the datagram noted last: the kernel can announce a batch at once */
 	__u16 server_port;
 	__u8 pad[46];
 	__u64 read; /* datagrams read so far */
@@ -54,7 +54,7 @@ struct {
 	__type(value, struct queue);
 } queues SEC(".maps");
 
-/* The place in `queues` by address of the socket. User space empties it when it fills: sockets end without notice. */
+/* The place in `queues` by socket address. User space empties it when it fills up: sockets end without notice. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SOCKETS);
@@ -62,7 +62,7 @@ struct {
 	__type(value, __u32);
 } places SEC(".maps");
 
-/* How many places were given so far. */
+/* How many places have been given out so far. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -109,13 +109,13 @@ static __always_inline struct queue *queue_of(__u64 key, int alone)
 		place = *known;
 		return bpf_map_lookup_elem(&queues, &place);
 	}
-	/* What is queued already was not seen: begin when the queue holds this datagram alone. */
+	/* What is already queued was not seen: begin when the queue holds only this datagram. */
 	count = alone ? bpf_map_lookup_elem(&given, &zero) : 0;
 	if (!count)
 		return 0;
 	place = __sync_fetch_and_add(count, 1) % SOCKETS;
 	queue = bpf_map_lookup_elem(&queues, &place);
-	/* Its counters go on, so that the collector sees no break where a place is given again. */
+	/* Its counters continue, so that the collector sees no break when a place is reused. */
 	if (!queue || bpf_map_update_elem(&places, &key, &place, BPF_NOEXIST))
 		return 0;
 	return queue;
@@ -144,7 +144,7 @@ int datagram_queued(__u64 *ctx)
 	if (!queue)
 		return 0;
 	number = __sync_fetch_and_add(&queue->queued, 1) + 1;
-	/* Alone in the queue: whatever went uncounted (a read that failed, a purge) is put right here. */
+	/* Alone in the queue: anything that went uncounted (a failed read, a purge) is corrected here. */
 	if (alone)
 		queue->read = number - 1;
 	queue->server_port = port;
@@ -152,7 +152,7 @@ int datagram_queued(__u64 *ctx)
 	d = &queue->datagrams[number & (DEPTH - 1)];
 	d->number = 0;
 	d->read_ns = 0;
-	/* Alone it is a new one, also where it has the address of the one before. */
+	/* A datagram alone in the queue is new, even if it has the address of the one before. */
 	if ((!alone && (__u64)last == queue->last) || (void *)last == (void *)&sk->sk_receive_queue || identify(last, d))
 		d->client_port = 0;
 	barrier();

@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* Threads that end, and the processes that many of them belong to. */
+/* Threads that exit, and the processes that many of them belong to. */
 #include "kernel.h"
 
 #if defined(__TARGET_ARCH_x86)
@@ -13,7 +13,7 @@ struct thread_info {
 
 #define SLOTS 64 /* a power of 2 */
 
-/* By CPU; CPUs that are SLOTS apart share one. A cache line each. */
+/* By CPU; CPUs that are SLOTS apart share one. One cache line each. */
 struct slot {
 	__u64 exits;
 	__u64 pad[7];
@@ -36,7 +36,7 @@ struct {
 	__type(value, struct slot);
 } exits SEC(".maps");
 
-/* By process; user space takes them out every second. */
+/* By process; user space removes them every second. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 512);
@@ -70,7 +70,7 @@ int thread_ended(__u64 *ctx)
 	fresh.first_ns = fresh.last_ns = bpf_ktime_get_ns();
 	fresh.threads = 1;
 	BPF_CORE_READ_STR_INTO(&fresh.command, task, group_leader, comm);
-	/* Another thread of it may be as far on another CPU: then this one goes uncounted. */
+	/* Another thread of the process might be doing the same on another CPU: then this one is not counted. */
 	bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
 	return 0;
 }

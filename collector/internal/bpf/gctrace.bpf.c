@@ -1,14 +1,15 @@
 //go:build ignore
 
-/* Probes on functions and static probe points of runtimes that mark the phases of a garbage collection. Entries only: a
- * return probe replaces the return address, which the Go runtime, walking and moving stacks, does not survive. */
+/* Probes on functions and static probe points of runtimes that mark the phases of a GC cycle. Entry probes only: a
+ * return probe replaces the return address, which breaks the Go runtime because it walks and moves stacks. */
 #include "kernel.h"
 #include "lost.h"
 
 struct moment {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	/* Given at attachment. Bits 0 to 7: which place, 8 to 31: which process, 32 to 47: signed offset, 48 to 55: 1 + number of
-	 * the register in struct pt_regs with the argument, 0 for none, 56: the argument is in memory at register plus offset. */
+	/* Set at attachment. Bits 0 to 7: which place, 8 to 31: which process, 32 to 47: signed offset, 48 to 55: 1 +
+	 * number of the register in struct pt_regs with the argument, 0 for none, 56: the argument is in memory at register
+	 * plus offset. */
 	__u64 cookie;
 	__u64 argument;
 	__u32 thread;

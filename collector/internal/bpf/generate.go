@@ -1,5 +1,5 @@
-// Package bpf has the kernel programs and their generated bindings. The objects are committed, so that building the
-// collector needs no clang; "make gen" (clang, libbpf headers) rebuilds them.
+// Package bpf contains the kernel programs and their generated bindings. The objects are committed, so that building
+// the collector needs no clang; "make gen" (clang, libbpf headers) rebuilds them.
 package bpf
 
 //go:generate go tool bpf2go -cc clang -strip llvm-strip -cflags "-O2 -g -Wall -Werror" -target amd64,arm64 -type moment GCTrace gctrace.bpf.c

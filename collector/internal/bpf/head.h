@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* The first bytes of a request, from which the collector tells its kind. */
+/* The first bytes of a request, from which the collector determines its kind. */
 #ifndef JITTERSCOPE_HEAD_H
 #define JITTERSCOPE_HEAD_H
 
@@ -11,7 +11,8 @@
 /* Whether they are read, set before loading. */
 const volatile __u32 reads_heads = 1;
 
-/* Copies up to HEAD bytes of a segment's data; how many. Not inline: the verifier lets nothing else write near a dynptr. */
+/* Copies up to HEAD bytes of a segment's data and returns how many. Not inline: the verifier allows no other writes
+ * near a dynptr. */
 static __noinline __u8 head_of(struct sk_buff *skb, __u8 *to)
 {
 	unsigned int at = data_at(skb), end = skb->len, length;
@@ -22,7 +23,7 @@ static __noinline __u8 head_of(struct sk_buff *skb, __u8 *to)
 	length = end - at;
 	if (length >= HEAD)
 		return bpf_dynptr_read(to, HEAD, &packet, at, 0) ? 0 : HEAD;
-	/* What the compiler knows of it the verifier does not. */
+	/* The verifier does not know the bounds that the compiler knows. */
 	asm volatile("%0 &= %1" : "+r"(length) : "i"(HEAD - 1));
 	return bpf_dynptr_read(to, length, &packet, at, 0) ? 0 : length;
 }

@@ -28,7 +28,7 @@ enum {
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_CLONE = 512, BPF_F_MMAPABLE = 1024 };
-/* The reader polls every tick, so waking it for each record would only cost the observed process time. */
+/* The reader polls every tick; waking it for each record would only cost the observed process time. */
 enum { BPF_RB_NO_WAKEUP = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -137,7 +137,8 @@ struct bpf_iter__task_file {
 
 extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 
-/* Reads a kernel object by plain loads, which the kernel makes safe: BPF_CORE_READ calls a helper for each. Linux 6.2. */
+/* Reads a kernel object with plain loads, which the kernel makes safe; BPF_CORE_READ calls a helper for each. Linux
+ * 6.2. */
 #define read_as(type, object) ((struct type *)bpf_rdonly_cast((object), bpf_core_type_id_kernel(struct type)))
 
 #endif

@@ -5,9 +5,10 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 )
 
-// Load loads programs and maps into objects, a pointer to one of the generated structures. change may adapt what is loaded.
+// Load loads programs and maps into objects, a pointer to one of the generated structures. change can adapt the spec
+// before loading.
 func Load(spec func() (*ebpf.CollectionSpec, error), change func(*ebpf.CollectionSpec) error, objects any) error {
-	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where failing shows below
+	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where a failure shows below
 	loaded, err := spec()
 	if err != nil {
 		return err
@@ -21,7 +22,7 @@ func Load(spec func() (*ebpf.CollectionSpec, error), change func(*ebpf.Collectio
 	return loaded.LoadAndAssign(objects, nil)
 }
 
-// Unified tells programs whether cgroups are those of version 2, for Load.
+// Unified tells programs whether the cgroups are version 2, for Load.
 func Unified(unified bool) func(*ebpf.CollectionSpec) error {
 	return func(spec *ebpf.CollectionSpec) error {
 		if !unified {

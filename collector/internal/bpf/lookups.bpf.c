@@ -1,16 +1,15 @@
 //go:build ignore
 
-/* Who asks for names that do not exist: system calls on a path that end with ENOENT. Attached only while negative dentries
- * grow: as long as anybody traces system calls, each of them in the whole system takes a slower way.
- *
- * Every failure is counted. Of those of one CPU in one tick the first are told in full, of the rest some, picked by
- * chance: enough to say who and which names, whatever the rate. */
+/* Which programs look up names that do not exist: system calls on a path that end with ENOENT. Attached only while
+ * negative dentries grow: while anything traces system calls, every system call on the machine takes a slower path.
+ * Every failure is counted. The first ones of a CPU and tick are all recorded in detail, the rest are sampled at
+ * random: enough to tell who looks up which names, at any rate. */
 #include "kernel.h"
 
 #define ENOENT 2
 #define SLOTS 256 /* a power of 2 */
 #define PATH_BYTES 160
-/* So many of a CPU and a tick are told in full, then one of FEW, from MANY_AFTER on one of SCARCE. */
+/* This many per CPU and tick are recorded in detail, then one of FEW, and from MANY_AFTER on one of SCARCE. */
 #define ALL_UP_TO 64
 #define FEW 16
 #define MANY_AFTER 256
@@ -48,19 +47,19 @@ struct lookup {
 
 const struct lookup *unused_lookup __attribute__((unused));
 
-/* By CPU, a cache line each. CPUs that are SLOTS apart share one, and then may miss a failure now and then: on the same CPU
+/* By CPU, a cache line each. CPUs that are SLOTS apart share one and can then occasionally miss a failure; on one CPU
  * the kernel lets no program interrupt itself. */
 struct slot {
 	__u64 failures;
 	__u32 tick;
 	__u32 seen; /* failures in this tick */
-	__u64 lost; /* failures to be told for which the ring had no room */
-	__u32 next; /* the one of this tick to be told next */
+	__u64 lost; /* failures to be recorded that did not fit into the ring */
+	__u32 next; /* the next one of this tick to be recorded */
 	__u32 pad[9];
 };
 
 struct tracing {
-	__u64 tick; /* user space counts it up */
+	__u64 tick; /* incremented by user space */
 	__u64 pad[7];
 	struct slot slots[SLOTS];
 };
@@ -78,8 +77,8 @@ struct {
 	__uint(max_entries, 131072);
 } lookups SEC(".maps");
 
-/* Returns the path that a system call was given, 0 where it takes none. The registers still hold the arguments when it
- * ends, but for the first one on arm64, which has no system call with the path there. */
+/* Returns the path argument of a system call, 0 if it has none. The registers still hold the arguments when it ends,
+ * except the first one on arm64, where no system call takes the path there. */
 static __always_inline const char *path_of(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -126,7 +125,7 @@ static __always_inline const char *path_of(struct pt_regs *regs)
 	return 0;
 }
 
-/* A 32-bit program on a 64-bit kernel has other numbers and registers. */
+/* A 32-bit program on a 64-bit kernel uses other numbers and registers. */
 static __always_inline int is_compat(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -167,7 +166,7 @@ int call_ended(__u64 *ctx)
 	if (seen < slot->next)
 		return 0;
 	if (seen >= ALL_UP_TO) {
-		/* On average one in so many: nobody who asks in turns hides between two of them. */
+		/* One of this many on average, at random: a program with a regular pattern cannot hide between samples. */
 		weight = seen < MANY_AFTER ? FEW : SCARCE;
 		slot->next = seen + 1 + bpf_get_prandom_u32() % (2 * weight - 1);
 	}

@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* Counts the records for which a ring had no room. */
+/* Counts the records that did not fit into a ring. */
 #ifndef JITTERSCOPE_LOST_H
 #define JITTERSCOPE_LOST_H
 

@@ -1,15 +1,12 @@
 //go:build ignore
 
-/* When TCP servers are asked, read what they are asked, and begin to answer.
- *
- * tcp:tcp_probe fires when a segment comes, tcp:tcp_rcv_space_adjust when a program has read, and net:net_dev_queue when a packet
- * leaves: the end of a send call would be too late, as a program that writes more than the socket's buffer holds is kept in it
- * until its client has taken the rest. What is known of a connection is kept with its socket (BPF_MAP_TYPE_SK_STORAGE): the
- * kernel frees it with the socket, and sockets of no server have none.
- *
- * A request is data that came while the server owed no answer. Its time starts at the first byte that the server had not read
- * before the last read ahead of its answer: where the server keeps up that is the last data of the request, and where it
- * stood still it is what came first meanwhile. */
+/* When TCP servers receive requests, read them, and begin to answer.  tcp:tcp_probe fires when a segment arrives,
+ * tcp:tcp_rcv_space_adjust when a program has read, and net:net_dev_queue when a packet is sent: the end of a send call
+ * would be too late, because a program that writes more than the socket's buffer holds stays in it until its client has
+ * taken the rest. The state of a connection is kept with its socket (BPF_MAP_TYPE_SK_STORAGE): the kernel frees it with
+ * the socket, and sockets of other programs have none.  A request is data that arrived while the server owed no answer.
+ * Its time starts at the first byte that was unread before the server's last read ahead of its answer: if the server
+ * keeps up, that is the last data of the request; if it stalled, it is what arrived first during the stall. */
 #include "control.h"
 #include "head.h"
 #include "kernel.h"
@@ -40,19 +37,20 @@ struct task_struct {
 #include "calls.h"
 #include "connections.h"
 
-/* Whether requests that begin so are of a protocol without statuses and frames: RESP, and what PostgreSQL is sent. */
+/* Whether requests that begin like this belong to a protocol without statuses and frames: RESP, and what PostgreSQL
+ * receives. */
 static __always_inline int is_plain(const __u8 *head)
 {
 	return head[0] == '*' || (head[0] >= 'A' && head[0] <= 'Z' && !head[1]);
 }
 
-/* Whether these are the header of a record of TLS. Who has begun with it goes on. */
+/* Whether these bytes are a TLS record header. A connection that has begun with TLS stays with it. */
 static __always_inline int is_tls(const __u8 *head)
 {
 	return head[0] >= 20 && head[0] <= TLS_DATA && head[1] == 3 && head[2] <= 4;
 }
 
-/* Looks at data that came while nothing was unread: whether they only keep a connection going. */
+/* Examines data that arrived while nothing was unread: whether it only keeps a connection going. */
 static __always_inline int only_control(struct connection *c, struct sk_buff *skb)
 {
 	__u8 length;
@@ -87,13 +85,13 @@ int segment_came(__u64 *ctx)
 	int data, closes;
 
 	if (c && c->caller && !c->came_ns && !c->old)
-		return 0; /* no answer is waited for */
+		return 0; /* no answer is expected */
 	tp = read_as(tcp_sock, sk);
 	cb = read_as(tcp_skb_cb, skb->cb);
 	next = tp->rcv_nxt;
 	end = cb->seq + skb->len - data_at(skb);
-	data = (__s32)(cb->seq - next) <= 0 && (__s32)(end - next) > 0; /* it goes on where the last one ended */
-	closes = cb->end_seq != end;				       /* the end of the connection is counted as a byte */
+	data = (__s32)(cb->seq - next) <= 0 && (__s32)(end - next) > 0; /* it continues where the last one ended */
+	closes = cb->end_seq != end;				       /* the FIN counts as one byte */
 	if (!c) {
 		c = data ? connection_of(sk) : 0;
 		if (!c)
@@ -109,7 +107,8 @@ int segment_came(__u64 *ctx)
 	if (!data && !closes && !tp->packets_out)
 		return 0;
 	now = bpf_ktime_get_ns();
-	/* A request that comes again acknowledges nothing: its answer was lost, and with it the word that it had come. */
+	/* A retransmitted request acknowledges nothing: its answer was lost, and with it the acknowledgment of the request.
+	 * */
 	if (tp->packets_out && (__s32)(cb->ack_seq - tp->snd_una) > 0) {
 		c->acked_ns = now;
 		if (c->stuck_ns)
@@ -129,13 +128,13 @@ int segment_came(__u64 *ctx)
 		c->farewell = 1;
 		return 0;
 	}
-	/* The client has given up: the server may notice only when it answers. */
+	/* The client has given up: the server might notice only when it answers. */
 	end_request(c, ABANDONED, 0, now);
 	c->came_ns = c->unread_ns = 0;
 	return 0;
 }
 
-/* A program has read, or only looked at what is there. */
+/* A program has read, or only peeked. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int data_read(__u64 *ctx)
 {
@@ -190,12 +189,12 @@ int packet_left(__u64 *ctx)
 		c->left_ns = now;
 	if (!c->came_ns && !c->unread_ns)
 		return 0;
-	/* An acknowledgment, or something sent again: the program has written nothing. The end of the connection counts as a byte. */
+	/* An acknowledgment or a retransmission: the program has written nothing. The FIN counts as one byte. */
 	next = tp->write_seq;
 	written = next - c->written;
 	if (written == 0 || (written == 1 && sk->sk_shutdown & SEND_SHUTDOWN))
 		return 0;
-	/* Not read as far as is known: this is no answer to it. */
+	/* As far as known it has not been read, so this is not its answer. */
 	if (!c->came_ns && (__s32)(tp->copied_seq - behind(sk, tp)) < 0)
 		return 0;
 	if (c->opaque)
@@ -215,11 +214,11 @@ int packet_left(__u64 *ctx)
 	if (!c->came_ns)
 		c->unread_ns = 0;
 	c->came_ns = 0;
-	if (c->partly) { /* the rest of a request that is answered already */
+	if (c->partly) { /* the rest of a request that is already answered */
 		c->partly = 0;
 		c->unread_ns = 0;
 	}
-	/* What came meanwhile is the next request. */
+	/* What arrived in the meantime is the next request. */
 	if (c->unread_ns) {
 		a = bpf_map_lookup_elem(&arrivals, &c->server);
 		if (a && a->generation == c->generation)
@@ -239,7 +238,7 @@ int state_set(__u64 *ctx)
 		return 0;
 	if ((int)ctx[1] == TCP_SYN_RECV && (int)ctx[2] == TCP_ESTABLISHED) {
 		connected(sk);
-	} else if ((int)ctx[2] == TCP_SYN_SENT) { /* in the system call of the process that connects */
+	} else if ((int)ctx[2] == TCP_SYN_SENT) { /* in the system call of the connecting process */
 		follow_client(sk, bpf_get_current_pid_tgid() >> 32);
 		return 0;
 	} else if ((int)ctx[2] == TCP_LISTEN) {
@@ -264,7 +263,7 @@ int state_set(__u64 *ctx)
 	return 0;
 }
 
-/* Connections that were there before these programs: run once over the files of all processes. */
+/* Connections that predate these programs: run once over the files of all processes. */
 SEC("iter/task_file")
 int connection_found(struct bpf_iter__task_file *ctx)
 {

@@ -26,7 +26,7 @@ func OpenRing(m *ebpf.Map) (*Ring, error) {
 	return &Ring{reader: reader, record: ringbuf.Record{RawSample: make([]byte, 0, 256)}}, nil
 }
 
-// Next returns the next record, nil where there is none. It is valid until the next call.
+// Next returns the next record, nil if there is none. It is valid until the next call.
 func (r *Ring) Next() []byte {
 	for range 2 { // the expired deadline is reported once, after the last record before it
 		if r.reader.AvailableBytes() == 0 {
@@ -46,20 +46,20 @@ func (r *Ring) Next() []byte {
 // Close unmaps the ring.
 func (r *Ring) Close() error { return r.reader.Close() }
 
-// Shrink has a ring buffer map of a collection hold at most so many bytes, a power of two, instead of what it was compiled
-// with: the ring is memory of this process, too.
+// Shrink limits a ring buffer map of a collection to the given number of bytes, a power of two, instead of its compiled
+// size: the ring also counts as memory of this process.
 func Shrink(spec *ebpf.CollectionSpec, name string, bytes uint32) {
 	if m := spec.Maps[name]; m != nil {
 		m.MaxEntries = min(m.MaxEntries, max(bytes, uint32(os.Getpagesize())))
 	}
 }
 
-// Forget gives back the memory that loading programs took: with the kernel's type information some megabytes.
+// Forget releases the memory that loading programs took: several megabytes with the kernel's type information.
 func Forget() {
 	debug.FreeOSMemory()
 }
 
-// Explain says in a few words why programs cannot be loaded.
+// Explain says briefly why programs cannot be loaded.
 func Explain(err error) string {
 	switch {
 	case errors.Is(err, os.ErrPermission):
@@ -70,7 +70,7 @@ func Explain(err error) string {
 	return err.Error()
 }
 
-// CounterOf reads the first element of an array map of counters; 0 where that fails.
+// CounterOf reads the first element of an array map of counters; 0 if that fails.
 func CounterOf(m *ebpf.Map) uint64 {
 	var count uint64
 	_ = m.Lookup(uint32(0), &count)

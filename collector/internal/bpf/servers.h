@@ -1,6 +1,7 @@
 //go:build ignore
 
-/* Tells to which server a socket belongs, by network namespace, port and, where several programs share it, address. */
+/* Determines which server a socket belongs to, by network namespace, port and, if several programs share the port,
+ * address. */
 #ifndef JITTERSCOPE_SERVERS_H
 #define JITTERSCOPE_SERVERS_H
 
@@ -10,11 +11,11 @@
 #define SERVERS 512
 #define NO_SERVER 0xffffffff
 
-/* Who serves a port of a network namespace. */
+/* The server on a port of a network namespace. */
 struct server {
 	__u32 number; /* place in `arrivals`; NO_SERVER: addresses decide */
 	__u32 generation;
-	__u32 by_address; /* several programs share the port, each at addresses of its own: see `addresses` */
+	__u32 by_address; /* several programs share the port, each on its own addresses: see `addresses` */
 };
 
 /* By inode of the network namespace and port in host byte order: inode << 16 | port. */
@@ -26,7 +27,7 @@ struct {
 	__type(value, struct server);
 } ports SEC(".maps");
 
-/* The ports of `ports`, whatever their namespace, a bit each: most sockets are told from servers by it. */
+/* The ports in `ports`, whatever their namespace, one bit each: enough to rule out most sockets. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1024);

@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* Tells the class of the status that an answer of HTTP/1 in clear begins with. */
+/* Reads the status class that a plaintext HTTP/1 answer begins with. */
 #ifndef JITTERSCOPE_STATUS_H
 #define JITTERSCOPE_STATUS_H
 
@@ -11,11 +11,11 @@
 /* Whether the status of answers is read, set before loading. */
 const volatile __u32 reads_status = 1;
 
-/* What is told of a packet whose frames have to be looked at. */
+/* Returned for a packet whose frames have to be examined. */
 #define MAY_BE_CONTROL 0xff
 
-/* 1 to 5; 0: the packet begins with no status of HTTP/1, as in TLS and HTTP/2. No byte of it is kept. One look tells as well
- * whether it may hold nothing but control frames. */
+/* 1 to 5; 0: the packet does not begin with an HTTP/1 status, as in TLS and HTTP/2. No byte of it is kept. The same
+ * read also tells whether it can hold nothing but control frames. */
 static __noinline __u8 status_of(struct sk_buff *skb)
 {
 	unsigned int at = data_at(skb), end = skb->len;

@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* Tasks and the cgroups they are in. A file may define struct thread_info before it includes this. */
+/* Tasks and their cgroups. A file can define struct thread_info before it includes this. */
 #ifndef JITTERSCOPE_TASK_H
 #define JITTERSCOPE_TASK_H
 
@@ -42,7 +42,7 @@ enum cgroup_subsys_id { cpu_cgrp_id = 1 };
 /* Set before loading: cgroup v2. */
 const volatile __u32 unified;
 
-/* Returns the inode of the directory of the task's cgroup, that of the CPU controller under v1; 0 where there is none. */
+/* Returns the inode of the task's cgroup directory, that of the CPU controller under v1; 0 if there is none. */
 static __always_inline __u64 cgroup_of(struct task_struct *task)
 {
 	struct cgroup_subsys_state *css = 0;

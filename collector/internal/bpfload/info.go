@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programInfo is struct bpf_prog_info of linux/bpf.h up to what is read here. The kernel fills in as much as it knows. Asked
-// with lengths and addresses of 0 it copies neither instructions nor symbols, of which a program may have megabytes.
+// programInfo is struct bpf_prog_info of linux/bpf.h up to the last field read here. The kernel fills in as much as it
+// knows. With lengths and addresses of 0 it copies neither instructions nor symbols, of which a program can have
+// megabytes.
 type programInfo struct {
 	kind, id                          uint32
 	tag                               [8]byte
@@ -41,7 +42,7 @@ const (
 	getInfo        = 15
 )
 
-// readInfo asks about a program.
+// readInfo queries a program.
 func readInfo(id uint32) (*programInfo, error) {
 	byID := struct{ id, next, flags uint32 }{id: id}
 	fd, err := call(getProgramByID, unsafe.Pointer(&byID), unsafe.Sizeof(byID))

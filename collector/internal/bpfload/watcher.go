@@ -1,8 +1,9 @@
-// Package bpfload tells of eBPF programs that are loaded into the kernel: by whom, and how long that took.
+// Package bpfload reports eBPF programs that are loaded into the kernel: who loaded them, and how long that took.
 //
-// The kernel reports each program to perf (PERF_RECORD_BPF_EVENT) when it is loaded, and notes in the program when it began
-// to verify it. The difference is what verifying and compiling it took. So nothing is traced, and nobody pays for it: tracing
-// bpf(2) would make each system call of each process slower. Loads that the verifier refuses are not reported.
+// The kernel reports each program to perf (PERF_RECORD_BPF_EVENT) when it is loaded, and records in the program when it
+// began to verify it. The difference is the time for verification and compilation. So nothing is traced and there is no
+// overhead: tracing bpf(2) would make each system call of each process slower. Loads that the verifier rejects are not
+// reported.
 package bpfload
 
 import (
@@ -20,18 +21,18 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/pollstop"
 )
 
-// Needs names what it takes, for SourceStatus.
+// Needs lists the requirements, for SourceStatus.
 const Needs = "CAP_PERFMON and CAP_BPF (or CAP_SYS_ADMIN); Linux 5.1"
 
 // Load is a program that was loaded.
 type Load struct {
 	PID          uint32 // of the process that loaded it
 	EndUS        int64  // since the Unix epoch
-	DurationUS   int64  // 0 where Gone
+	DurationUS   int64  // 0 if Gone
 	Name, Type   string
 	Instructions uint32 // after verification
-	Verified     uint32 // instructions that the verifier walked through; 0: the kernel does not tell (before Linux 5.16)
-	Gone         bool   // it was unloaded before it could be looked at
+	Verified     uint32 // instructions that the verifier walked through; 0: not reported (before Linux 5.16)
+	Gone         bool   // it was unloaded before it could be queried
 }
 
 // Watcher waits for loads.
@@ -50,7 +51,7 @@ func Open(cpus int) (*Watcher, error) {
 	w := &Watcher{stop: stop}
 	for cpu := range cpus {
 		r, err := openRing(cpu)
-		if errors.Is(err, unix.ENODEV) { // off line
+		if errors.Is(err, unix.ENODEV) { // offline
 			continue
 		}
 		if err != nil {
@@ -66,7 +67,8 @@ func Open(cpus int) (*Watcher, error) {
 	return w, nil
 }
 
-// Run calls take with every load until ctx ends. A program may be unloaded again soon: have the thread run at once.
+// Run calls take with every load until ctx ends. A program can be unloaded again soon: the thread should run without
+// delay.
 func (w *Watcher) Run(ctx context.Context, take func(Load)) {
 	defer w.stop.When(ctx)()
 	descriptors := make([]unix.PollFd, 0, len(w.rings)+1)
@@ -84,12 +86,12 @@ func (w *Watcher) Run(ctx context.Context, take func(Load)) {
 	}
 }
 
-// Lost counts loads for which the ring had no room.
+// Lost counts loads that did not fit into the ring.
 func (w *Watcher) Lost() uint64 { return w.lost.Load() }
 
-// record reads the body of a record. PERF_RECORD_BPF_EVENT is type u16, flags u16, id u32, tag u8[8], then pid u32, tid u32
-// and time u64, as the event asks for. They are not looked for at the end: where others listen, too, the kernel makes the
-// record longer by what each of them asks for (perf_event_bpf_output of kernel/events/core.c).
+// record reads the body of a record. PERF_RECORD_BPF_EVENT is type u16, flags u16, id u32, tag u8[8], then pid u32, tid
+// u32 and time u64, as requested by the event. They are not read from the end: if there are other listeners, the kernel
+// extends the record by what each of them requested (perf_event_bpf_output in kernel/events/core.c).
 func (w *Watcher) record(kind uint32, body []byte, take func(Load)) {
 	const pid, time = 16, 24
 	switch {
@@ -102,7 +104,7 @@ func (w *Watcher) record(kind uint32, body []byte, take func(Load)) {
 	}
 }
 
-// describe asks the kernel about a program that was loaded at a time of CLOCK_BOOTTIME.
+// describe queries the kernel about a program that was loaded at a CLOCK_BOOTTIME time.
 func describe(id, pid uint32, endNS int64) Load {
 	load := Load{PID: pid, EndUS: (endNS + bpf.WallOffsetNS(unix.CLOCK_BOOTTIME)) / 1000, Gone: true}
 	info, err := readInfo(id)
@@ -116,7 +118,7 @@ func describe(id, pid uint32, endNS int64) Load {
 	return load
 }
 
-// Close ends it; Run must have returned.
+// Close closes the watcher; Run must have returned.
 func (w *Watcher) Close() {
 	for _, r := range w.rings {
 		r.close()
@@ -124,7 +126,7 @@ func (w *Watcher) Close() {
 	w.stop.Close()
 }
 
-// ring is the event of one CPU and what the kernel writes to.
+// ring is the event of one CPU and the buffer that the kernel writes to.
 type ring struct {
 	fd      int
 	memory  []byte
@@ -157,12 +159,12 @@ func openRing(cpu int) (*ring, error) {
 	}, nil
 }
 
-// drain hands out all records. The header is type u32, misc u16, size u16.
+// drain passes on all records. The header is type u32, misc u16, size u16.
 func (r *ring) drain(take func(kind uint32, record []byte)) {
 	const header = 8
 	head, tail := atomic.LoadUint64(&r.control.Data_head), r.control.Data_tail
 	for tail+header <= head {
-		at := tail % uint64(len(r.data)) // records are multiples of 8 bytes: a header is in one piece
+		at := tail % uint64(len(r.data)) // records are multiples of 8 bytes: a header is contiguous
 		length := uint64(binary.NativeEndian.Uint16(r.data[at+6:]))
 		if length < header || tail+length > head {
 			tail = head

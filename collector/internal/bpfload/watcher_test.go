@@ -17,7 +17,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// branchy is a program whose branches the verifier has to tell apart: it walks through about 2^depth paths of each block.
+// branchy is a program whose branches the verifier must distinguish: it walks through about 2^depth paths of each
+// block.
 func branchy(blocks, depth int) asm.Instructions {
 	program := asm.Instructions{asm.Mov.Reg(asm.R9, asm.R1)}
 	for block := range blocks {
@@ -26,7 +27,7 @@ func branchy(blocks, depth int) asm.Instructions {
 			joined := fmt.Sprintf("joined%d_%d", block, level)
 			program = append(program,
 				asm.LSh.Imm(asm.R6, 1),
-				asm.LoadMem(asm.R2, asm.R9, 0, asm.Word), // __sk_buff.len, which may be anything
+				asm.LoadMem(asm.R2, asm.R9, 0, asm.Word), // __sk_buff.len, which can be anything
 				asm.JEq.Imm(asm.R2, int32(level), joined),
 				asm.Or.Imm(asm.R6, 1),
 				asm.Mov.Reg(asm.R3, asm.R6).WithSymbol(joined),
@@ -37,13 +38,13 @@ func branchy(blocks, depth int) asm.Instructions {
 	return append(program, asm.Mov.Imm(asm.R0, 0).WithSymbol("end"), asm.Return())
 }
 
-// TestDurationsMatchTheLoadersClock loads programs that take the verifier from 20 ms to a second and compares
-// what the kernel reports with the loader's own clock around the system call.
+// TestDurationsMatchTheLoadersClock loads programs that take the verifier from 20 ms to 1 s and compares what the
+// kernel reports with the loader's own clock around the system call.
 func TestDurationsMatchTheLoadersClock(t *testing.T) {
 	watcher, loads := watch(t)
 	_ = rlimit.RemoveMemlock()
 
-	// The first load asks the kernel what it can do, which is no part of any program.
+	// The first load probes the kernel's features, which does not count toward any program.
 	load(t, &ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "Apache-2.0", Instructions: branchy(1, 1)})
 	const tolerance = 0.02
 	sizes := []struct{ blocks, depth int }{{10, 8}, {10, 10}, {20, 11}, {40, 11}}
@@ -52,7 +53,7 @@ func TestDurationsMatchTheLoadersClock(t *testing.T) {
 			Name: fmt.Sprintf("branchy_%d", number), Type: ebpf.SchedCLS, License: "Apache-2.0", Instructions: branchy(size.blocks, size.depth),
 		}
 		off := math.Inf(1)
-		// The loader may be put aside between the call and its clock: that is no part of the call.
+		// The loader can be preempted between the call and reading its clock: that is not part of the call.
 		for try := 0; try < 6 && math.Abs(off) > tolerance; try++ {
 			took, verified, end := load(t, &spec)
 			got := next(t, loads, spec.Name)
@@ -74,8 +75,8 @@ func TestDurationsMatchTheLoadersClock(t *testing.T) {
 	}
 }
 
-// TestOthersListenToo has several watchers see the same loads: the kernel makes the record of each listener longer than
-// that of the one before it (perf_event_bpf_output does not put the size back), with nothing sensible at its end.
+// TestOthersListenToo lets several watchers see the same loads: the kernel makes the record of each listener longer
+// than that of the one before it (perf_event_bpf_output does not reset the size), with garbage at its end.
 func TestOthersListenToo(t *testing.T) {
 	var all []<-chan Load
 	for range 3 {
@@ -132,7 +133,7 @@ func load(t *testing.T, spec *ebpf.ProgramSpec) (took time.Duration, verified ui
 		t.Fatal(err)
 	}
 	verified, _ = info.VerifiedInstructions()
-	t.Cleanup(func() { _ = program.Close() }) // the watcher asks the kernel about it some time later
+	t.Cleanup(func() { _ = program.Close() }) // the watcher queries the kernel about it some time later
 	return end.Sub(begin), verified, end
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// Needs names what it takes, for SourceStatus.
+// Needs lists the requirements, for SourceStatus.
 const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN); Linux 6.3 with BTF"
 
 // Split is the attached programs.
@@ -24,8 +24,8 @@ type Split struct {
 	objects bpf.DNSPathObjects
 	links   []link.Link
 	memory  []byte
-	queues  []bpf.DNSPathQueue // those that are mapped; the programs write them
-	seen    []uint64           // by queue: the number of the last datagram that was taken
+	queues  []bpf.DNSPathQueue // the mapped ones; the programs write them
+	seen    []uint64           // by queue: the number of the last datagram taken
 	lost    atomic.Uint64
 	ports   map[uint16]struct{}
 	read    dnscapture.Read
@@ -70,8 +70,8 @@ func (s *Split) SetPorts(ports []uint16) error {
 	return errors.Join(errs...)
 }
 
-// Tidy empties the table of sockets before those that have ended fill it. It fills itself again: each socket is followed
-// from the next moment on at which its queue is empty.
+// Tidy empties the table of sockets before closed ones fill it. It refills by itself: each socket is followed again
+// from the next moment at which its queue is empty.
 func (s *Split) Tidy() {
 	var key uint64
 	var sockets []uint64
@@ -86,8 +86,8 @@ func (s *Split) Tidy() {
 	}
 }
 
-// mapQueues maps the first queues of the table: all pages of a mapping are resident from the start, 4 MiB for the whole
-// table, and few sockets are in use on most nodes.
+// mapQueues maps the first queues of the table. All pages of a mapping are resident from the start, 4 MiB for the whole
+// table, and most nodes use few sockets.
 func (s *Split) mapQueues(count int) error {
 	size := count * int(unsafe.Sizeof(bpf.DNSPathQueue{}))
 	memory, err := unix.Mmap(s.objects.Queues.FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED)
@@ -102,17 +102,17 @@ func (s *Split) mapQueues(count int) error {
 	return nil
 }
 
-// Drain calls take with every query read since the last call. It neither allocates nor blocks; while the number of sockets
-// grows it maps more of the table.
+// Drain calls take with every query read since the last call. It neither allocates nor blocks, except that it maps more
+// of the table while the number of sockets grows.
 func (s *Split) Drain(clock *bpf.Clock, take func(*dnscapture.Read)) {
 	for place := 0; place < len(s.queues); place++ {
 		queue := &s.queues[place]
 		if atomic.LoadUint64(&queue.Queued) == 0 {
-			return // places are given one after the other
+			return // places are given out in order
 		}
 		s.drain(queue, &s.seen[place], clock, take)
 		if place == len(s.queues)-1 && len(s.queues) < len(s.seen) {
-			// Where it fails the next call tries again; the table keeps what was read meanwhile.
+			// If it fails the next call tries again; the table keeps what was read in the meantime.
 			_ = s.mapQueues(min(2*len(s.queues), len(s.seen)))
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Split) drain(queue *bpf.DNSPathQueue, seen *uint64, clock *bpf.Clock, t
 			continue
 		}
 		if readNS == 0 && number == read {
-			return // being written: next time
+			return // being written: retry next time
 		}
 		if readNS != 0 && s.read.Client.Port != 0 {
 			take(&s.read)
@@ -152,7 +152,7 @@ func (s *Split) drain(queue *bpf.DNSPathQueue, seen *uint64, clock *bpf.Clock, t
 // Lost counts queries that were overwritten before they were taken.
 func (s *Split) Lost() uint64 { return s.lost.Load() }
 
-// Close detaches.
+// Close detaches the programs.
 func (s *Split) Close() error {
 	var errs []error
 	for _, l := range s.links {

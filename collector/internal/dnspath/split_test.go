@@ -44,7 +44,7 @@ func open(t *testing.T, address string) *socket {
 	return &socket{t: t, split: split, server: server, client: client}
 }
 
-// send queues n messages whose ids count on.
+// send queues n messages with increasing ids.
 func (s *socket) send(n int) {
 	s.t.Helper()
 	for range n {
@@ -55,7 +55,7 @@ func (s *socket) send(n int) {
 	}
 }
 
-// take has the server read n of them.
+// take makes the server read n of them.
 func (s *socket) take(n int) {
 	s.t.Helper()
 	buffer := make([]byte, 16)
@@ -138,7 +138,7 @@ func TestWhatIsOverwrittenIsCounted(t *testing.T) {
 	}
 }
 
-// TestPlacesAreGivenAgain opens more sockets, one after the other, than are followed at a time.
+// TestPlacesAreGivenAgain opens more sockets, one after another, than are followed at one time.
 func TestPlacesAreGivenAgain(t *testing.T) {
 	s := open(t, "127.0.0.1:0")
 	port := s.server.LocalAddr().(*net.UDPAddr)

@@ -1,4 +1,4 @@
-// Package exits tells of threads that end, and of processes of which many end at once.
+// Package exits reports threads that exit, and processes many of whose threads exit at once.
 package exits
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
 
-// Needs names what it takes, for SourceStatus.
+// Needs lists the requirements, for SourceStatus.
 const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN); Linux 5.11 with BTF"
 
-// Threads of one process that end within about a second are a mass exit from so many on.
+// Many is the number of threads of one process that exit within about a second from which it is a mass exit.
 const Many = 64
 
 // Mass is a mass exit that is over.
@@ -33,7 +33,7 @@ type Tracer struct {
 	link    link.Link
 	state   *ebpf.Memory
 	slots   [slots * slotBytes]byte
-	open    map[uint32]*Mass // seen at the last Take, perhaps not over
+	open    map[uint32]*Mass // seen at the last Take, possibly not over
 }
 
 const slots, slotBytes = 64, 64 // see exits.bpf.c
@@ -54,7 +54,7 @@ func Open(unified bool) (*Tracer, error) {
 	return t, nil
 }
 
-// Count returns how many threads have ended so far. It neither allocates nor blocks.
+// Count returns how many threads have exited so far. It neither allocates nor blocks.
 func (t *Tracer) Count() (count uint64, ok bool) {
 	if n, _ := t.state.ReadAt(t.slots[:], 0); n < len(t.slots) {
 		return 0, false
@@ -65,8 +65,8 @@ func (t *Tracer) Count() (count uint64, ok bool) {
 	return count, true
 }
 
-// Take returns the mass exits that ended since the last call; call it every second. What goes on from one call to the next is
-// one exit.
+// Take returns the mass exits that ended since the last call; call it every second. An exit that continues from one
+// call to the next counts as one.
 func (t *Tracer) Take() []Mass {
 	var clock bpf.Clock
 	clock.Set()
@@ -105,7 +105,7 @@ func (t *Tracer) Take() []Mass {
 	return over
 }
 
-// longestUS is after how long threads that keep ending are told of: a pool that comes and goes has no end.
+// longestUS is the time after which threads that keep exiting are reported: a pool that keeps changing has no end.
 const longestUS = 5_000_000
 
 func text[T int8 | uint8](characters []T) string {

@@ -61,7 +61,7 @@ func TestMassExitIsTold(t *testing.T) {
 		told = append(told, tracer.Take()...)
 	}
 	found := 0
-	// Go's runtime has threads of its own beside the 300, the more the busier the machine.
+	// Go's runtime has threads of its own besides the 300, more on a busy machine.
 	for _, mass := range told {
 		switch int(mass.PID) {
 		case few:

@@ -1,8 +1,8 @@
-// Package gcspans puts collections, of which one learns when they began and ended, on the grid of ticks.
+// Package gcspans places GC cycles with known begin and end times on the grid of ticks.
 package gcspans
 
-// most is how many moments between two ticks are placed exactly; a program that collects more often than once in 2 ms is
-// counted right, and its time is that of the tick.
+// most is how many moments between two ticks are placed exactly; for a program with a GC cycle more often than every 2
+// ms the count is right, and the time is that of the tick.
 const most = 128
 
 type moment struct {
@@ -10,23 +10,23 @@ type moment struct {
 	ends bool
 }
 
-// Timeline follows the collections of one process, of which one runs at a time. It does not allocate.
+// Timeline follows the GC cycles of one process, of which one runs at a time. It does not allocate.
 type Timeline struct {
 	pending     [most]moment // in the order of time
 	length      int
-	begun       int64 // of the running collection, 0: none
-	countedFrom int64 // what came before is in an earlier tick
-	loose       int   // collections whose place is not known
+	begun       int64 // of the running cycle, 0: none
+	countedFrom int64 // earlier time is in an earlier tick
+	loose       int   // cycles whose time is not known
 	looseUS     int64
 }
 
-// Begin says that a collection began at a time in microseconds.
+// Begin records that a GC cycle began at a time in microseconds.
 func (t *Timeline) Begin(us int64) { t.add(moment{us: us}) }
 
-// End says that the running collection ended.
+// End records that the running GC cycle ended.
 func (t *Timeline) End(us int64) { t.add(moment{us: us, ends: true}) }
 
-// Loose adds collections that took so long together, somewhere in the running tick.
+// Loose adds count GC cycles that took us in total, somewhere in the running tick.
 func (t *Timeline) Loose(count int, us int64) {
 	t.loose += count
 	t.looseUS += max(us, 0)
@@ -46,8 +46,8 @@ func (t *Timeline) add(m moment) {
 // Closed is the end of the last tick.
 func (t *Timeline) Closed() int64 { return t.countedFrom }
 
-// Tick closes a tick of stepUS that ends at endUS: the collections that ended in it, and the time in it during which one ran,
-// ended or not.
+// Tick closes a tick of stepUS that ends at endUS: the cycles that ended in it, and the time in it during which one
+// ran, whether it ended or not.
 func (t *Timeline) Tick(endUS, stepUS int64) (cycles int, activeUS int64) {
 	from := max(t.countedFrom, endUS-stepUS)
 	at := 0

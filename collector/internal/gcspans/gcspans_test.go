@@ -32,7 +32,7 @@ func TestTimeline(t *testing.T) {
 	line.Begin(1090)
 	want(t, ticks(&line, 1100, 1200), tick{1, 30}, tick{0, 100})
 	line.End(1250)
-	line.Begin(1305) // seen already, but of the next tick
+	line.Begin(1305) // already seen, but in the next tick
 	line.End(1306)
 	want(t, ticks(&line, 1300, 1400, 1500), tick{1, 50}, tick{1, 1}, tick{0, 0})
 }
@@ -59,7 +59,7 @@ func TestTimelineOfTooMany(t *testing.T) {
 
 func TestTimelineBeginsInTheMiddle(t *testing.T) {
 	var line Timeline
-	line.End(1010) // of a collection that had begun before
+	line.End(1010) // of a cycle that had begun before
 	line.Begin(1020)
 	line.Begin(1030) // its end was lost
 	line.End(1040)

@@ -1,7 +1,7 @@
-// Package gctrace follows garbage collections of Go processes from entry probes on functions of their runtime.
+// Package gctrace follows GC cycles of Go processes from entry probes on functions of their runtime.
 package gctrace
 
-// Phase is which function was entered; the order is that of goruntime.Phases.
+// Phase is the function that was entered; the order is that of goruntime.Phases.
 type Phase uint8
 
 const (
@@ -24,27 +24,27 @@ type Moment struct {
 	Reason uint64 // of StopTheWorld
 }
 
-// Cycle is one finished collection. PauseUS is the time in it during which the world was stopped.
+// Cycle is one finished GC cycle. PauseUS is the time in it during which the world was stopped.
 type Cycle struct {
 	StartUS, EndUS, PauseUS int64
 }
 
-// Tracker follows one process. Moments must be added in the order of time.
+// Tracker follows one process. Moments must be added in time order.
 type Tracker struct {
-	// KnowsReasons is set for Go 1.21 and newer: stops for other reasons are told from those of the collector.
+	// KnowsReasons is set for Go 1.21 and newer: stops for other reasons are distinguished from those of the GC.
 	KnowsReasons bool
 
 	started     int64 // of the running cycle, 0: none
 	terminating bool
-	stopped     int64 // since when the collector has the world stopped, 0: it runs
+	stopped     int64 // since when the GC has the world stopped, 0: it runs
 	paused      int64 // in the running cycle
-	countedFrom int64 // what came before is in an earlier tick
+	countedFrom int64 // earlier time is in an earlier tick
 
 	activeUS, pauseUS int64
 	cycles            int
 }
 
-// Add takes a moment and returns the cycle that ended with it, if one did.
+// Add adds a moment and returns the cycle that ended with it, if one did.
 func (t *Tracker) Add(m Moment) (Cycle, bool) {
 	switch m.Phase {
 	case CycleStart:
@@ -78,7 +78,7 @@ func (t *Tracker) resume(now int64) {
 }
 
 // Tick closes a tick at endUS: cycles that ended in it, and the time in it during which a cycle ran, finished or not,
-// and during which the world was stopped. Every moment before endUS must have been added and none after.
+// and during which the world was stopped. Every moment before endUS must have been added, and none after it.
 func (t *Tracker) Tick(endUS int64) (cycles int, activeUS, pauseUS int64) {
 	cycles, activeUS, pauseUS = t.cycles, t.activeUS, t.pauseUS
 	if t.started != 0 && t.started < endUS {

@@ -8,7 +8,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/probes"
 )
 
-// Attach puts probes on the phases in a process. offsets are theirs in its executable; number names the process in Next.
+// Attach attaches probes to the phases in a process. offsets are their offsets in its executable; number identifies the
+// process in Next.
 func Attach(p *probes.Probes, proc string, pid int, number uint32, offsets map[string]uint64) (*probes.Attachment, error) {
 	var places []probes.Place
 	for _, name := range goruntime.Phases {

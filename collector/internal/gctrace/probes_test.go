@@ -75,8 +75,8 @@ func TestProbesAgreeWithGCTrace(t *testing.T) {
 	}
 }
 
-// agree tries three times: a busy machine may preempt either side between a probe and the clock that it stands for, which
-// changes from run to run; a probe in the wrong place is wrong in all of them.
+// agree tries three times: on a busy machine either side can be preempted between a probe and the clock reading it
+// belongs to, which varies between runs; a probe in the wrong place is wrong in all of them.
 func agree(t *testing.T, opened *probes.Probes, command func() *exec.Cmd, duration time.Duration) {
 	t.Helper()
 	var complaints []string
@@ -139,7 +139,7 @@ func observeAndCompare(t *testing.T, opened *probes.Probes, command *exec.Cmd, d
 	return compare(t, cycles, parseTrace(t, stderr.Bytes()), launched, attached, observed)
 }
 
-// compare says what differs, nothing where all agrees.
+// compare returns what differs, nothing if all agrees.
 func compare(t *testing.T, cycles []Cycle, trace []traced, launched time.Time, attached, observed time.Duration) []string {
 	t.Helper()
 	var complaints []string

@@ -6,18 +6,18 @@ type ThreadTimes struct {
 	Slices int64 // times it was put on one
 }
 
-// A thread works like a mark worker if it computes for long without waiting for anything.
+// A thread behaves like a mark worker if it computes for a long time without blocking.
 const (
 	workerCPUUS   = 15_000
 	workerSliceUS = 1_000
-	quietTicks    = 2   // a throttled cycle pauses so long
+	quietTicks    = 2   // a throttled cycle pauses this long
 	memoryTicks   = 300 // 30 s
 	mostActive    = 0.5
 )
 
-// ThreadTracker guesses at collections from what the threads of a process do, where nothing better is to be had. During
-// marking several threads compute at once without blocking. A burst of requests can look the same: whoever uses the
-// result must treat it as a hint (event attribute source=threads).
+// ThreadTracker guesses GC cycles from what the threads of a process do, if nothing better is available. During marking
+// several threads compute at once without blocking. A burst of requests can look the same, so users of the result must
+// treat it as a hint (event attribute source=threads).
 type ThreadTracker struct {
 	startUS, lastUS int64 // of the suspected cycle, 0: none
 	quiet           int
@@ -25,9 +25,9 @@ type ThreadTracker struct {
 	at, active, n   int
 }
 
-// Tick takes what the threads did in the tick [startUS, endUS). It tells whether the tick looks like marking, and returns
-// the suspected cycle that ended, if one did. A process that looks like it most of the time is just busy: then nothing is
-// suspected.
+// Tick takes what the threads did in the tick [startUS, endUS). It reports whether the tick looks like marking, and
+// returns the suspected cycle that ended, if one did. A process that looks like that most of the time is simply busy:
+// then nothing is suspected.
 func (t *ThreadTracker) Tick(startUS, endUS int64, threads []ThreadTimes) (marking bool, cycle Cycle, ended bool) {
 	workers := 0
 	for _, thread := range threads {

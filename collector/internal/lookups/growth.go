@@ -2,26 +2,26 @@ package lookups
 
 import "time"
 
-// Growth decides when failing lookups are worth tracing: while negative dentries grow. What it remembers is bounded.
+// Growth decides when failing lookups are worth tracing: while negative dentries grow. Its memory is bounded.
 //
-// A storm that cleans up behind itself (NSS since 3.52 removes the folder it asked in) leaves no growth over seconds, but
+// A storm that cleans up after itself (NSS since 3.52 removes the folder it probed) leaves no growth over seconds, but
 // a rise within one: both count.
 type Growth struct {
 	recent [recentTicks]float64 // at the end of each tick
 	ticks  int
-	slow   [slowSeconds]float64 // the least of each second
+	slow   [slowSeconds]float64 // the minimum of each second
 	least  float64
 	second int64
 	count  int
 
 	grewUS  int64
-	sinceUS int64 // when it became worth tracing; 0: it is not
+	sinceUS int64 // since when it is worth tracing; 0: it is not
 	quietUS int64
 	seen    uint64 // failing lookups since then
 	why     Why
 }
 
-// Why is what made it worth tracing.
+// Why is the growth that made it worth tracing.
 type Why struct {
 	Grew     float64 // negative dentries
 	WithinUS int64
@@ -32,22 +32,22 @@ const (
 	slowSeconds = 30
 	recentRise  = 1_000 // in 2 s
 	slowRise    = 3_000 // in 30 s
-	// Tracing goes on for so long after the last growth: what comes and goes, like the start of a program, comes again. Where it
-	// came again too late to be seen, the wait is twice as long the next time.
+	// Tracing continues for this long after the last growth: what comes and goes, like the start of a program, comes
+	// again. If it came again too late to be seen, the wait is twice as long the next time.
 	quietLeastUS = 10_000_000
 	quietMostUS  = 120_000_000
 	seenLeast    = recentRise / 2
-	nowUS        = 3_000_000 // growth that is not longer ago goes on
-	// What never ends is not traced all the time, but often enough that whoever joins in is noticed within 10 s.
+	nowUS        = 3_000_000 // growth more recent than this is ongoing
+	// A storm that never ends is not traced all the time, but often enough that a new process is noticed within 10 s.
 	fullUS  = 5_000_000
 	dutyUS  = 8_000_000
 	shareUS = 2_500_000
-	// After so long everybody is known.
+	// After this long all processes are known.
 	longUS     = 600_000_000
 	longDutyUS = 60_000_000
 )
 
-// Add takes the number of negative dentries at the end of a tick and tells whether to trace from now on.
+// Add takes the number of negative dentries at the end of a tick and reports whether to trace from now on.
 func (g *Growth) Add(atUS int64, negative float64) bool {
 	rise, slow := 0.0, 0.0
 	for i := range min(g.ticks, recentTicks) {
@@ -61,7 +61,7 @@ func (g *Growth) Add(atUS int64, negative float64) bool {
 	if rise >= recentRise {
 		grown, g.why = true, Why{rise, recentTicks * 100_000}
 	} else if slow >= slowRise && !g.Growing() {
-		// It has to go on growing to be traced on: the rise stays in the window.
+		// Tracing continues only if the growth does: the rise stays in the window.
 		grown, g.why = true, Why{slow, slowSeconds * 1_000_000}
 	} else if slow >= slowRise && rise >= slowRise*recentTicks/(10*slowSeconds) {
 		grown = true
@@ -80,7 +80,7 @@ func (g *Growth) Add(atUS int64, negative float64) bool {
 // Saw takes how many lookups were seen to fail.
 func (g *Growth) Saw(failures uint64) { g.seen += failures }
 
-// wait is for how long growth is waited for that was missed, or may come again.
+// wait is how long to wait for growth that was missed, or might come again.
 func (g *Growth) wait() int64 {
 	if g.seen >= seenLeast {
 		return quietLeastUS
@@ -94,7 +94,7 @@ func (g *Growth) end() {
 		g.quietUS = min(2*g.quietUS, quietMostUS)
 	}
 	g.sinceUS, g.seen = 0, 0
-	g.count = 0 // what it has grown by is known
+	g.count = 0 // the growth so far has been accounted for
 }
 
 func (g *Growth) remember(atUS int64, negative float64) {
@@ -119,7 +119,7 @@ func (g *Growth) inTurn(atUS int64) bool {
 	return since < fullUS || (since-fullUS)%duty >= duty-shareUS
 }
 
-// TracedShare is the part of a storm of some length that is traced.
+// TracedShare is the fraction of a storm of some length that is traced.
 func TracedShare(storm time.Duration) float64 {
 	const tickUS = 100_000
 	g := Growth{sinceUS: 1}
@@ -132,8 +132,8 @@ func TracedShare(storm time.Duration) float64 {
 	return float64(traced) / float64(max(ticks, 1))
 }
 
-// Growing tells whether negative dentries have grown lately.
+// Growing reports whether negative dentries have grown lately.
 func (g *Growth) Growing() bool { return g.sinceUS != 0 }
 
-// Why tells by how much they grew when that was last seen.
+// Why returns by how much they grew when that was last seen.
 func (g *Growth) Why() Why { return g.why }

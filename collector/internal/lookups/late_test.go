@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// word is a word of letters, which no pattern covers.
+// word returns a word of letters, which no pattern covers.
 func word(random *rand.Rand) string {
 	name := make([]byte, 12)
 	for i := range name {
@@ -16,8 +16,8 @@ func word(random *rand.Rand) string {
 	return string(name)
 }
 
-// TestLatePatternHasItsOwnRow: what comes late, when all rows of its set are taken by what was asked for again and again, is told
-// by its own pattern and not by its folder, in a flood of names that no pattern covers.
+// TestLatePatternHasItsOwnRow: a late pattern, when all rows of its set are taken by frequent lookups, is reported by
+// its own row and not by its folder, in a flood of names that no pattern covers.
 func TestLatePatternHasItsOwnRow(t *testing.T) {
 	const latePath = "/etc/late/settings.json"
 	for seed := range uint64(20) {
@@ -35,7 +35,7 @@ func TestLatePatternHasItsOwnRow(t *testing.T) {
 			}
 		}
 		late := 0
-		for tick := range 50 { // what is told at once
+		for tick := range 50 { // what is reported at once
 			for range 20 {
 				add(table, 40, 0, "builder", 5, func(int) string { return "/cache/" + word(random) })
 				if tick < 25 {
@@ -54,7 +54,7 @@ func TestLatePatternHasItsOwnRow(t *testing.T) {
 		if own := told["late "+latePath]; float64(own) < 0.9*float64(late) {
 			t.Errorf("%d of %d are told by their pattern, %d by their folder", own, late, told["late /etc/late/*"])
 		}
-		// What it pushed out is told by its folder, with nothing lost.
+		// The row it evicted is reported by its folder, with nothing lost.
 		libraries := uint64(0)
 		for what, count := range told {
 			if strings.HasPrefix(what, "steady /lib/") {

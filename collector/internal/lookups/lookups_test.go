@@ -71,7 +71,7 @@ func TestRowsNameProcessAndPattern(t *testing.T) {
 	add(table, 900, 7, "certutil", 100, func(i int) string { return fmt.Sprintf("/db/.%d_dOeSnotExist_.db", i) })
 	add(table, 90, 8, "python3", 200, func(i int) string { return fmt.Sprintf("/usr/lib/python3/mod%d.so", i%3) })
 	byGroup := map[uint64]float64{}
-	table.EndTick(9_900, func(cgroup uint64, count float64) { byGroup[cgroup] += count }) // one of ten was told
+	table.EndTick(9_900, func(cgroup uint64, count float64) { byGroup[cgroup] += count }) // one in ten was sampled
 	rows := table.Rows()
 	if len(rows) != 2 || rows[0] != (Row{7, "certutil", 100, "/db/.#_dOeSnotExist_.db", 9_000}) ||
 		rows[1] != (Row{8, "python3", 200, "/usr/lib/python#/mod#.so", 900}) {
@@ -80,7 +80,7 @@ func TestRowsNameProcessAndPattern(t *testing.T) {
 	if byGroup[7] != 9_000 || byGroup[8] != 900 {
 		t.Errorf("by cgroup %v", byGroup)
 	}
-	// Short-lived processes, one after the other.
+	// Short-lived processes, one after another.
 	for pid := range uint32(50) {
 		add(table, 10, 7, "certutil", 1000+pid, func(i int) string { return fmt.Sprintf("/db/.%d_dOeSnotExist_.db", i) })
 		table.EndTick(10, nowhere)
@@ -96,7 +96,7 @@ func TestRowsNameProcessAndPattern(t *testing.T) {
 	}
 }
 
-// TestRandomNamesAreToldByFolder has names that no pattern covers, far more of them than rows, beside a steady one.
+// TestRandomNamesAreToldByFolder has names that no pattern covers, far more of them than rows, besides a steady one.
 func TestRandomNamesAreToldByFolder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func(int) string {
@@ -166,17 +166,17 @@ func TestGrowth(t *testing.T) {
 			t.Fatalf("a quiet box is traced in second %d", second)
 		}
 	}
-	// A storm of 20 s, 10,000 names a second.
+	// A storm of 20 s, 10,000 names/s.
 	storm := drive(&Growth{}, 60, func(s float64) float64 { return 5_000 + 10_000*min(max(s-10, 0), 20) })
 	if storm[9] || !storm[10] || !storm[14] || storm[45] {
 		t.Errorf("storm from 10 to 30 s: %v", storm)
 	}
-	// 300 names a second: seen within ten seconds or so.
+	// 300 names/s: seen within ten seconds or so.
 	slow := drive(&Growth{}, 80, func(s float64) float64 { return 300 * min(max(s-10, 0), 30) })
 	if !slow[22] || !slow[24] || slow[60] {
 		t.Errorf("slow storm from 10 to 40 s: %v", slow)
 	}
-	// A library that asks for 20,000 names at each start and removes the folder, every 6 s.
+	// A library that looks up 20,000 names at each start and removes the folder, every 6 s.
 	spikes := drive(&Growth{}, 70, func(s float64) float64 {
 		if since := s - float64(int(s/6))*6; s < 40 && since > 0.05 && since <= 0.15 {
 			return 21_000
@@ -192,7 +192,7 @@ func TestGrowth(t *testing.T) {
 		negative := 1_000.0
 		if tick%450 == 449 {
 			negative = 21_000
-			if before { // tracing was on already
+			if before { // tracing was already on
 				rare.Saw(20_000)
 				caught++
 			}

@@ -5,8 +5,8 @@ import "bytes"
 // PatternBytes is the longest pattern.
 const PatternBytes = 96
 
-// AppendPattern appends what paths like this one have in common: numbers become #, hexadecimal and random words %. What is not
-// printable ASCII becomes ?; the middle of a long one is left out.
+// AppendPattern appends what paths like this one have in common: numbers become #, hexadecimal and random words %.
+// Bytes that are not printable ASCII become ?; the middle of a long path is left out.
 func AppendPattern(out, path []byte, cut bool) []byte {
 	from := len(out)
 	for i := 0; i < len(path); {
@@ -70,7 +70,7 @@ func appendWord(out, word []byte) []byte {
 		return append(out, '#')
 	case hex == len(word) && (upper == 0 || lower == 0) && (digits > 0 && len(word) >= 4 || len(word) >= 16):
 		return append(out, '%')
-	case len(word) >= 6 && digits > 0 && upper > 0 && lower > 0: // as mkstemp makes them
+	case len(word) >= 6 && digits > 0 && upper > 0 && lower > 0: // as mkstemp generates them
 		return append(out, '%')
 	case digits == 0:
 		return append(out, word...)
@@ -86,7 +86,7 @@ func appendWord(out, word []byte) []byte {
 	return out
 }
 
-// appendFolder appends the pattern of everything in the folder of a pattern.
+// appendFolder appends the pattern for everything in the folder of a pattern.
 func appendFolder(out, pattern []byte) []byte {
 	out = append(out, pattern[:bytes.LastIndexByte(pattern, '/')+1]...)
 	return append(out, '*')

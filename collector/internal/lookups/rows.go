@@ -9,23 +9,23 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 )
 
-// Row is who asked for which names how often.
+// Row is how often a process looked up which names.
 type Row struct {
 	Cgroup  uint64
 	Command string
-	PID     uint32 // 0: further processes, each with few
+	PID     uint32 // 0: other processes, each with few
 	Pattern string
 	Count   uint64
 }
 
 const (
 	minorShare = 0.02 // of a cgroup's and command's lookups,
-	fewMinors  = 6    // and in the same folder: then they are told as one
-	ownShare   = 0.05 // of a row's lookups is what one of many processes gets a row of its own for
+	fewMinors  = 6    // and in the same folder: then they are combined into one
+	ownShare   = 0.05 // share of a row's lookups from which one of many processes gets its own row
 	mostRows   = 40
 )
 
-// Rows lists what the table counted, most first.
+// Rows lists what the table counted, largest first.
 func (t *Table) Rows() []Row {
 	var rows []*row
 	for i := range t.sets {
@@ -66,7 +66,7 @@ func (r *row) told(pid uint32, count float64) Row {
 	}
 }
 
-// owner is whose lookups are compared with each other.
+// owner is the process whose lookups are compared with each other.
 type owner struct {
 	cgroup  uint64
 	command string
@@ -77,7 +77,7 @@ type place struct {
 	folder string
 }
 
-// fold puts the small rows of one folder together, as random names make many.
+// fold combines the small rows of one folder, of which random names produce many.
 func fold(rows []*row) []*row {
 	total := make(map[owner]float64)
 	for _, r := range rows {
@@ -110,7 +110,7 @@ func fold(rows []*row) []*row {
 	return kept
 }
 
-// mergeInto adds a row to the one of the same process and pattern that is there already, or returns it.
+// mergeInto adds a row to an existing one of the same process and pattern, or returns it.
 func mergeInto(rows []*row, r *row) []*row {
 	for _, other := range rows {
 		if other.cgroup == r.cgroup && other.command == r.command &&
@@ -122,7 +122,7 @@ func mergeInto(rows []*row, r *row) []*row {
 	return []*row{r}
 }
 
-// Encode writes as many rows as fit into so many bytes as a JSON list of [command, pid, pattern, count].
+// Encode writes as many rows as fit into most bytes as a JSON list of [command, pid, pattern, count].
 func Encode(rows []Row, most int) string {
 	return string(batch.AppendRows(nil, most, len(rows), func(out []byte, i int) []byte {
 		out = append(appendJSON(append(out, '['), rows[i].Command), ',')

@@ -9,16 +9,16 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
-// Table counts failing lookups by process and pattern. It is set-associative and bounded. A newcomer that finds no room takes
-// the place of the weakest row of its set and is as strong as that was, and its own weight stronger: who has more than an
-// eighth of the lookups of a set stays in it, whenever it comes (Space-Saving, as in dnscapture's table of names). What a row
-// counted that is pushed out counts for its folder. It is used by one goroutine at a time and does not allocate.
+// Table counts failing lookups by process and pattern. It is set-associative and bounded. A new key that finds no room
+// replaces the weakest row of its set and inherits its strength plus its own weight: a key with more than an eighth of
+// the lookups of a set stays in it, whenever it arrives (Space-Saving, as in dnscapture's table of names). What an
+// evicted row counted is added to its folder. It is used by one goroutine at a time and does not allocate.
 type Table struct {
 	seed    maphash.Seed
 	sets    [][ways]row
-	other   float64 // of no row
+	other   float64 // lookups without a row
 	told    float64 // weight of this tick's samples
-	evicted row     // not told to the row of its folder yet; key 0: none
+	evicted row     // not yet added to the row of its folder; key 0: none
 	pattern [2 * PatternBytes]byte
 }
 
@@ -31,13 +31,13 @@ const (
 type row struct {
 	key     uint64 // 0: free
 	cgroup  uint64
-	strong  float64 // the lookups that it can have had, with those of the rows before it
-	fresh   float64 // of this tick, as told
+	strong  float64 // upper bound of its lookups, including those of the rows before it
+	fresh   float64 // in this tick, as sampled
 	count   float64
 	pids    [pids]uint32
 	byPID   [pids]float64
 	freshBy [pids]float64
-	many    bool // more processes than pids
+	many    bool // more processes than fit into pids
 	length  uint8
 	command [16]byte
 	pattern [PatternBytes]byte
@@ -76,7 +76,7 @@ func (t *Table) add(lookup *Lookup, pattern []byte, weight float64) {
 	r.many = true
 }
 
-// fold adds the row that was pushed out to the one of its folder, and makes that where there is room. spare is not touched.
+// fold adds the evicted row to the one of its folder, which it creates if there is room. spare is not touched.
 func (t *Table) fold(spare *row) {
 	evicted := &t.evicted
 	defer func() { evicted.key = 0 }()
@@ -116,7 +116,7 @@ func (t *Table) key(cgroup uint64, command, pattern []byte) uint64 {
 		bits.RotateLeft64(maphash.Comparable(t.seed, cgroup), 31)) | 1
 }
 
-// row returns the row of a process and a pattern. The one that had its place before is evicted then.
+// row returns the row of a process and a pattern. If it takes the place of another one, that is evicted.
 func (t *Table) row(lookup *Lookup, pattern []byte, weight float64) *row {
 	var command [16]byte
 	copy(command[:], lookup.Command)
@@ -142,8 +142,8 @@ func (t *Table) row(lookup *Lookup, pattern []byte, weight float64) *row {
 	return weakest
 }
 
-// EndTick scales what was told of the tick to what was counted in it, which is exact, and calls take with each cgroup's part,
-// possibly several times for the same one.
+// EndTick scales the samples of the tick to the count of failures, which is exact, and calls take with each cgroup's
+// part, possibly several times for the same one.
 func (t *Table) EndTick(failures uint64, take func(cgroup uint64, failures float64)) {
 	if t.told == 0 {
 		t.other += float64(failures)

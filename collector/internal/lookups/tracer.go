@@ -1,5 +1,5 @@
-// Package lookups tells who asks for names that do not exist. The kernel programs are loaded all the time and attached only
-// while somebody wants to know: tracing system calls makes each of them in the whole system a little slower.
+// Package lookups reports which processes look up names that do not exist. The kernel programs stay loaded and are
+// attached only on demand: tracing system calls makes every one on the machine a little slower.
 package lookups
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
 
-// Needs names what it takes, for SourceStatus.
+// Needs lists the requirements, for SourceStatus.
 const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN); Linux 5.11 with BTF"
 
 // Tracer is the loaded program. Attach and Detach belong to one goroutine, the rest to another.
@@ -49,7 +49,7 @@ const (
 
 // Lookup is one failing lookup. Its slices are valid until the next call.
 type Lookup struct {
-	Cgroup  uint64 // inode of the directory of its cgroup, that of the CPU controller under v1; 0: unknown
+	Cgroup  uint64 // inode of its cgroup directory, that of the CPU controller under v1; 0: unknown
 	PID     uint32
 	Weight  uint32 // how many failing lookups this one stands for
 	Command []byte
@@ -73,7 +73,7 @@ func Open(unified bool) (*Tracer, error) {
 	return t, nil
 }
 
-// Attach begins to trace.
+// Attach starts tracing.
 func (t *Tracer) Attach() error {
 	if t.link != nil {
 		return nil
@@ -85,7 +85,7 @@ func (t *Tracer) Attach() error {
 	return err
 }
 
-// Detach ends it.
+// Detach stops tracing.
 func (t *Tracer) Detach() error {
 	if t.link == nil {
 		return nil
@@ -95,7 +95,7 @@ func (t *Tracer) Detach() error {
 	return err
 }
 
-// Tick begins a new tick and returns how many lookups have failed and how many samples were lost so far, while it was traced.
+// Tick begins a new tick and returns how many lookups have failed and how many samples were lost so far, while tracing.
 func (t *Tracer) Tick() (failures, lost uint64) {
 	tick := binary.NativeEndian.Uint64(t.tick[:]) + 1
 	binary.NativeEndian.PutUint64(t.tick[:], tick)
@@ -121,7 +121,7 @@ func (t *Tracer) Next(lookup *Lookup) bool {
 			continue
 		}
 		length := min(int(binary.NativeEndian.Uint32(raw[lengthAt:])), pathBytes-1)
-		// What follows the closing 0 was there before.
+		// What follows the terminating 0 is stale.
 		command, _, _ := bytes.Cut(raw[commandAt:pathAt], []byte{0})
 		*lookup = Lookup{
 			Cgroup: binary.NativeEndian.Uint64(raw[cgroupAt:]), PID: binary.NativeEndian.Uint32(raw[pidAt:]),

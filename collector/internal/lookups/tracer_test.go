@@ -14,7 +14,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// TestTracerCountsEveryFailure makes failing lookups and others, and compares what the kernel program tells with them.
+// TestTracerCountsEveryFailure makes failing lookups and others, and compares them with what the kernel program
+// reports.
 func TestTracerCountsEveryFailure(t *testing.T) {
 	tracer, err := Open(false)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
@@ -43,7 +44,7 @@ func TestTracerCountsEveryFailure(t *testing.T) {
 			}
 		}
 	}
-	ask(1000) // nobody traces
+	ask(1000) // not traced
 	if after, _ := tracer.Tick(); after != before {
 		t.Fatalf("%d failures were counted while nobody traced", after-before)
 	}

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Where a static probe point says that an argument is: "-4@112(%rsp)", "8@%rax", "-4@x0", "-4@[sp, 112]".
+// The syntax in which a static probe point describes an argument: "-4@112(%rsp)", "8@%rax", "-4@x0", "-4@[sp, 112]".
 var argumentPlace = regexp.MustCompile(`^(-?[1248])@(?:%?([a-z0-9]+)|(-?\d+)?\(%([a-z0-9]+)\)|\[([a-z0-9]+)(?:, (-?\d+))?\])$`)
 
-// ParseArgument reads the place of an argument; ok is false for one that a probe cannot fetch.
+// ParseArgument parses the place of an argument; ok is false for one that a probe cannot fetch.
 func ParseArgument(text string) (argument Argument, ok bool) {
 	m := argumentPlace.FindStringSubmatch(text)
 	if m == nil {

@@ -1,4 +1,4 @@
-// Package probes puts probes into running programs and tells when they pass them.
+// Package probes attaches probes to running programs and reports when they hit them.
 package probes
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
 
-// Needs names what probing takes, for SourceStatus.
+// Needs lists what probing requires, for SourceStatus.
 const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN), CAP_SYS_PTRACE; Linux 5.15"
 
 // Probes attaches to processes. Attach and Detach belong to one goroutine, Next to another.
@@ -23,32 +23,32 @@ type Probes struct {
 	ring    *bpf.Ring
 }
 
-// Place is where a program is probed, and what is told of it.
+// Place is where a program is probed, and what is reported about it.
 type Place struct {
 	Name      string
 	Offset    uint64 // in the file
-	Semaphore uint64 // offset in the file of the counter that turns a static probe on; 0: none
+	Semaphore uint64 // offset in the file of the counter that enables a static probe; 0: none
 	Argument  Argument
 }
 
-// Argument is which number comes with a moment; the zero Argument is none.
+// Argument selects the number that is reported with a moment; the zero Argument is none.
 type Argument struct {
 	register uint8 // 1 + number in struct pt_regs
 	memory   bool  // at register plus offset
 	offset   int16
 }
 
-// Moment is a thread passing a place.
+// Moment is a thread reaching a place.
 type Moment struct {
 	TimeUS   int64 // since the Unix epoch
-	Place    uint8 // index in what was given to Attach
+	Place    uint8 // index in the places given to Attach
 	Thread   uint32
-	Argument uint64 // of the type that the program passes: cut it
+	Argument uint64 // of the type that the program passes: truncate it
 }
 
 // Open loads the programs.
 func Open() (*Probes, error) {
-	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where failing shows below
+	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where a failure shows below
 	spec, err := bpf.LoadGCTrace()
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func Open() (*Probes, error) {
 	defer bpf.Forget()
 	p := &Probes{multi: true}
 	if err := spec.LoadAndAssign(&p.objects, nil); err != nil {
-		// Before Linux 6.6 there is no uprobe_multi: one perf event each does as well.
+		// Before Linux 6.6 there is no uprobe_multi: one perf event each does the same.
 		delete(spec.Programs, "multi_probe")
 		var single struct {
 			Program *ebpf.Program `ebpf:"single_probe"`
@@ -78,7 +78,8 @@ func Open() (*Probes, error) {
 // Attachment is the probes in one process.
 type Attachment struct{ links []link.Link }
 
-// Attach puts probes into a process, at places of a file that it executes. number, of 24 bits, names the process in Next.
+// Attach attaches probes to a process, at places of a file that it executes. number, of 24 bits, identifies the process
+// in Next.
 func (p *Probes) Attach(file string, pid int, number uint32, places []Place) (*Attachment, error) {
 	executable, err := link.OpenExecutable(file)
 	if err != nil {
@@ -117,7 +118,7 @@ func (p *Probes) Attach(file string, pid int, number uint32, places []Place) (*A
 	return attachment, nil
 }
 
-// cookie is the part that says where the argument is; see gctrace.bpf.c.
+// cookie is the part that encodes where the argument is; see gctrace.bpf.c.
 func (a Argument) cookie() uint64 {
 	cookie := uint64(uint16(a.offset))<<32 | uint64(a.register)<<48
 	if a.memory {
@@ -136,7 +137,7 @@ func (a *Attachment) Close() error {
 	return errors.Join(errs...)
 }
 
-// Close removes everything.
+// Close removes all probes.
 func (p *Probes) Close() error { return errors.Join(p.ring.Close(), p.objects.Close()) }
 
 // Next returns the next moment and the number of the process it belongs to. It does not allocate or block.
@@ -157,5 +158,5 @@ func (p *Probes) Next(clock *bpf.Clock) (number uint32, moment Moment, ok bool) 
 	}
 }
 
-// Lost counts moments for which the ring had no room.
+// Lost counts moments that did not fit into the ring.
 func (p *Probes) Lost() uint64 { return bpf.CounterOf(p.objects.Lost) }

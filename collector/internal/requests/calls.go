@@ -15,10 +15,10 @@ import (
 const (
 	// MaxUpstreams is how many upstreams have series.
 	MaxUpstreams = 128
-	maxUnknown   = 64 // upstreams met since Unknown was called
+	maxUnknown   = 64 // upstreams seen since Unknown was called
 )
 
-// Remote is a server as a cgroup asks it.
+// Remote is a server as called by a cgroup.
 type Remote struct {
 	Caller uint32 // number of the cgroup, see SetCallers
 	dnswire.Endpoint
@@ -28,7 +28,7 @@ type Remote struct {
 type Called struct {
 	Remote
 	Namespace uint64 // inode of the caller's network namespace
-	Local     bool   // both ends of the connection have one address
+	Local     bool   // both ends of the connection have the same address
 }
 
 // Upstream is a server whose answers to a cgroup are timed.
@@ -36,8 +36,8 @@ type Upstream struct {
 	remote  Remote
 	number  int
 	kept    exchanges.Server
-	fromUS  int64 // ticks before are not complete
-	endedNS int64 // the last call
+	fromUS  int64 // earlier ticks are incomplete
+	endedNS int64 // when the last call ended
 
 	calls, slow, abandoned            uint32
 	maxUS                             int64
@@ -46,7 +46,7 @@ type Upstream struct {
 	maxSlot                           batch.Slot
 }
 
-// calls is the part of the Tracker that times what servers ask. It is locked by the Tracker.
+// calls is the part of the Tracker that times the calls that servers make. The Tracker locks it.
 type calls struct {
 	pending   pending[bpf.RequestsCall]
 	upstreams [MaxUpstreams]*Upstream
@@ -62,7 +62,7 @@ func newCalls(take func() *bpf.RequestsCall) calls {
 	}
 }
 
-// Unknown returns upstreams that have no series and were asked since it was last called.
+// Unknown returns upstreams that have no series and were called since the last invocation.
 func (t *Tracker) Unknown() []Called {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +71,7 @@ func (t *Tracker) Unknown() []Called {
 	return found
 }
 
-// Follow gives an upstream series, on a resource of its own; nil where all places are taken.
+// Follow gives an upstream series, on its own resource; nil if all places are taken.
 func (t *Tracker) Follow(remote Remote, resource batch.ResourceID, series func(batch.ResourceID, uint32) batch.Slot) *Upstream {
 	now := time.Now().UnixNano()
 	u := &Upstream{
@@ -102,7 +102,7 @@ func (t *Tracker) Unfollow(u *Upstream) {
 	delete(t.calls.byRemote, u.remote)
 }
 
-// Idle is how long an upstream has not been asked.
+// Idle is how long an upstream has not been called.
 func (t *Tracker) Idle(u *Upstream) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

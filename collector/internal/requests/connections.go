@@ -7,16 +7,16 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 )
 
-// Reasons for which a diagnosis is asked, besides slow requests.
+// Reasons for requesting a diagnosis, besides slow requests.
 const (
 	dropped        = "listen_drop"
 	retransmission = "retransmission"
 	slowHandshake  = "slow_handshake"
 	triggerEveryNS = 1_000_000_000
-	synackUS       = 1_000_000 // a SYN-ACK was sent again
+	synackUS       = 1_000_000 // a SYN-ACK was retransmitted
 )
 
-// connections is what happened to a server's connections in the current tick, and its series.
+// connections counts what happened to a server's connections in the current tick, and holds its series.
 type connections struct {
 	opened, again              uint32
 	synacks, resent            uint32
@@ -24,7 +24,7 @@ type connections struct {
 	openedSlot, queueSlot      batch.Slot
 	dropsSlot, synacksSlot     batch.Slot
 	resentSlot, againSlot      batch.Slot
-	lateNS, slowNS             int64 // when data were sent again that were late by then, and of a slow handshake; 0: none
+	lateNS, slowNS             int64 // when late data was retransmitted, and when a handshake was slow; 0: never
 	toldDropsNS, toldResendsNS int64
 	toldSlowNS                 int64
 }
@@ -38,19 +38,19 @@ func newConnections(resource batch.ResourceID, series func(batch.ResourceID, uin
 	}
 }
 
-// take counts what the programs tell besides requests.
+// take counts what the programs report besides requests.
 func (c *connections) take(record *bpf.RequestsRequest, endedNS int64) {
 	took := int64(microseconds(record.EndedNs - record.CameNs))
 	switch record.End {
 	case connected:
 		c.opened++
-		if took > 0 { // else the kernel did not measure it: with SYN cookies
+		if took > 0 { // otherwise the kernel did not measure it: with SYN cookies
 			c.handshake.Observe(took)
 		}
 		if record.ReadNs != 0 {
 			c.again++
 		}
-		// A client that is far away is no news where it comes once.
+		// A single connection of a distant client is not noteworthy.
 		if took >= synackUS || record.ReadNs != 0 && took > exchanges.SlowUS {
 			c.slowNS = endedNS
 		}
@@ -66,7 +66,7 @@ func (c *connections) take(record *bpf.RequestsRequest, endedNS int64) {
 	}
 }
 
-// ask asks for a diagnosis where a client waits for more than an answer.
+// ask requests a diagnosis if a client waits for more than an answer.
 func (c *connections) ask(server *Server, nowNS int64, resource batch.ResourceID, recorder Recorder) {
 	if server.drops > 0 && nowNS-c.toldDropsNS >= triggerEveryNS {
 		c.toldDropsNS = nowNS

@@ -8,7 +8,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 )
 
-// happen is what the programs tell of a connection, from one time to another. again: the client had just opened another one.
+// happen simulates what the programs report about a connection, from one time to another. again: the client had just
+// opened another one.
 func (w *world) happen(fromUS, toUS int64, end uint8, again bool) {
 	w.finish(0, fromUS, 0, toUS, end)
 	last := &w.pending[len(w.pending)-1]
@@ -49,7 +50,7 @@ func TestConnectionsAreCountedApartFromRequests(t *testing.T) {
 func TestClientsThatWaitTriggerOnceASecond(t *testing.T) {
 	w := newWorld(t)
 	w.tracker.Dropped(w.server, 3)
-	w.happen(10_000, 40_000, connected, false) // far away, and once
+	w.happen(10_000, 40_000, connected, false) // distant, and only once
 	w.sample(0, 0)
 	w.expect(0, catalogue.ListenDrops, 3)
 	if !slices.Equal(w.others, []string{dropped}) {
@@ -70,7 +71,7 @@ func TestClientsThatWaitTriggerOnceASecond(t *testing.T) {
 	}
 }
 
-// TestAServerThatOnlyDropsIsKnown: one that accepts nothing never gets a request.
+// TestAServerThatOnlyDropsIsKnown: one that accepts nothing never receives a request.
 func TestAServerThatOnlyDropsIsKnown(t *testing.T) {
 	w := newWorld(t)
 	server, err := w.tracker.Add()

@@ -9,14 +9,15 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/requestkind"
 )
 
-// MaxKinds is how many kinds of requests a server is told apart; what follows counts as others.
+// MaxKinds is how many kinds of requests are distinguished per server; further ones count as others.
 const MaxKinds = 32
 
-// Coarse is how many buckets of batch.Histogram are one here: it lets the latencies of all kinds fit into an event, each within 6 %.
+// Coarse is how many buckets of batch.Histogram are combined into one here: it lets the latencies of all kinds fit into
+// an event, each within 6 %.
 const Coarse = 3
 
-// Kind is the answered requests of one kind. Text is empty for those beyond the first MaxKinds. Statuses is how many of the answers
-// had a status that was read: where it is 0, errors were not measured.
+// Kind is the answered requests of one kind. Text is empty for those beyond the first MaxKinds. Statuses is how many of
+// the answers had a status that was read: if it is 0, errors were not measured.
 type Kind struct {
 	text                                        [requestkind.Most]byte
 	length                                      uint8
@@ -29,8 +30,8 @@ type Kind struct {
 // Text is its name: "GET /users/{id}".
 func (k *Kind) Text() string { return string(k.text[:k.length]) }
 
-// Kinds are the kinds of requests of a server since FromUS, in the order in which they came first; the one behind MaxKinds has all
-// others. The same ones are used again and again.
+// Kinds are the kinds of requests of a server since FromUS, in order of first appearance; the one after MaxKinds has
+// all others. They are reused.
 type Kinds struct {
 	FromUS, ToUS int64
 	Rows         []Kind
@@ -39,7 +40,7 @@ type Kinds struct {
 
 func newKinds(fromUS int64) *Kinds { return &Kinds{FromUS: fromUS} }
 
-// count counts an answered request. It allocates where a server has more kinds than ever before.
+// count counts an answered request. It allocates only when a server has more kinds than ever before.
 func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
 	if request.HeadLength == 0 {
 		return
@@ -84,7 +85,8 @@ func (k *Kinds) row(text []byte) *Kind {
 	return one
 }
 
-// TakeKinds puts what a server has counted since it was taken last in place of what into has. False where it is nothing.
+// TakeKinds replaces the content of into with what a server has counted since the last call. It returns false if that
+// is nothing.
 func (t *Tracker) TakeKinds(server *Server, nowUS int64, into *Kinds) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // ErrFull means that all places are taken.
 var ErrFull = errors.New("more listening servers than can be told apart")
 
-// Add makes a place for a server. Nothing is counted for it before SetEndpoints says where it listens.
+// Add allocates a place for a server. Nothing is counted for it before SetEndpoints says where it listens.
 func (t *Tracker) Add() (*Server, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,7 +44,7 @@ func (t *Tracker) Remove(server *Server) {
 	t.servers[server.number] = nil
 }
 
-// SetEndpoints replaces where the servers listen. Of two servers at one endpoint either may be taken.
+// SetEndpoints replaces where the servers listen. If two servers have the same endpoint, either can be chosen.
 func (t *Tracker) SetEndpoints(endpoints map[Endpoint]*Server) error {
 	places := make(map[Endpoint]place, len(endpoints))
 	for endpoint, server := range endpoints {
@@ -53,20 +53,21 @@ func (t *Tracker) SetEndpoints(endpoints map[Endpoint]*Server) error {
 	return t.programs.setEndpoints(places)
 }
 
-// SetCallers says of which processes the calls are wanted: by process, the number of its cgroup.
+// SetCallers sets the processes whose calls are wanted: by process, the number of its cgroup.
 func (t *Tracker) SetCallers(callers map[uint32]uint32) error { return t.programs.setCallers(callers) }
 
-// FollowConnections has the connections timed that were there before the programs. It is called once it is known who listens.
+// FollowConnections starts timing the connections that predate the programs. It is called once the listeners are known.
 func (t *Tracker) FollowConnections() error { return t.programs.followConnections() }
 
-// Asked tells whether a server ever got a request, or dropped who wanted to send one, and how many it got of late.
+// Asked reports whether a server ever received a request, or dropped a client that wanted to send one, and how many it
+// received recently.
 func (t *Tracker) Asked(server *Server) (ever bool, recent uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return server.came > 0 || server.drops > 0, server.recent
 }
 
-// Decay halves what Asked tells of late.
+// Decay halves the recent count of Asked.
 func (t *Tracker) Decay() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +78,7 @@ func (t *Tracker) Decay() {
 	}
 }
 
-// Time gives a server series, on a resource of its own.
+// Time gives a server series, on its own resource.
 func (t *Tracker) Time(server *Server, resource batch.ResourceID, series func(batch.ResourceID, uint32) batch.Slot) {
 	counted := newCounted(resource, time.Now().UnixNano(), series)
 	t.mu.Lock()
@@ -85,14 +86,14 @@ func (t *Tracker) Time(server *Server, resource batch.ResourceID, series func(ba
 	server.counted = counted
 }
 
-// Leave takes a server's series away again.
+// Leave removes a server's series.
 func (t *Tracker) Leave(server *Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	server.counted = nil
 }
 
-// SetThrottled says which series tell that a server is throttled.
+// SetThrottled sets the series that show that a server is throttled.
 func (t *Tracker) SetThrottled(server *Server, series []batch.Slot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +116,7 @@ func (t *Tracker) Flush() []exchanges.Block {
 		}
 	}
 	for _, u := range t.calls.upstreams {
-		if u != nil { // what is open is known of servers alone
+		if u != nil { // open requests are known only for servers
 			blocks = t.history.Flush(blocks, u.place(), &u.kept, t.nowNS-exchanges.Patience, t.nowNS, t.lossy)
 		}
 	}
@@ -123,7 +124,7 @@ func (t *Tracker) Flush() []exchanges.Block {
 	return blocks
 }
 
-// settledNS is the time before which every request of a server was answered, or is too old to wait for.
+// settledNS is the time before which every request of a server has been answered, or is too old to wait for.
 func (t *Tracker) settledNS(server *Server) int64 {
 	const stepNS = batch.StepUS * 1000
 	for back := uint32(exchanges.Patience / stepNS); back < ticks; back-- { // until it wraps

@@ -2,9 +2,9 @@ package requests
 
 import "github.com/jitterscope/jitterscope/collector/internal/bpf"
 
-// pending takes records from a ring tick by tick: what ended in a later tick is held back.
+// pending takes records from a ring tick by tick: a record that ended in a later tick is held back.
 type pending[T any] struct {
-	take  func() *T // the next record, nil where there is none
+	take  func() *T // the next record, nil if there is none
 	ended func(*T) uint64
 	held  T
 	holds bool

@@ -1,4 +1,4 @@
-// Package requests times the requests of TCP servers, whatever their protocol, by what the kernel tells of their sockets.
+// Package requests times the requests of TCP servers, whatever their protocol, from kernel events on their sockets.
 package requests
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// Needs names what it takes, for SourceStatus.
+// Needs lists the requirements, for SourceStatus.
 const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN); Linux 6.3 with BTF"
 
-// Places is how many servers the programs tell apart.
+// Places is how many servers the programs can distinguish.
 const Places = 512
 
 // noServer is the place of no server.
@@ -27,15 +27,15 @@ const noServer = ^uint32(0)
 
 const ticks = uint32(len(bpf.RequestsCounts{}.Came))
 
-// How a request ended, as the programs say it.
+// How a request ended, as reported by the programs.
 const (
 	answered = iota
 	abandoned
 	withdrawn
-	connected // no request: a client has a connection
+	connected // not a request: a client has a connection
 	synackResent
-	resent    // no request: data were sent again
-	recovered // they came through, or never will
+	resent    // not a request: data was retransmitted
+	recovered // it was delivered, or never will be
 )
 
 // Programs is the attached programs.
@@ -45,22 +45,22 @@ type Programs struct {
 	ring    *bpf.Ring
 	calls   *bpf.Ring
 	memory  []byte
-	counts  []bpf.RequestsCounts // by place; the programs count in it
+	counts  []bpf.RequestsCounts // by place; the programs count there
 	clock   []byte
 	wall    *uint64
 
 	ports     map[uint64]bpf.RequestsServer
-	served    map[uint32]uint64 // a bit for each port
+	served    map[uint32]uint64 // one bit per port
 	addresses map[bpf.RequestsAddress]bpf.RequestsServer
 	callers   map[uint32]uint32
 	blind     bool
 }
 
-// Blind tells whether the kernel lets the programs read no packets.
+// Blind reports whether the kernel does not let the programs read packets.
 func (p *Programs) Blind() bool { return p.blind }
 
-// Open loads and attaches the programs. readsStatus: answers in HTTP/1 in clear are told by the class of their status. readsKinds: the
-// first bytes of requests are read.
+// Open loads and attaches the programs. readsStatus: unencrypted HTTP/1 answers are counted by the class of their
+// status. readsKinds: the first bytes of requests are read.
 func Open(readsStatus, readsKinds bool) (*Programs, error) {
 	p := &Programs{ports: make(map[uint64]bpf.RequestsServer), addresses: make(map[bpf.RequestsAddress]bpf.RequestsServer)}
 	reads := func(spec *ebpf.CollectionSpec) (err error) {
@@ -72,8 +72,8 @@ func Open(readsStatus, readsKinds bool) (*Programs, error) {
 		return err
 	}
 	if err := bpf.Load(bpf.LoadRequests, reads, &p.objects); err != nil {
-		// Before Linux 6.12 such programs may not read packets: frames that keep HTTP/2 connections going look like requests,
-		// and neither statuses nor kinds are known.
+		// Before Linux 6.12 such programs are not permitted to read packets: frames that keep HTTP/2 connections alive
+		// look like requests, and neither statuses nor kinds are known.
 		blind := func(spec *ebpf.CollectionSpec) error { return spec.Variables["reads_packets"].Set(uint32(0)) }
 		if bpf.Load(bpf.LoadRequests, blind, &p.objects) != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func mapAll(m *ebpf.Map, size int) ([]byte, error) {
 	return memory, nil
 }
 
-// setClock tells the programs what time it is, for the ticks in which they count.
+// setClock gives the programs the current time, for the ticks in which they count.
 func (p *Programs) setClock(clock *bpf.Clock) { atomic.StoreUint64(p.wall, uint64(clock.NS(0))) }
 
 // Endpoint is where a server listens.
@@ -135,10 +135,11 @@ type Endpoint struct {
 	dnswire.Endpoint
 }
 
-// place is a server as the programs know it: its place in the counts, and which of the servers that had it this is.
+// place identifies a server in the programs: its place in the counts, and a generation among the servers that have had
+// it.
 type place struct{ number, generation uint32 }
 
-// setEndpoints replaces what is known of who listens where.
+// setEndpoints replaces the table of which server listens where.
 func (p *Programs) setEndpoints(endpoints map[Endpoint]place) error {
 	ports := make(map[uint64]bpf.RequestsServer)
 	addresses := make(map[bpf.RequestsAddress]bpf.RequestsServer)
@@ -169,9 +170,9 @@ func (p *Programs) setEndpoints(endpoints map[Endpoint]place) error {
 		served[uint32(endpoint.Port)>>6] |= 1 << (endpoint.Port & 63)
 	}
 	for word := range p.served {
-		served[word] |= 0 // also where no port is left: nothing is deleted from an array
+		served[word] |= 0 // also if no port is left: nothing is deleted from an array
 	}
-	err := replace(p.objects.Addresses, p.addresses, addresses) // first, as ports refer to them
+	err := replace(p.objects.Addresses, p.addresses, addresses) // first, because ports refer to them
 	p.addresses = addresses
 	err = errors.Join(err, replace(p.objects.Ports, p.ports, ports))
 	p.ports = ports
@@ -180,7 +181,7 @@ func (p *Programs) setEndpoints(endpoints map[Endpoint]place) error {
 	return err
 }
 
-// replace makes a map of the kernel hold what is wanted instead of what was.
+// replace updates a kernel map from its previous content to the wanted one.
 func replace[K, V comparable](m *ebpf.Map, was, wanted map[K]V) error {
 	var errs []error
 	for key := range was {
@@ -196,7 +197,7 @@ func replace[K, V comparable](m *ebpf.Map, was, wanted map[K]V) error {
 	return errors.Join(errs...)
 }
 
-// next returns the next finished request, nil where there is none. It is valid until the next call.
+// next returns the next finished request, nil if there is none. It is valid until the next call.
 func (p *Programs) next() *bpf.RequestsRequest {
 	record := p.ring.Next()
 	if len(record) < int(unsafe.Sizeof(bpf.RequestsRequest{})) {
@@ -205,7 +206,7 @@ func (p *Programs) next() *bpf.RequestsRequest {
 	return (*bpf.RequestsRequest)(unsafe.Pointer(&record[0]))
 }
 
-// nextCall returns the next finished call, nil where there is none. It is valid until the next call.
+// nextCall returns the next finished call, nil if there is none. It is valid until the next call.
 func (p *Programs) nextCall() *bpf.RequestsCall {
 	record := p.calls.Next()
 	if len(record) < int(unsafe.Sizeof(bpf.RequestsCall{})) {
@@ -214,14 +215,14 @@ func (p *Programs) nextCall() *bpf.RequestsCall {
 	return (*bpf.RequestsCall)(unsafe.Pointer(&record[0]))
 }
 
-// setCallers replaces the processes whose calls are told.
+// setCallers replaces the processes whose calls are reported.
 func (p *Programs) setCallers(callers map[uint32]uint32) error {
 	err := replace(p.objects.Callers, p.callers, callers)
 	p.callers = callers
 	return err
 }
 
-// followConnections goes once through the files of all processes.
+// followConnections walks the files of all processes once.
 func (p *Programs) followConnections() error {
 	iterator, err := link.AttachIter(link.IterOptions{Program: p.objects.ConnectionFound})
 	if err != nil {
@@ -237,10 +238,10 @@ func (p *Programs) followConnections() error {
 	return err
 }
 
-// Lost counts finished requests and calls for which a ring had no room.
+// Lost counts finished requests and calls that did not fit into a ring.
 func (p *Programs) Lost() uint64 { return bpf.CounterOf(p.objects.Lost) }
 
-// Close detaches.
+// Close detaches the programs.
 func (p *Programs) Close() error {
 	var errs []error
 	for _, l := range p.links {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RunTimes has the kernel count for a while how long a run of each program takes, and returns nanoseconds by program. While it
-// counts, all programs of the machine are slower.
+// RunTimes lets the kernel measure for a while how long a run of each program takes, and returns nanoseconds by
+// program. While it measures, all programs on the machine are slower.
 func (p *Programs) RunTimes(during time.Duration) (map[string]float64, error) {
 	counting, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {

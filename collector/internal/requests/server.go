@@ -17,15 +17,15 @@ type Recorder interface {
 // Server is a server whose requests are counted.
 type Server struct {
 	place
-	counted *counted // nil: it has no series, as it was never asked or others are busier
+	counted *counted // nil: it has no series, because it never received a request or others are busier
 
-	readCame    [ticks]uint32 // counts of the programs that were read before
+	readCame    [ticks]uint32 // counts of the programs at the last read
 	readLost    uint32
-	open        [ticks]int32 // requests without an answer, by the tick in which they came
+	open        [ticks]int32 // requests without an answer, by the tick in which they arrived
 	came, ended uint64
-	recent      uint64 // requests of the last time, see Decay
-	queued      uint32 // most connections that waited to be accepted, in the tick
-	drops       uint32 // connection attempts that were dropped, not recorded yet
+	recent      uint64 // recent requests, see Decay
+	queued      uint32 // most connections waiting to be accepted, in the tick
+	drops       uint32 // connection attempts that were dropped and are not recorded yet
 }
 
 // unanswered is how many requests have no answer yet.
@@ -34,11 +34,11 @@ func (s *Server) unanswered() uint64 { return s.came - min(s.ended, s.came) }
 // counted is what a server has counted in the current tick, and its series.
 type counted struct {
 	kept      exchanges.Server
-	throttled []batch.Slot // series of throttled periods of its cgroup and those above
-	fromUS    int64        // ticks before are not complete
+	throttled []batch.Slot // series of throttled periods of its cgroup and its ancestors
+	fromUS    int64        // earlier ticks are incomplete
 
 	requests, responses, slow, abandoned uint32
-	http                                 bool // it has answered in HTTP/1 in clear
+	http                                 bool // it has answered in unencrypted HTTP/1
 	httpResponses                        uint32
 	clientErrors, serverErrors           uint32
 	maxUS                                int64
@@ -62,7 +62,7 @@ func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.Resour
 	}
 }
 
-// record writes what was counted into a tick, or forgets it where the tick is not to be recorded.
+// record writes what was counted into a tick, or discards it if the tick is not to be recorded.
 func (c *counted) record(back int, endUS int64, server *Server, recorder Recorder) {
 	if endUS-batch.StepUS >= c.fromUS {
 		recorder.SetAt(back, c.requestSlot, float64(c.requests))

@@ -15,8 +15,8 @@ const (
 	historyCapacity = 49152 // 8 s at 6,100 requests/s
 )
 
-// Tracker counts and times the requests of servers. Tick neither allocates nor blocks; the other methods are for the slow path.
-// All of them lock.
+// Tracker counts and times the requests of servers. Sample neither allocates nor blocks; the other methods are for the
+// slow path. All of them lock.
 type Tracker struct {
 	mu         priority.Mutex
 	programs   *Programs
@@ -26,15 +26,15 @@ type Tracker struct {
 	generation uint32
 	history    *exchanges.History
 	calls      calls
-	tick       uint32 // number of the last tick, of the wall clock
+	tick       uint32 // number of the last tick, by the wall clock
 	nowNS      int64
-	lost       func() uint64 // requests and calls for which a ring had no room
+	lost       func() uint64 // requests and calls that did not fit into a ring
 	wasLost    uint64
 	lossy      bool // requests were lost since Flush
 	finished   uint64
 }
 
-// NewTracker makes a Tracker. ordinary keeps threads of the slow path from real-time priority.
+// NewTracker creates a Tracker. ordinary keeps threads of the slow path from taking real-time priority.
 func NewTracker(programs *Programs, ordinary bool) *Tracker {
 	t := &Tracker{
 		programs: programs, history: exchanges.NewHistory(historyCapacity), lost: programs.Lost,
@@ -45,7 +45,7 @@ func NewTracker(programs *Programs, ordinary bool) *Tracker {
 	return t
 }
 
-// Sample records the ticks up to the one that ends at endUS, missed of which were not sampled before.
+// Sample records the ticks up to the one that ends at endUS; missed of them were not sampled before.
 func (t *Tracker) Sample(endUS int64, missed int, recorder Recorder) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +60,7 @@ func (t *Tracker) Sample(endUS int64, missed int, recorder Recorder) {
 func (t *Tracker) close(back int, endUS int64, recorder Recorder) {
 	t.nowNS = endUS * 1000
 	tick := uint32(endUS/batch.StepUS - 1)
-	// What is added to the tick before while it is read is found when the next is.
+	// Additions to the previous tick during its read are found in the next round.
 	first := t.tick
 	if tick-first >= ticks {
 		first = tick - ticks + 1
@@ -91,7 +91,7 @@ func (t *Tracker) close(back int, endUS int64, recorder Recorder) {
 	}
 }
 
-// takeCame reads how many requests came in the ticks from first to last.
+// takeCame reads how many requests arrived in the ticks from first to last.
 func (t *Tracker) takeCame(server *Server, first, last uint32) {
 	counts := &t.programs.counts[server.number]
 	came := uint32(0)
@@ -101,7 +101,7 @@ func (t *Tracker) takeCame(server *Server, first, last uint32) {
 		fresh := now - server.readCame[slot]
 		server.readCame[slot] = now
 		if tick != first {
-			server.open[slot] = 0 // of a tick long ago: what is still open of it is waited for no longer
+			server.open[slot] = 0 // of an old tick: requests still open are no longer waited for
 		}
 		server.open[slot] += int32(fresh)
 		came += fresh
@@ -116,7 +116,7 @@ func (t *Tracker) takeCame(server *Server, first, last uint32) {
 	t.lossy = t.lossy || gone > 0
 	if c := server.counted; c != nil {
 		c.requests += came
-		c.responses += gone // nearly all that end are answered; when, only the ring knew
+		c.responses += gone // nearly all that end are answered; only the ring knew when
 	}
 }
 
@@ -184,7 +184,7 @@ func (c *counted) take(record *exchanges.Record) {
 	c.maxUS = max(c.maxUS, int64(record.LatencyUS))
 }
 
-// answered counts an answer by the class of its status in HTTP/1; 0 is none.
+// answered counts an answer by the class of its HTTP/1 status; 0 means none.
 func (c *counted) answered(class uint8) {
 	if class == 0 {
 		return

@@ -13,7 +13,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// world is a tracker whose programs are played, with one server, and a recorder that keeps everything. Times are in µs after base.
+// world is a tracker whose programs are simulated, with one server, and a recorder that keeps everything. Times are in
+// µs after base.
 type world struct {
 	t        *testing.T
 	tracker  *Tracker
@@ -25,7 +26,7 @@ type world struct {
 	values   map[string]float64 // by tick and metric
 	triggers []int64            // of slow requests
 	others   []string
-	sampling int64 // number of the tick that is sampled
+	sampling int64 // number of the tick being sampled
 }
 
 const baseTick = int64(18_000_000_000)
@@ -96,7 +97,7 @@ func (w *world) come(atUS int64) uint32 {
 	return tick
 }
 
-// finish has a request that came at one time end at another.
+// finish ends a request that arrived at one time at another time.
 func (w *world) finish(tick uint32, cameUS, readUS, endedUS int64, end uint8) {
 	monotonic := func(us int64) uint64 { return uint64((baseTick*batch.StepUS+us)*1000 - w.offsetNS) }
 	w.pending = append(w.pending, bpf.RequestsRequest{
@@ -110,7 +111,7 @@ func (w *world) exchange(cameUS, latencyUS int64) {
 	w.finish(w.come(cameUS), cameUS, cameUS+latencyUS/2, cameUS+latencyUS, answered)
 }
 
-// sample samples a tick by its number from 0; the clock stays as it was read first.
+// sample samples a tick by its number from 0; the clock keeps its first reading.
 func (w *world) sample(tick int64, missed int) {
 	w.sampling = tick
 	w.tracker.mu.Lock()
@@ -130,7 +131,7 @@ func (w *world) expect(tick int64, metric uint32, want float64) {
 func TestRequestsBelongToTheirTick(t *testing.T) {
 	w := newWorld(t)
 	w.exchange(10_000, 1_000)
-	w.exchange(90_000, 15_000) // it is answered in the next tick, before this one is sampled
+	w.exchange(90_000, 15_000) // answered in the next tick, before this one is sampled
 	w.sample(0, 0)
 	w.sample(1, 0)
 	for tick, want := range [][3]float64{{2, 1, 1}, {0, 1, 0}} {
@@ -251,7 +252,7 @@ func TestHowRequestsEnd(t *testing.T) {
 	if !slices.Equal(w.triggers, []int64{1_000}) {
 		t.Errorf("triggers at %v", w.triggers)
 	}
-	// The ring had no room for the last one's answer.
+	// The last answer did not fit into the ring.
 	w.tracker.programs.counts[w.server.number].Lost++
 	w.sample(1, 0)
 	w.expect(1, catalogue.Responses, 1)
@@ -314,7 +315,7 @@ func TestWindowsWaitForWhatIsOpen(t *testing.T) {
 	}
 }
 
-// call has a call that was sent at one time end at another.
+// call ends a call that was sent at one time at another time.
 func (w *world) call(port uint16, sentUS, endedUS int64, end uint16) {
 	monotonic := func(us int64) uint64 { return uint64((baseTick*batch.StepUS+us)*1000 - w.offsetNS) }
 	w.calls = append(w.calls, bpf.RequestsCall{

@@ -13,12 +13,12 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/symbols"
 )
 
-// Point is one probe point; a name may have several.
+// Point is one probe point; a name can have several.
 type Point struct {
 	Provider, Name string
 	Offset         uint64 // in the file
-	Semaphore      uint64 // offset in the file of the counter that turns it on, 0 where there is none
-	Arguments      string // "-4@112(%rsp) 8@%rax": size, negative where signed, and where it is
+	Semaphore      uint64 // offset in the file of the counter that enables it, 0 if there is none
+	Arguments      string // "-4@112(%rsp) 8@%rax": size, negative if signed, and where it is
 }
 
 const (

@@ -1,4 +1,4 @@
-// Command gcload collects garbage a few times a second; started with GODEBUG=gctrace=1 it says when.
+// Command gcload runs a few GC cycles per second; started with GODEBUG=gctrace=1 it prints when.
 package main
 
 import (
@@ -14,13 +14,13 @@ func main() {
 		kept[i] = make([]byte, 512<<10)
 	}
 	go func() {
-		// Stops the world for another reason than the collector's.
+		// Stops the world for a reason other than GC.
 		for range time.Tick(3 * time.Millisecond) {
 			var stats runtime.MemStats
 			runtime.ReadMemStats(&stats)
 		}
 	}()
-	go func() { // ends when the test closes our standard input
+	go func() { // ends when the test closes standard input
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		os.Exit(0)
 	}()
