@@ -1,4 +1,4 @@
-// Package agent puts the collector together: sources, engine, sealer.
+// Package agent assembles the collector: sources, engine, sealer.
 package agent
 
 import (
@@ -75,7 +75,7 @@ func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, 
 	}, nil
 }
 
-// Run samples until ctx ends and seals what there is.
+// Run samples until ctx ends, then seals the open batch.
 func (a *Agent) Run(ctx context.Context) error {
 	limitSelf()
 	if a.settings.RealTime {

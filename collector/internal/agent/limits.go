@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Huge pages would make megabytes resident that are reserved and never touched. It has to be said before the heap grows,
+// Huge pages would make megabytes resident that are reserved but never touched. This must be set before the heap grows,
 // hence init.
 func init() { _ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) }
 
-// limitSelf keeps the collector small. The work is one sampling thread and a little beside it, so collecting garbage
-// early is cheap. There are more processors than that needs, so that one is free for the sampling thread when it wakes
-// up, also where the node is so busy that the threads that hold the others do not run.
+// limitSelf keeps the collector small. The work is one sampling thread and little else, so early garbage collection is
+// cheap. GOMAXPROCS is higher than that needs, so that a processor is free for the sampling thread when it wakes up,
+// even if the node is so busy that the threads holding the others are not running.
 func limitSelf() {
 	const (
 		processors  = 8
 		gcPercent   = 20
-		memoryLimit = 64 << 20 // a backstop; near it the collector would spend its time collecting
+		memoryLimit = 64 << 20 // a backstop; near it the collector would spend its time on garbage collection
 	)
 	runtime.GOMAXPROCS(processors)
 	debug.SetGCPercent(gcPercent)
@@ -31,10 +31,10 @@ func limitSelf() {
 	calmSysmon()
 }
 
-// raiseThreads gives all threads a better nice value where that is allowed (CAP_SYS_NICE). The sampling threads, which are
-// above all ordinary work (priority.Raise), have to wait for the others: to begin and to end a garbage collection every
-// thread must stop once, and one that a busy node does not let run stops late. Their work is small and has a budget.
-// Threads that start later inherit the value.
+// raiseThreads gives all threads a better nice value if that is permitted (CAP_SYS_NICE). The sampling threads, which
+// run above all ordinary work (priority.Raise), have to wait for the others: every thread must stop once to begin and
+// once to end a garbage collection, and a thread that a busy node does not schedule stops late. Their work is small and
+// has a budget. Threads started later inherit the value.
 func raiseThreads() {
 	const nice = -10
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -48,10 +48,10 @@ func raiseThreads() {
 	}
 }
 
-// affordableCgroups is how many cgroups can be watched with the descriptors that this process may open, at most wanted.
+// affordableCgroups is how many cgroups can be watched with the file descriptors this process may open, at most wanted.
 func affordableCgroups(wanted int, log *slog.Logger) int {
 	const (
-		perCgroup = 10  // nine files are held open of each
+		perCgroup = 10  // nine files are kept open for each
 		forOthers = 256 // sockets, probes, processes
 	)
 	var limit unix.Rlimit

@@ -24,9 +24,9 @@ func forgetStartup(ctx context.Context) {
 	}
 }
 
-// dropStartup gives back what only starting needed: garbage, and the pages of the executable, most of which are mapped
-// because the kernel maps sixteen around each one that is touched. What is still used comes back by itself, from the page
-// cache. Only mappings without any private page are dropped, so nothing can be lost.
+// dropStartup returns memory that only startup needed: garbage, and the pages of the executable, most of which are
+// mapped because the kernel maps sixteen around each one that is touched. Pages still in use come back on demand from
+// the page cache. Only mappings without any private page are dropped, so nothing can be lost.
 func dropStartup() {
 	debug.FreeOSMemory()
 	executable, err := os.Executable()
@@ -34,7 +34,7 @@ func dropStartup() {
 		return
 	}
 	for _, m := range fileMappings(executable) {
-		// The raw call, because these are addresses of the kernel's and no Go memory. Failing costs memory only.
+		// The raw call, because these addresses are kernel mappings and not Go memory. A failure costs only memory.
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED)
 	}
 }

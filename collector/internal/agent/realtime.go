@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The sampling threads have real-time priority (priority.Raise), so they could keep everybody else off a CPU if they ran on
-// and on. The kernel counts how long they run without waiting for anything. The Go scheduler pauses a thread that
-// computes for 10 ms, so what is bounded is mostly time within a system call. A tick is a few milliseconds.
+// The sampling threads have real-time priority (priority.Raise), so they could keep everything else off a CPU if they
+// never stopped. The kernel counts how long they run without blocking. The Go scheduler pauses a thread that computes
+// for 10 ms, so this mostly bounds time within a system call. A tick takes a few milliseconds.
 const (
 	realTimeSoft = 200 * time.Millisecond // then the kernel sends SIGXCPU, and they become ordinary threads
-	realTimeHard = 5 * time.Second        // then it ends the collector, should that not have helped
+	realTimeHard = 5 * time.Second        // then it kills the collector, in case that did not help
 )
 
-// boundRealTime sets these limits and obeys the signal until ctx ends.
+// boundRealTime sets these limits and handles the signal until ctx ends.
 func boundRealTime(ctx context.Context, log *slog.Logger) {
 	limit := unix.Rlimit{Cur: uint64(realTimeSoft.Microseconds()), Max: uint64(realTimeHard.Microseconds())}
 	var old unix.Rlimit
@@ -45,7 +45,7 @@ func boundRealTime(ctx context.Context, log *slog.Logger) {
 	}()
 }
 
-// calm makes all threads of this process ordinary ones and counts those that were not.
+// calm makes all threads of this process ordinary ones and returns how many were not.
 func calm() (changed int) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runOnAndOn is a sampling thread gone wrong. It says what its priority was and became.
+// runOnAndOn is a sampling thread that never stops. It prints its priority before and after.
 func runOnAndOn() {
 	runtime.LockOSThread()
 	policy := func() uint32 {
@@ -45,7 +45,7 @@ func runOnAndOn() {
 	for began := time.Now(); time.Since(began) < 4*time.Second; {
 		runtime.KeepAlive(spin())
 		if policy() == unix.SCHED_NORMAL {
-			time.Sleep(100 * time.Millisecond) // the log line comes after
+			time.Sleep(100 * time.Millisecond) // the log line comes afterwards
 			os.Stdout.WriteString("ordinary again\n")
 			os.Exit(0)
 		}
@@ -53,7 +53,7 @@ func runOnAndOn() {
 	os.Exit(1)
 }
 
-// spin computes for a while. Nothing in it lets the Go scheduler in, which would have the thread pause.
+// spin computes for a while. Nothing in it yields to the Go scheduler, which would pause the thread.
 func spin() (sum int) {
 	for i := range 300_000_000 {
 		sum += i * sum
@@ -61,7 +61,7 @@ func spin() (sum int) {
 	return sum
 }
 
-// TestRealTimePriorityIsBounded is in a process of its own: the limit cannot be raised again.
+// TestRealTimePriorityIsBounded uses its own process: the limit cannot be raised again.
 func TestRealTimePriorityIsBounded(t *testing.T) {
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), realTimeEnvironment+"=1", "GODEBUG=asyncpreemptoff=1")

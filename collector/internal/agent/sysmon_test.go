@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSysmonIsCalm looks at what the thread does that is taken for the monitor while this one works: it sleeps with
+// TestSysmonIsCalm checks what the thread identified as the monitor does while this one works: it sleeps in
 // nanosleep(2), as no other thread of a Go program does for more than a moment.
 func TestSysmonIsCalm(t *testing.T) {
 	needsNice(t)

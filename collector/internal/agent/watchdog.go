@@ -9,16 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tick is due every 100 ms. Even a node whose processors are all taken by real-time work runs the sampling thread before
-// so many seconds are over; each is counted only where this goroutine ran in it, so a node that was suspended is no reason.
+// A tick is due every 100 ms. Even a node whose processors are all occupied by real-time work runs the sampling thread
+// within this many seconds; a check counts only if this goroutine ran in it, so a suspended node does not trigger it.
 const (
 	watchEvery   = time.Second
 	watchLongest = 30
 )
 
-// watchTicks ends the process, with the stacks of all threads in its log, when the sampling thread has stood still for
-// longest checks in a row: a collector that nobody sees is worse than one that is started again, and the open batch lies
-// in a mapped file that the next run sends. ticks is a counter that grows with each tick; before the first nothing is due.
+// watchTicks aborts the process, with the stacks of all threads in its log, when the sampling thread has made no
+// progress for longest checks in a row: a collector that reports nothing is worse than one that restarts, and the open
+// batch lies in a mapped file that the next run sends. ticks is a counter that grows with each tick; before the first
+// one, nothing is due.
 func watchTicks(ctx context.Context, ticks func() uint64, every time.Duration, longest int, log *slog.Logger) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -42,8 +43,8 @@ func watchTicks(ctx context.Context, ticks func() uint64, every time.Duration, l
 	}
 }
 
-// abort prints the stacks of all goroutines, also of those that run (traceback level crash), and ends the process without
-// a core file.
+// abort prints the stacks of all goroutines, including running ones (traceback level crash), and ends the process
+// without a core file.
 func abort() {
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	debug.SetTraceback("crash")

@@ -40,7 +40,7 @@ func spinForTheWatchdog() {
 	}
 }
 
-// TestTicksKeepTheWatchdogQuiet would end the test process where it failed.
+// TestTicksKeepTheWatchdogQuiet would end the test process on failure.
 func TestTicksKeepTheWatchdogQuiet(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

@@ -15,7 +15,7 @@ const firstTick = 17_952_560_000
 
 var spoolID = [16]byte{1, 2, 3}
 
-// openStore opens a store that is started at firstTick; killing it is simulated by opening another in its directory.
+// openStore opens a store started at firstTick; opening another in the same directory simulates a kill.
 func openStore(t *testing.T, directory string) *Store {
 	t.Helper()
 	store, leftovers, err := Open(directory, spoolID, 1, "node")
@@ -56,7 +56,7 @@ type point struct {
 	tick   int64
 }
 
-// points unpacks the series of a batch; a tick that two blocks give is an error, also where one calls it missing.
+// points unpacks the series of a batch; a tick that two blocks contain is an error, even if one calls it missing.
 func points(t *testing.T, b *ingestpb.Batch, into map[point]float64, stated map[point]bool) {
 	t.Helper()
 	named := make(map[string]bool)
@@ -100,7 +100,8 @@ func points(t *testing.T, b *ingestpb.Batch, into map[point]float64, stated map[
 	}
 }
 
-// TestRandomSeries writes random values, late ones, gaps, and series that come and go, and expects exactly them back.
+// TestRandomSeries writes random values, late values, gaps, and series that come and go, and expects exactly those
+// back.
 func TestRandomSeries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	store := openStore(t, t.TempDir())
@@ -130,7 +131,7 @@ func TestRandomSeries(t *testing.T) {
 		if random.IntN(5) == 0 && len(live) < 60 {
 			serial++
 			key := "/group" + string(rune('a'+serial%26)) + string(rune('a'+serial/26%26)) + string(rune('a'+serial/676))
-			if len(removed) > 0 && random.IntN(2) == 0 { // one that was there before, perhaps in this very batch
+			if len(removed) > 0 && random.IntN(2) == 0 { // one that existed before, perhaps in this same batch
 				key = removed[len(removed)-1]
 				removed = removed[:len(removed)-1]
 			}
@@ -214,8 +215,8 @@ func TestDeltaKeepsSumsAndInventsNothing(t *testing.T) {
 	}
 }
 
-// TestKilled leaves a store without a word, as SIGKILL does, with a tick half written, and expects the next run to find
-// all committed ticks.
+// TestKilled abandons a store without closing it, as SIGKILL does, with a tick half written, and expects the next run
+// to find all committed ticks.
 func TestKilled(t *testing.T) {
 	directory := t.TempDir()
 	store := openStore(t, directory)
@@ -226,7 +227,7 @@ func TestKilled(t *testing.T) {
 		store.Set(slot, float64(tick))
 		store.Commit()
 		if tick == 4 {
-			if _, err := store.Rotate(firstTick + 5); err != nil { // sealing began and did not end
+			if _, err := store.Rotate(firstTick + 5); err != nil { // sealing began and did not finish
 				t.Fatal(err)
 			}
 		}
@@ -260,7 +261,7 @@ func TestKilled(t *testing.T) {
 }
 
 // TestNumberOfAnEmptyBatchIsUsedAgain kills a store right after it rotated, once and then again before it recorded
-// anything: a number that never comes would look like a lost batch.
+// anything: a number that never arrives would look like a lost batch.
 func TestNumberOfAnEmptyBatchIsUsedAgain(t *testing.T) {
 	directory := t.TempDir()
 	store := openStore(t, directory)
@@ -297,8 +298,8 @@ func TestNumberOfAnEmptyBatchIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestNumbersOfEmptyBatchesAtTheEndAreUsedAgain stops a store right after it rotated: the batch that it seals then is empty, as is
-// the one behind it.
+// TestNumbersOfEmptyBatchesAtTheEndAreUsedAgain stops a store right after it rotated: both the batch that it then seals
+// and the one after it are empty.
 func TestNumbersOfEmptyBatchesAtTheEndAreUsedAgain(t *testing.T) {
 	directory := t.TempDir()
 	for run := range uint64(3) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buffer is one memory-mapped open-batch file, or plain memory where the disk has no room for the file.
+// buffer is one memory-mapped open-batch file, or plain memory if the disk has no room for the file.
 type buffer struct {
 	path   string
 	data   []byte
@@ -17,8 +17,8 @@ type buffer struct {
 	sealed Sealed // what Rotate returns, kept here so that rotating does not allocate
 }
 
-// openBuffer maps path, making it if it does not exist or has another layout. leftover is true where the file holds a
-// batch that a former run did not get to seal.
+// openBuffer maps path, creating it if it does not exist or has another layout. leftover is true if the file holds a
+// batch that an earlier run did not seal.
 func openBuffer(path string) (b *buffer, leftover bool, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -33,7 +33,7 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 	if b.noRoom == nil {
 		b.data, err = unix.Mmap(int(file.Fd()), 0, fileBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	} else {
-		_ = file.Truncate(0) // what it took is of use to the spool
+		_ = file.Truncate(0) // the spool can use the space
 		b.data, err = unix.Mmap(-1, 0, fileBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
 	}
 	if err != nil {
@@ -50,8 +50,8 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 	return b, leftover, nil
 }
 
-// reserve allocates the file's blocks now, in any file system: a page that has no room when it is first written would
-// end the process with SIGBUS. whole tells that the file has its size already and may hold a batch.
+// reserve allocates the file's blocks now, on any file system: a page without room when it is first written would kill
+// the process with SIGBUS. whole says that the file already has its full size and may hold a batch.
 func reserve(file *os.File, whole bool) error {
 	if !whole {
 		if err := errors.Join(file.Truncate(0), file.Truncate(fileBytes)); err != nil {
@@ -65,14 +65,14 @@ func reserve(file *os.File, whole bool) error {
 		case errors.Is(err, unix.EOPNOTSUPP) && !whole:
 			return fill(file)
 		case errors.Is(err, unix.EOPNOTSUPP):
-			return nil // filled by the run that made it
+			return nil // filled by the run that created it
 		default:
 			return err
 		}
 	}
 }
 
-// fill writes every block of a new file, where the file system cannot allocate them.
+// fill writes every block of a new file, if the file system cannot allocate them.
 func fill(file *os.File) error {
 	zeros := make([]byte, 1<<20)
 	for at := int64(0); at < fileBytes; at += int64(len(zeros)) {
@@ -90,7 +90,7 @@ func (b *buffer) plausible() bool {
 		h.sequence > 0 && h.state <= stateSealing
 }
 
-// start makes the buffer the open one. The directory must have been written into it before.
+// start makes the buffer the open one. The directory must already have been written into it.
 func (b *buffer) start(spoolID [16]byte, sequence uint64, baseTick int64) {
 	h := b.header()
 	h.spoolID, h.sequence, h.baseTick = spoolID, sequence, baseTick

@@ -9,14 +9,14 @@ const (
 	encodingI16 = 3
 )
 
-// span is what the encoder knows of one slot: where its values lie and how wide they are.
+// span is what the encoder knows about one slot: where its values are and how wide they are.
 type span struct {
 	first, last int8 // columns; first < 0: no value at all
 	encoding    uint8
 }
 
-// classify finds for every slot the first and last tick that has a value and the narrowest encoding that holds them all
-// exactly. It goes row by row, as the grid lies in memory.
+// classify finds, for every slot, the first and last tick that has a value and the narrowest encoding that holds all
+// values exactly. It goes row by row, following the grid's memory layout.
 func classify(b *buffer, spans []span) {
 	for i := range spans {
 		spans[i] = span{first: -1, encoding: encodingI16}

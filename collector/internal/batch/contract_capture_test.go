@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// captureExample is a second around a stall of the node: two processes, of which one has no user frames.
+// captureExample is a second around a stall of the node: two processes, one without user frames.
 func captureExample(t *testing.T) []byte {
 	t.Helper()
 	store := openStore(t, t.TempDir())

@@ -59,7 +59,7 @@ func TestExamples(t *testing.T) {
 // writers are the examples that the collector's own code writes.
 var writers = map[string]func(*testing.T) []byte{"throttled-dns-server": example, "stall-capture": captureExample}
 
-// TestExampleIsWhatTheCollectorWrites builds the examples with the collector's own code and expects the very bytes.
+// TestExampleIsWhatTheCollectorWrites builds the examples with the collector's own code and expects identical bytes.
 func TestExampleIsWhatTheCollectorWrites(t *testing.T) {
 	for name, write := range writers {
 		want, err := os.ReadFile(filepath.Join(examples, name+".binpb"))
@@ -118,7 +118,7 @@ func example(t *testing.T) []byte {
 		store.Set(usage, 12_000+38_000*float64(tick/4))
 		store.Set(memory, 5e9+float64(tick))
 		if tick > 0 {
-			store.SetAt(1, active, float64(tick*10_000)) // a source that lags a tick behind
+			store.SetAt(1, active, float64(tick*10_000)) // a source that lags one tick behind
 		}
 		store.Commit()
 		histogram.Reset()

@@ -1,11 +1,11 @@
 package batch
 
 // directory is the master copy of the resources and slots. Every change is written through to the open buffer; a buffer
-// that becomes the open one gets the whole of it where its version is older.
+// that becomes the open one gets a full copy if its version is older.
 //
-// A released resource and its slots stay readable until the buffers that may refer to it are sealed: their numbers are
-// reused only two rotations later. If it comes back sooner it keeps them, so that no batch names a resource twice; its
-// parent may be another one by then, as that of an address is when its server was restarted.
+// A released resource and its slots stay readable until the buffers that might refer to it are sealed: their numbers
+// are reused only two rotations later. If it comes back sooner it keeps them, so that no batch names a resource twice;
+// its parent can have changed by then, as that of an address does when its server restarts.
 type directory struct {
 	resources     []resourceEntry
 	byKey         map[resourceKey]ResourceID
@@ -14,7 +14,7 @@ type directory struct {
 	bySeries      map[slotEntry]Slot
 	byResource    map[ResourceID][]Slot
 	freeSlots     []Slot
-	released      map[ResourceID]uint64 // to the rotation when
+	released      map[ResourceID]uint64 // rotation in which each was released
 	rotation      uint64
 	version       uint64
 }
@@ -37,7 +37,7 @@ func newDirectory() *directory {
 	}
 }
 
-// addResource also tells whether the entry is new or was changed.
+// addResource also reports whether the entry is new or has changed.
 func (d *directory) addResource(kind uint8, key string, parent ResourceID) (id ResourceID, added, ok bool) {
 	if id, found := d.byKey[resourceKey{kind, key}]; found {
 		delete(d.released, id)
@@ -85,7 +85,7 @@ func (d *directory) addSlot(resource ResourceID, metric uint16) (slot Slot, adde
 	return slot, true, true
 }
 
-// release gives up a resource and its slots, which it returns.
+// release releases a resource and its slots, which it returns.
 func (d *directory) release(id ResourceID) []Slot {
 	if id == Node || int(id) >= len(d.resources) || !d.resources[id].used {
 		return nil

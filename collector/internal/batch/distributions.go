@@ -2,7 +2,8 @@ package batch
 
 import "encoding/binary"
 
-// A distribution is written to memory first and to the mapped file with the rest of its tick, for the same reason as values.
+// A distribution is first written to memory and, with the rest of its tick, to the mapped file, for the same reason as
+// values.
 
 // AppendDistribution records the histogram of one tick. Sampling thread only; it allocates only until it has seen the largest tick.
 func (s *Store) AppendDistribution(resource ResourceID, metric uint32, tick int64, histogram *Histogram) {
@@ -21,7 +22,7 @@ func (s *Store) AppendDistribution(resource ResourceID, metric uint32, tick int6
 	s.distributions = out
 }
 
-// writeDistributions moves what was recorded since the last time to the journal. Called with mu held.
+// writeDistributions moves what was recorded since the last call to the journal. Called with mu held.
 func (s *Store) writeDistributions() {
 	for next, rest, ok := firstRecord(s.distributions); ok; next, rest, ok = firstRecord(rest) {
 		if payload := s.reserve(next.kind, next.resource, len(next.payload)); payload != nil {

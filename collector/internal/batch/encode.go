@@ -8,8 +8,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Encoder turns sealed buffers into ingest.v1 Batch bytes. It writes the wire format directly into memory that it keeps,
-// because the generated types would make megabytes of garbage every two seconds. Not safe for concurrent use.
+// Encoder turns sealed buffers into ingest.v1 Batch bytes. It writes the wire format directly into memory that it
+// reuses, because the generated types would produce megabytes of garbage every two seconds. Not safe for concurrent
+// use.
 type Encoder struct {
 	Version string // collector_version
 
@@ -25,7 +26,7 @@ type Encoder struct {
 
 const unreferenced = -1
 
-// Encode returns the batch; the bytes are valid until the next call. empty is true where nothing was recorded.
+// Encode returns the batch; the bytes are valid until the next call. empty is true if nothing was recorded.
 func (e *Encoder) Encode(sealed *Sealed, sealedAtUS int64, droppedBatches uint64) (encoded []byte, empty bool) {
 	e.b = sealed.buffer
 	h := e.b.header()
@@ -46,7 +47,7 @@ func (e *Encoder) Encode(sealed *Sealed, sealedAtUS int64, droppedBatches uint64
 	return e.out, e.empty
 }
 
-// collectSeries sorts the slots that have values into blocks of the same ticks and encoding.
+// collectSeries sorts the slots that have values into blocks with the same ticks and encoding.
 func (e *Encoder) collectSeries() {
 	slots := int(e.b.header().slots)
 	e.spans = slices.Grow(e.spans[:0], slots)[:slots]
@@ -59,8 +60,8 @@ func (e *Encoder) collectSeries() {
 			continue
 		}
 		if s.first >= Lag && table[slot].used&slotLagging == 0 {
-			// Padded with missing ticks to the whole batch, a series shares its block with all others. A lagging one
-			// must not be: it would call ticks missing that the next batch still brings.
+			// Padded with missing ticks to the whole batch, a series shares its block with all others. A lagging series
+			// must not be padded: that would mark ticks as missing that the next batch still brings.
 			s.first, s.last = Lag, int8(e.b.columns()-1)
 		}
 		e.keys = append(e.keys, uint64(s.first)<<48|uint64(s.last)<<40|uint64(s.encoding)<<32|uint64(slot))
@@ -69,8 +70,8 @@ func (e *Encoder) collectSeries() {
 	e.empty = e.empty && len(e.keys) == 0
 }
 
-// numberResources gives wire indexes to what the batch refers to and to its ancestors: the node first, parents before
-// children.
+// numberResources assigns wire indexes to the resources that the batch refers to and to their ancestors: the node
+// first, parents before children.
 func (e *Encoder) numberResources() {
 	e.wire = slices.Grow(e.wire[:0], MaxResources)[:MaxResources]
 	for i := range e.wire {
@@ -192,7 +193,7 @@ func (e *Encoder) writeValues(slot Slot, first, last int, encoding uint8) {
 
 func appendUint(out []byte, field protowire.Number, value uint64) []byte {
 	if value == 0 {
-		return out // proto3 does not write defaults
+		return out // proto3 omits default values
 	}
 	return protowire.AppendVarint(protowire.AppendTag(out, field, protowire.VarintType), value)
 }

@@ -5,7 +5,7 @@ import "math"
 // missing marks a tick without a value: it is NaN and never 0.
 var missing = math.NaN()
 
-// Fits tells whether tick has a column in the open batch; if not, Rotate first.
+// Fits reports whether tick has a column in the open batch; if not, call Rotate first.
 func (s *Store) Fits(tick int64) bool {
 	b := s.buffers[s.current]
 	if b.columns() <= Lag {
@@ -14,9 +14,9 @@ func (s *Store) Fits(tick int64) bool {
 	return tick-b.header().baseTick < Columns
 }
 
-// Begin starts tick. Ticks that were skipped since the last one stay missing. It returns false, and the tick is counted as
-// dropped, where the tick is not later than the last one or has no column. Normally it neither waits for the lock nor touches
-// the mapped file, and nor do Set, SetAt and Delta: what is sampled is sampled on time.
+// Begin starts tick. Ticks skipped since the last one stay missing. It returns false, and counts the tick as dropped,
+// if the tick is not later than the last one or has no column. Normally Begin, Set, SetAt and Delta neither wait for
+// the lock nor touch the mapped file, so sampling stays on time.
 func (s *Store) Begin(tick int64) bool {
 	b := s.buffers[s.current]
 	if b.columns() > Lag && (tick <= s.tick || tick-b.header().baseTick >= Columns) {
@@ -67,8 +67,8 @@ type lateValue struct {
 	value float64
 }
 
-// SetAt writes the value of an earlier tick, 0 <= back <= Lag. It may lie in the former batch: then the value travels
-// with this one, so write each tick once.
+// SetAt writes the value of an earlier tick, 0 <= back <= Lag. The tick can lie in the previous batch: then the value
+// travels with this one, so write each tick once.
 func (s *Store) SetAt(back int, slot Slot, value float64) {
 	if slot == NoSlot || back < 0 || back > Lag {
 		return
@@ -76,9 +76,9 @@ func (s *Store) SetAt(back int, slot Slot, value float64) {
 	s.late = append(s.late, lateValue{slot, back, value})
 }
 
-// Delta writes by how much counter grew since it was last read. The first reading and a reading below the last one (the
+// Delta writes how much counter grew since it was last read. The first reading and a reading below the last one (the
 // counter was reset) leave the tick missing. After missed ticks the whole growth is written to the tick that saw it:
-// nothing is invented for the missing ones and sums stay exact.
+// nothing is invented for the missing ones, and sums stay exact.
 func (s *Store) Delta(slot Slot, counter uint64) {
 	if slot == NoSlot {
 		return
@@ -96,7 +96,7 @@ func (s *Store) BeginAtZero(slot Slot) {
 	}
 }
 
-// Value returns what Set or Delta wrote for the current tick, NaN where nothing was written.
+// Value returns what Set or Delta wrote for the current tick, NaN if nothing was written.
 func (s *Store) Value(slot Slot) float64 {
 	if slot == NoSlot {
 		return missing
@@ -104,7 +104,7 @@ func (s *Store) Value(slot Slot) float64 {
 	return s.staged[slot]
 }
 
-// Fill tells how full the open batch is: ticks written, and the used share of the journal.
+// Fill returns how full the open batch is: ticks written, and the used share of the journal.
 func (s *Store) Fill() (ticks int, journal float64) {
 	b := s.buffers[s.current]
 	return b.columns() - Lag, float64(b.journalLen()) / JournalBytes

@@ -11,24 +11,24 @@ type Histogram struct {
 	total   uint64
 }
 
-// Gamma is the ratio of neighbouring buckets.
+// Gamma is the ratio of adjacent bucket bounds.
 const Gamma = 1.04
 
-// Buckets is how many there are: Gamma^599 us is 4.5 hours.
+// Buckets is the number of buckets: Gamma^599 µs is 4.5 hours.
 const Buckets = 600
 
 var inverseLogGamma = 1 / math.Log(Gamma)
 
-// Bucket is the bucket of a value in microseconds.
+// Bucket returns the bucket of a value in microseconds.
 func Bucket(us int64) int {
 	if us <= 1 {
 		return 0
 	}
-	// The small step down keeps exact powers in their own bucket in spite of rounding.
+	// The small decrement keeps exact powers in their own bucket despite rounding.
 	return min(int(math.Ceil(math.Log(float64(us))*inverseLogGamma-1e-9)), Buckets-1)
 }
 
-// Observe counts a value in microseconds. It allocates only until the histogram has met its widest spread of values.
+// Observe counts a value in microseconds. It allocates only until the histogram has seen its widest spread of values.
 func (h *Histogram) Observe(us int64) { h.ObserveMany(us, 1) }
 
 // ObserveMany counts a value count times.

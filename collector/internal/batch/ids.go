@@ -1,6 +1,6 @@
-// Package batch holds the open batch: the grid of the current ticks, the resources and series that it refers to, and
-// a journal of everything that is not a grid value. It lives in memory-mapped files, so that killing the process
-// loses at most the tick being written, and turns a finished batch into the bytes of an ingest.v1 Batch.
+// Package batch holds the open batch: the grid of the current ticks, the resources and series that it refers to, and a
+// journal of everything that is not a grid value. It lives in memory-mapped files, so that killing the process loses at
+// most the tick being written. The package also turns a finished batch into the bytes of an ingest.v1 Batch.
 package batch
 
 // ResourceID names a resource inside this collector run. It is an index into the directory, not the wire index.
@@ -12,8 +12,8 @@ const Node ResourceID = 0
 // NoResource is returned when the directory is full. Everything recorded for it is counted as shed and dropped.
 const NoResource ResourceID = ^ResourceID(0)
 
-// Slot is one series of the grid: a resource and a metric. The zero Slot is valid to use and records nothing, so that
-// a source may keep it for a file that does not exist.
+// Slot is one series of the grid: a resource and a metric. The zero Slot is valid and records nothing, so a source can
+// keep it for a file that does not exist.
 type Slot uint32
 
 // NoSlot records nothing.

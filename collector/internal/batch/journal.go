@@ -25,8 +25,8 @@ const (
 	recordHeader = 9
 )
 
-// reserve returns room for a payload of n bytes, or nil where the journal is full. Called with mu held; publish makes
-// the record part of the batch.
+// reserve returns room for a payload of n bytes, or nil if the journal is full. Called with mu held; publish makes the
+// record part of the batch.
 func (s *Store) reserve(kind byte, resource ResourceID, n int) []byte {
 	b := s.buffers[s.current]
 	at := b.journalLen()
@@ -65,7 +65,7 @@ func (s *Store) appendMessage(kind byte, resource ResourceID, message proto.Mess
 	return true
 }
 
-// AppendFact records a fact of resource; the message's own resource field is ignored, here and below.
+// AppendFact records a fact about resource; the message's own resource field is ignored, here and below.
 func (s *Store) AppendFact(resource ResourceID, fact *ingestpb.Fact) bool {
 	fact.Resource, fact.Value = 0, clean(fact.Value, maxFactBytes)
 	return s.appendMessage(recordFact, resource, fact)
@@ -88,7 +88,7 @@ func (s *Store) AppendQueries(server ResourceID, block *ingestpb.QueryBlock) boo
 	return s.appendMessage(recordQuery, server, block)
 }
 
-// AppendCapture records what the flight recorder kept around a trigger of resource.
+// AppendCapture records what the flight recorder kept around a trigger for resource.
 func (s *Store) AppendCapture(resource ResourceID, capture *ingestpb.Capture) bool {
 	capture.Resource, capture.Reason = 0, clean(capture.Reason, maxNameBytes)
 	cleanAll(capture.Strings, maxNameBytes)
@@ -122,8 +122,8 @@ func (s *Store) AppendBlock(resource ResourceID, block *ingestpb.SeriesBlock) bo
 	return true
 }
 
-// OnTrigger has heard called with each trigger from now on. It is called with the store locked, also on the sampling thread:
-// it must neither block nor allocate nor call the store.
+// OnTrigger registers heard to be called with each trigger from now on. It is called with the store locked, also on the
+// sampling thread: it must not block, allocate, or call the store.
 func (s *Store) OnTrigger(heard func(resource ResourceID, reason string, atUS int64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

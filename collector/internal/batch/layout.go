@@ -31,8 +31,8 @@ const (
 	fileBytes     = journalAt + JournalBytes
 )
 
-// Buffer states. A buffer is written to while open, read while sealing, and empty otherwise; done is the moment of being
-// emptied, when what it held is safe elsewhere.
+// Buffer states. A buffer is written to while open, read while sealing, and otherwise empty; done is the moment of
+// being emptied, when its content is safe elsewhere.
 const (
 	stateEmpty uint32 = iota
 	stateOpen
@@ -68,7 +68,7 @@ func (b *buffer) row(column int) []float64 {
 
 func (b *buffer) clearRow(column, slots int) { forget(b.row(column)[:slots]) }
 
-// forget makes every value of a row a missing one.
+// forget marks every value of a row as missing.
 func forget(row []float64) {
 	for slot := range row {
 		row[slot] = missing
@@ -108,7 +108,7 @@ type slotEntry struct {
 
 const (
 	slotUsed    = 1
-	slotLagging = 2 // written by SetAt: its last ticks may come with the next batch
+	slotLagging = 2 // written by SetAt: its last ticks can come with the next batch
 )
 
 func (b *buffer) slotTable() []slotEntry {

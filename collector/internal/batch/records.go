@@ -15,7 +15,7 @@ type record struct {
 	payload  []byte
 }
 
-// collectRecords reads the journal. A record that does not fit ends it: the file was damaged there.
+// collectRecords reads the journal. A record that does not fit ends it: the file is damaged there.
 func (e *Encoder) collectRecords() {
 	e.records = e.records[:0]
 	journal := e.b.journalArea()[:e.b.journalLen()]
@@ -30,7 +30,7 @@ func (e *Encoder) collectRecords() {
 	e.empty = e.empty && len(e.records) == 0
 }
 
-// firstRecord returns the first record and what follows it; false where there is no whole one.
+// firstRecord returns the first record and what follows it; false if there is no complete record.
 func firstRecord(journal []byte) (first record, rest []byte, ok bool) {
 	if len(journal) < recordHeader {
 		return record{}, nil, false

@@ -108,7 +108,7 @@ func TestHistogramBuckets(t *testing.T) {
 	}
 }
 
-// TestAResourceComesBackElsewhere is a server that is restarted: the same address, another process.
+// TestAResourceComesBackElsewhere covers a server restart: the same address, another process.
 func TestAResourceComesBackElsewhere(t *testing.T) {
 	store := openStore(t, t.TempDir())
 	first := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_PROCESS, "7:1", Node)
@@ -119,7 +119,7 @@ func TestAResourceComesBackElsewhere(t *testing.T) {
 	if again := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_DNS_SERVER, "10.0.0.10:53", second); again != server {
 		t.Fatalf("it is resource %d instead of %d", again, server)
 	}
-	for batch := range int64(4) { // by then the numbers of what is gone are free
+	for batch := range int64(4) { // by then the numbers of released resources are free
 		tick := firstTick + batch
 		store.Begin(tick)
 		store.AppendTrigger(server, "accept_backlog", tick)

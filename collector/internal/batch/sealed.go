@@ -9,11 +9,11 @@ func (s *Sealed) Sequence() uint64 { return s.buffer.header().sequence }
 // SpoolID is the spool that the batch belongs to.
 func (s *Sealed) SpoolID() [16]byte { return s.buffer.header().spoolID }
 
-// Release gives the buffer back. The batch must be on disk before.
+// Release returns the buffer. The batch must be on disk before.
 func (s *Sealed) Release() { s.buffer.clear() }
 
-// Discard gives the buffer of a batch back in which nothing was recorded. Nobody was sent its number: the next run uses
-// it, since a number that never comes looks like a lost batch.
+// Discard returns the buffer of a batch in which nothing was recorded. Its number was never sent: the next run uses it,
+// because a number that never arrives looks like a lost batch.
 func (s *Sealed) Discard() {
 	s.buffer.header().sequence--
 	s.buffer.clear()

@@ -7,7 +7,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// TestSamplingWaitsForNobody samples a tick while another thread has the lock, as one does for which the disk is slow.
+// TestSamplingWaitsForNobody samples a tick while another thread holds the lock, as one that waits for a slow disk
+// does.
 func TestSamplingWaitsForNobody(t *testing.T) {
 	store := openStore(t, t.TempDir())
 	server := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_DNS_SERVER, "10.0.0.1:53", Node)

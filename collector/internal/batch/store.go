@@ -19,7 +19,7 @@ type Store struct {
 	current int
 	spoolID [16]byte
 	next    uint64 // sequence of the next buffer to open
-	rotated bool   // both buffers are of this run
+	rotated bool   // both buffers belong to this run
 
 	triggered bool // a trigger was recorded since TakeTriggered
 	listeners []func(resource ResourceID, reason string, atUS int64)
@@ -27,9 +27,9 @@ type Store struct {
 	// Sampling thread only.
 	tick   int64     // number of the tick being written, or of the last one
 	column int       // of the last committed tick
-	staged []float64 // values of the tick being written: the mapped file may make who writes to it wait for the disk
+	staged []float64 // values of the tick being written: writing to the mapped file can wait for the disk
 	late   []lateValue
-	// Records as in the journal, of the tick being written.
+	// Records of the tick being written, as in the journal.
 	distributions []byte
 	previous      []uint64 // last value of each counter slot
 	seen          []bool
@@ -37,7 +37,7 @@ type Store struct {
 	dropped Dropped
 }
 
-// Dropped counts what did not fit, since the start of the collector.
+// Dropped counts what did not fit since the collector started.
 type Dropped struct {
 	Resources uint64 // not recorded: the directory is full
 	Series    uint64
@@ -48,8 +48,9 @@ type Dropped struct {
 // ErrFull is returned by Rotate while the other buffer is still being sealed.
 var ErrFull = errors.New("the previous batch is still being sealed")
 
-// Open maps the two buffers in directory and returns what a former run left unsealed, oldest first. nextSequence is one
-// more than the highest sequence known to the spool; the buffers' own may be higher. machineID is the key of the node.
+// Open maps the two buffers in directory and returns what an earlier run left unsealed, oldest first. nextSequence is
+// one more than the highest sequence known to the spool; the buffers' own can be higher. machineID is the key of the
+// node.
 func Open(directoryPath string, spoolID [16]byte, nextSequence uint64, machineID string) (*Store, []*Sealed, error) {
 	s := &Store{
 		dir: newDirectory(), spoolID: spoolID, next: nextSequence,
@@ -76,7 +77,7 @@ func Open(directoryPath string, spoolID [16]byte, nextSequence uint64, machineID
 	return s, leftovers, nil
 }
 
-// StayOrdinary keeps threads that write to the store from real-time priority. Call it before anything else.
+// StayOrdinary keeps threads that write to the store from taking real-time priority. Call it before anything else.
 func (s *Store) StayOrdinary() { s.mu.Ordinary = true }
 
 // Start opens the first buffer. Leftovers must have been sealed and released before. firstTick is the number
@@ -109,8 +110,8 @@ func (s *Store) open(i int, firstTick int64) {
 	b.setColumns(Lag)
 }
 
-// Rotate closes the current buffer and opens the other one, whose first tick is firstTick. The caller seals and releases
-// what is returned.
+// Rotate closes the current buffer and opens the other one, whose first tick is firstTick. The caller seals and
+// releases the returned batch.
 func (s *Store) Rotate(firstTick int64) (*Sealed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +127,7 @@ func (s *Store) Rotate(firstTick int64) (*Sealed, error) {
 	return &old.sealed, nil
 }
 
-// Resource returns the resource of kind and key, making it if it is new.
+// Resource returns the resource with kind and key, creating it if it is new.
 func (s *Store) Resource(kind ingestpb.ResourceKind, key string, parent ResourceID) ResourceID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +150,8 @@ func (s *Store) Resource(kind ingestpb.ResourceKind, key string, parent Resource
 	return id
 }
 
-// Remove releases a resource and its series, which must not be sampled any more. What was recorded of it so far is
-// still sent.
+// Remove releases a resource and its series, which must not be sampled any more. What was already recorded is still
+// sent.
 func (s *Store) Remove(id ResourceID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +160,7 @@ func (s *Store) Remove(id ResourceID) {
 	}
 }
 
-// Series returns the slot of a series, making it if it is new. Its past ticks are missing.
+// Series returns the slot of a series, creating it if it is new. Its past ticks are missing.
 func (s *Store) Series(resource ResourceID, metric uint32) Slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +187,7 @@ func (s *Store) Series(resource ResourceID, metric uint32) Slot {
 	return slot
 }
 
-// TakeTriggered tells whether a trigger was recorded since the last call.
+// TakeTriggered reports whether a trigger was recorded since the last call.
 func (s *Store) TakeTriggered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,23 +196,23 @@ func (s *Store) TakeTriggered() bool {
 	return triggered
 }
 
-// NoRoom tells why the open batches are not on the disk but in memory only, where a crash loses them; nil where they are.
+// NoRoom returns why the open batches are not on disk but only in memory, where a crash loses them; nil if they are on
+// disk.
 func (s *Store) NoRoom() error { return errors.Join(s.buffers[0].noRoom, s.buffers[1].noRoom) }
 
-// Dropped returns what did not fit so far.
+// Dropped returns what has not fit so far.
 func (s *Store) Dropped() Dropped {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropped
 }
 
-// Close unmaps the buffers. What is open stays in the files for the next run; a batch in which nothing was recorded does
-// not.
+// Close unmaps the buffers. An open batch stays in the files for the next run, unless nothing was recorded in it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, last := s.buffers[s.current], s.buffers[1-s.current].header()
-	// The last batch was empty too, and discarded: as it stopped right after another one.
+	// The last batch was empty too and was discarded, because the run stopped right after another one.
 	if s.rotated && b.state() == stateOpen && last.sequence+2 == b.header().sequence {
 		b.header().sequence--
 	}

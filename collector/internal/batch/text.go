@@ -2,7 +2,7 @@ package batch
 
 import "strings"
 
-// MaxAttributeBytes is the longest attribute of an event that the backend takes; the others are so for other texts.
+// MaxAttributeBytes is the longest event attribute that the backend accepts; the others are the limits of other texts.
 const (
 	MaxAttributeBytes = 4096
 	maxFactBytes      = 64 << 10
@@ -10,8 +10,8 @@ const (
 	maxNameBytes      = 300
 )
 
-// clean makes a text fit for the backend, which refuses a whole batch for one text that PostgreSQL cannot store: it is
-// valid UTF-8 without NUL and at most limit bytes long.
+// clean makes a text acceptable to the backend, which rejects a whole batch for one text that PostgreSQL cannot store:
+// valid UTF-8 without NUL, at most limit bytes long.
 func clean(text string, limit int) string {
 	if strings.IndexByte(text, 0) >= 0 {
 		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
@@ -29,7 +29,7 @@ func cleanAll(texts []string, limit int) {
 	}
 }
 
-// AppendRows appends a JSON list of count rows, as many of the first as fit into most bytes. row appends one.
+// AppendRows appends a JSON list of the first of count rows, as many as fit into most bytes. row appends one.
 func AppendRows(out []byte, most, count int, row func(out []byte, i int) []byte) []byte {
 	begin := len(out)
 	out = append(out, '[')

@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// Patience is how long a window waits for its exchanges to be answered, in nanoseconds. One that takes longer follows as a
-	// slow one when it is answered or given up.
+	// Patience is how long a window waits for answers to its exchanges, in nanoseconds. An exchange that takes longer
+	// follows as a slow one when it is answered or given up.
 	Patience     = int64(1500 * time.Millisecond)
 	maxBlockSpan = int64(time.Second)
 	maxBlockRows = 20_000
 )
 
-// Block is exchanges of a server that are ready to be sent.
+// Block is a set of exchanges of a server that are ready to be sent.
 type Block struct {
 	Server  batch.ResourceID
 	Queries *ingestpb.QueryBlock
 }
 
-// Flush appends what became ready of a server since the last call. Everything seen before settledNS is answered, or too old to
-// wait for (see Patience). lossy says that some were lost since then, so that no window can claim to be complete.
+// Flush appends what became ready for a server since the last call. Everything seen before settledNS has been answered
+// or is too old to wait for (see Patience). lossy says that exchanges were lost since then, so no window can claim to
+// be complete.
 func (h *History) Flush(blocks []Block, number uint16, server *Server, settledNS, nowNS int64, lossy bool) []Block {
 	h.late = h.late[:0]
 	server.scanned = h.each(server.scanned, func(place uint32, r *Record) {
@@ -54,7 +55,7 @@ func (h *History) Flush(blocks []Block, number uint16, server *Server, settledNS
 	return blocks
 }
 
-// span sends the queries of [from, to): all of them where possible, else the slow ones.
+// span sends the queries of [from, to): all of them if possible, otherwise the slow ones.
 func (h *History) span(blocks []Block, number uint16, server *Server, from, to, nowNS int64, lossy bool) []Block {
 	first := uint64(0)
 	oldestNS := int64(0)
@@ -83,7 +84,8 @@ func (h *History) span(blocks []Block, number uint16, server *Server, from, to, 
 		}
 		return append(blocks, h.block(server, slow, false, from, to))
 	}
-	// A block has queue waits for all its rows or for none. The rows without are beside the complete block.
+	// A block has queue waits for all its rows or for none. The rows without go into another block beside the complete
+	// one.
 	if len(waited) == 0 {
 		return append(blocks, h.block(server, others, true, from, to))
 	}
@@ -95,7 +97,7 @@ func (h *History) span(blocks []Block, number uint16, server *Server, from, to, 
 
 func isSlow(r *Record) bool { return r.LatencyUS > SlowUS }
 
-// block builds the message of the records at these places. Spans of slow queries only fit the rows.
+// block builds the message of the records at these places. Spans of only slow queries are trimmed to the rows.
 func (h *History) block(server *Server, places []uint32, complete bool, fromNS, toNS int64) Block {
 	records := h.records
 	slices.SortFunc(places, func(a, b uint32) int { return int(records[a].SeenNS/1000 - records[b].SeenNS/1000) })
@@ -126,7 +128,7 @@ func (h *History) block(server *Server, places []uint32, complete bool, fromNS, 
 	return Block{Server: server.Resource, Queries: q}
 }
 
-// addressText writes an address as people do; nothing for one that is lost.
+// addressText formats an address for people; it returns nothing for one that is lost.
 func addressText(raw []byte) []byte {
 	if len(raw) != 16 {
 		return nil

@@ -1,5 +1,5 @@
-// Package exchanges keeps what servers have finished lately, queries of DNS or requests of any protocol, and picks out what is
-// wanted of it: the slow ones, and all of those around a trigger.
+// Package exchanges keeps what servers have recently finished, DNS queries or requests of any protocol, and selects
+// what is wanted: the slow ones, and all of those around a trigger.
 package exchanges
 
 import "github.com/jitterscope/jitterscope/collector/internal/offheap"
@@ -14,10 +14,10 @@ const (
 	ResultOther
 )
 
-// SlowUS is from where an answer counts as slow; the catalogue says so too.
+// SlowUS is the latency from which an answer counts as slow; the catalogue says so too.
 const SlowUS = 20_000
 
-// Nobody is the number of no server.
+// Nobody is the number that belongs to no server.
 const Nobody = ^uint16(0)
 
 const (
@@ -37,7 +37,7 @@ type Record struct {
 	HasWait     bool
 }
 
-// History is a ring of the exchanges that finished last, of all servers. It is locked by its owner.
+// History is a ring of the most recently finished exchanges of all servers. Its owner locks it.
 type History struct {
 	Names, Clients *Texts
 
@@ -45,11 +45,11 @@ type History struct {
 	written uint64
 	tokens  tokens
 
-	// Of flushing, kept to be used again: places in the ring.
+	// Scratch space of flushing, reused: places in the ring.
 	late, waited, others []uint32
 }
 
-// NewHistory makes a ring of so many exchanges.
+// NewHistory creates a ring with room for capacity exchanges.
 func NewHistory(capacity int) *History {
 	h := &History{Names: NewTexts(nameBytes), Clients: NewTexts(addressBytes), tokens: newTokens()}
 	h.records = offheap.Make[Record](h, capacity)
@@ -62,10 +62,10 @@ func (h *History) Put(record Record) {
 	h.written++
 }
 
-// Watch has a server look for late exchanges from now on.
+// Watch makes a server look for late exchanges from now on.
 func (h *History) Watch(server *Server) { server.scanned = h.written }
 
-// Forget disowns the exchanges of a server: its number will be another server's.
+// Forget detaches the exchanges of a server: its number will be reused for another server.
 func (h *History) Forget(number uint16) {
 	for i := range h.records {
 		if h.records[i].Server == number {
@@ -74,8 +74,8 @@ func (h *History) Forget(number uint16) {
 	}
 }
 
-// each visits the records from number from on, oldest first, with their places, and returns the number after the last.
-// Overwritten ones are skipped.
+// each visits the records with number from and above, oldest first, with their places, and returns the number after the
+// last. Overwritten ones are skipped.
 func (h *History) each(from uint64, visit func(place uint32, record *Record)) uint64 {
 	if h.written > uint64(len(h.records)) {
 		from = max(from, h.written-uint64(len(h.records)))

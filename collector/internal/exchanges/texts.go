@@ -6,9 +6,9 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
-// Texts keeps the questions seen last ("example.com. A"), or the clients. It is a ring of bytes: a text is referred to by
-// its place, and is lost when the ring has come round. Repeated texts are found again by a small table of hashes, so that a
-// million queries for a few names take little room, and a flood of random names takes no more.
+// Texts keeps the latest questions ("example.com. A"), or the clients. It is a ring of bytes: a text is referred to by
+// its place, and is lost when the ring wraps around. Repeated texts are found by a small hash table, so a million
+// queries for a few names take little room, and a flood of random names takes no more.
 type Texts struct {
 	Seed  maphash.Seed
 	bytes []byte // length byte, then up to 255 bytes of text each
@@ -21,7 +21,8 @@ type textEntry struct {
 	at   uint64
 }
 
-// Place is the low half of where a text was put: it is looked up long before the head is four thousand rings further.
+// Place is the lower half of the position of a text: it is looked up long before the head is four thousand rings
+// further.
 type Place uint32
 
 const (
@@ -40,11 +41,11 @@ func NewTexts(size int) *Texts {
 // Put returns the place of text, which stays readable until about as many bytes as the ring has were written.
 func (n *Texts) Put(text []byte) Place {
 	if len(text) > 255 {
-		text = text[:255] // escapes can make a name longer on paper than on the wire
+		text = text[:255] // escapes can make a name longer as text than on the wire
 	}
 	hash, size := maphash.Bytes(n.Seed, text), uint64(len(n.bytes))
 	entry := &n.table[hash%textTable]
-	// A text that is halfway to being overwritten is written anew, so that recent queries keep it.
+	// A text that is halfway to being overwritten is written again, so that recent queries keep it.
 	if entry.hash == hash && n.head-entry.at < size/2 && string(n.Get(Place(entry.at))) == string(text) {
 		return Place(entry.at)
 	}
@@ -59,7 +60,7 @@ func (n *Texts) Put(text []byte) Place {
 	return Place(at)
 }
 
-// Get returns the text at a place, nil where it is lost. It is valid until the next Put.
+// Get returns the text at a place, nil if it is lost. It is valid until the next Put.
 func (n *Texts) Get(at Place) []byte {
 	size := uint32(len(n.bytes))
 	behind := uint32(n.head) - uint32(at)

@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 )
 
-// Around a trigger every exchange is kept; windows that touch become one.
+// Every exchange around a trigger is kept; adjacent windows are merged.
 const (
 	windowBefore = int64(2 * time.Second)
 	windowAfter  = int64(2 * time.Second)
@@ -14,29 +14,29 @@ const (
 	triggerEvery = int64(time.Second)
 )
 
-// window is a span of time, [from, to), of which every exchange is wanted.
+// window is a span of time, [from, to), in which every exchange is wanted.
 type window struct{ fromNS, toNS int64 }
 
-// Server is what is kept of one server besides the records: of which spans every exchange is wanted.
+// Server is the state kept for a server besides the records: the spans in which every exchange is wanted.
 type Server struct {
 	Resource batch.ResourceID
 
 	windows     []window
 	emittedNS   int64  // what was seen before was emitted, or need not be
 	scanned     uint64 // number in the history up to which late exchanges were looked for
-	slowAtNS    int64  // last slow exchange, 0: none since it was looked at
+	slowAtNS    int64  // last slow exchange, 0: none since the last check
 	triggeredNS int64  // when it last asked for a diagnosis
 }
 
-// NewServer makes a server, of which what is seen from nowNS on can be wanted.
+// NewServer creates a server whose exchanges seen from nowNS on can be wanted.
 func NewServer(resource batch.ResourceID, nowNS int64) Server {
 	return Server{Resource: resource, emittedNS: nowNS, windows: make([]window, 0, maxWindows)}
 }
 
-// Slow notes that an exchange seen at atNS was slow.
+// Slow records that an exchange seen at atNS was slow.
 func (s *Server) Slow(atNS int64) { s.slowAtNS = atNS }
 
-// TakeSlow opens a window where there was a slow exchange since it was last called, seen at atNS, 0: none. due tells whether to
+// TakeSlow opens a window if there was a slow exchange since the last call, seen at atNS, 0: none. due says whether to
 // ask for a diagnosis.
 func (s *Server) TakeSlow(nowNS int64) (atNS int64, due bool) {
 	atNS = s.slowAtNS
@@ -64,8 +64,8 @@ func (s *Server) want(fromNS, toNS int64) {
 	s.windows = append(s.windows, window{fromNS, toNS})
 }
 
-// tokens bound how many exchanges are sent as complete windows: bursts of 120,000, in the long run 1,200 a second, all
-// servers together. What does not fit is sent as slow ones only.
+// tokens bound how many exchanges are sent as complete windows: bursts of 120,000, in the long run 1,200/s, for all
+// servers together. If the budget is used up, only slow ones are sent.
 type tokens struct {
 	left     float64
 	filledNS int64

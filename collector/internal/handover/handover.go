@@ -1,11 +1,11 @@
-// Package handover passes values from the sampling thread, which must not allocate, to one that may.
+// Package handover passes values from the sampling thread, which must not allocate, to a thread that can.
 package handover
 
 import "sync"
 
 const room = 512
 
-// Ring holds values until they are taken, the oldest first. What comes while it is full is lost and counted.
+// Ring holds values until they are taken, the oldest first. Values that arrive while it is full are lost and counted.
 type Ring[T any] struct {
 	mu            sync.Mutex
 	values        [room]T
@@ -25,7 +25,7 @@ func (r *Ring[T]) Put(value T) {
 	r.length++
 }
 
-// Take removes the oldest value; ok is false where there is none.
+// Take removes the oldest value; ok is false if there is none.
 func (r *Ring[T]) Take() (value T, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +38,7 @@ func (r *Ring[T]) Take() (value T, ok bool) {
 	return value, true
 }
 
-// Lost counts the values for which there was no room.
+// Lost counts the values that did not fit.
 func (r *Ring[T]) Lost() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package offheap keeps large tables without pointers outside the Go heap. There the garbage collector neither counts them,
-// so that it lets less garbage gather, nor touches their pages: only what was written is in memory.
+// Package offheap keeps large tables without pointers outside the Go heap. There the garbage collector does not count
+// them, so it lets less garbage accumulate, and does not touch their pages, so only what was written is resident.
 package offheap
 
 import (
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Make returns n zeroed elements that live as long as owner. T must not hold pointers. Where the kernel gives no memory
-// they come from the heap.
+// Make returns n zeroed elements that live as long as owner. T must not contain pointers. If the kernel provides no
+// memory they come from the heap.
 func Make[T, Owner any](owner *Owner, n int) []T {
 	var element T
 	data, err := unix.Mmap(-1, 0, n*int(unsafe.Sizeof(element)), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)

@@ -53,7 +53,7 @@ func TestMemoryGoesWithItsOwner(t *testing.T) {
 	}
 }
 
-// mapped asks the kernel, which answers ENOMEM where there is no mapping.
+// mapped asks the kernel, which returns ENOMEM if there is no mapping.
 func mapped(r *row) bool {
 	return unix.Madvise(bytesAt(r), unix.MADV_NORMAL) == nil
 }

@@ -1,4 +1,4 @@
-// Package pipeline turns sealed batches into compressed ones and hands them to a sink.
+// Package pipeline compresses sealed batches and passes them to a sink.
 package pipeline
 
 import (
@@ -15,7 +15,7 @@ import (
 // Sink takes an encoded batch. data is valid during the call. Once it returns nil, the batch is no longer kept here.
 type Sink func(sequence uint64, data []byte) error
 
-// Sealer encodes batches one after the other, off the sampling thread.
+// Sealer encodes batches one after another, off the sampling thread.
 type Sealer struct {
 	encoder batch.Encoder
 	dropped func() uint64
@@ -25,7 +25,7 @@ type Sealer struct {
 	stats   Stats
 }
 
-// Stats count what the Sealer did.
+// Stats count what the Sealer has done.
 type Stats struct {
 	Batches, Bytes, Failed atomic.Uint64
 	LastBytes              atomic.Int64
@@ -33,7 +33,7 @@ type Stats struct {
 
 const retryEvery = time.Second
 
-// NewSealer makes a Sealer. dropped is the count of batches that the spool has lost so far.
+// NewSealer creates a Sealer. dropped returns the count of batches that the spool has lost so far.
 func NewSealer(version string, dropped func() uint64, sink Sink, log *slog.Logger) *Sealer {
 	return &Sealer{
 		encoder: batch.Encoder{Version: version}, dropped: dropped, sink: sink, log: log,
@@ -47,11 +47,11 @@ func (s *Sealer) Stats() *Stats { return &s.stats }
 // Take queues a batch.
 func (s *Sealer) Take(sealed *batch.Sealed) { s.queue <- sealed }
 
-// Stop ends Run after what is queued.
+// Stop ends Run after the queued batches.
 func (s *Sealer) Stop() { close(s.queue) }
 
-// Run encodes until Stop. Where the sink fails (the disk is full), it is tried again until it works or ctx ends; the
-// batch stays in its mapped file meanwhile.
+// Run encodes until Stop. If the sink fails (the disk is full), it retries until it succeeds or ctx ends; the batch
+// stays in its mapped file meanwhile.
 func (s *Sealer) Run(ctx context.Context) {
 	for sealed := range s.queue {
 		s.One(ctx, sealed)
@@ -84,7 +84,7 @@ func (s *Sealer) One(ctx context.Context, sealed *batch.Sealed) {
 	}
 }
 
-// Compress wraps a sink that wants zstd frames.
+// Compress wraps a sink that expects zstd frames.
 func Compress(sink Sink) (Sink, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(128<<10), zstd.WithLowerEncoderMem(true))

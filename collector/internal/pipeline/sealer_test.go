@@ -14,7 +14,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// TestABatchIsKeptUntilTheSinkHasIt has the sink fail once, as on a full disk, and expects the same batch again.
+// TestABatchIsKeptUntilTheSinkHasIt makes the sink fail once, as on a full disk, and expects the same batch again.
 func TestABatchIsKeptUntilTheSinkHasIt(t *testing.T) {
 	store, _, err := batch.Open(t.TempDir(), [16]byte{1}, 1, "node")
 	if err != nil {

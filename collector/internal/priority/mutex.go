@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mutex is a lock that a thread with raised priority takes too. An ordinary thread that holds it has that priority meanwhile: on a busy node it
-// would otherwise lose its CPU for tens of milliseconds, and the sampling thread wait for it (L. Sha, R. Rajkumar and
-// J. P. Lehoczky, Priority Inheritance Protocols, IEEE Transactions on Computers 39(9), 1990: the priority ceiling). Hold it
-// shortly, and unlock it in the goroutine that locked it.
+// Mutex is a lock that a thread with raised priority takes too. While an ordinary thread holds it, that thread has the
+// raised priority: on a busy node it would otherwise lose its CPU for tens of milliseconds, with the sampling thread
+// waiting for it (L. Sha, R. Rajkumar and J. P. Lehoczky, Priority Inheritance Protocols, IEEE Transactions on
+// Computers 39(9), 1990: the priority ceiling). Hold it briefly, and unlock it in the goroutine that locked it.
 type Mutex struct {
 	mutex  sync.Mutex
-	raised bool // its holder is
+	raised bool // its holder's priority is raised
 
 	// Ordinary leaves threads as they are. Set it before the first use.
 	Ordinary bool
@@ -36,11 +36,11 @@ func (m *Mutex) Unlock() {
 	}
 }
 
-// raise gives the calling thread real-time priority, where it has none.
+// raise gives the calling thread real-time priority if it has none.
 //
-// The kernel counts how long a thread has run at real-time priority since it last woke up with it (RLIMIT_RTTIME), and goes on
-// counting where it left off when the thread is raised again: after many short times it would take the thread for one that
-// runs on and on. So each time begins with waking up.
+// The kernel counts how long a thread has run at real-time priority since it last woke up with it (RLIMIT_RTTIME), and
+// continues that count when the thread is raised again: after many short periods the kernel would treat it as one that
+// never stops. So each period begins with a wake-up.
 func raise() bool {
 	runtime.LockOSThread()
 	if isOrdinary() && set(unix.SCHED_RR|resetOnFork, 1) {

@@ -66,7 +66,7 @@ func TestRaisedThreadStaysSo(t *testing.T) {
 	needsRealTime(t)
 	done := make(chan bool)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		Raise()
 		var passed counter
 		passed.increment()
@@ -93,7 +93,7 @@ func TestMutexExcludes(t *testing.T) {
 	}
 }
 
-// TestManyShortTimesAreNoLongOne: the kernel's limit of real-time computing is for each time a lock is held.
+// TestManyShortTimesAreNoLongOne: the kernel's limit on real-time computing applies to each time a lock is held.
 func TestManyShortTimesAreNoLongOne(t *testing.T) {
 	needsRealTime(t)
 	var before unix.Rlimit
@@ -111,7 +111,7 @@ func TestManyShortTimesAreNoLongOne(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var m Mutex
-	for range 300 { // 0.6 s of computing altogether
+	for range 300 { // 0.6 s of computing in total
 		m.Lock()
 		for began := time.Now(); time.Since(began) < 2*time.Millisecond; {
 		}

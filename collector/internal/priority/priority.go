@@ -1,7 +1,8 @@
-// Package priority gives threads precedence over ordinary work: being late is what we measure in others.
+// Package priority gives threads precedence over ordinary work: being late is what the collector measures in others.
 //
-// It can not starve anybody: a tick is a few milliseconds of work, the budget sheds work where it grows, a thread that runs
-// on without a pause loses the priority (RLIMIT_RTTIME, see package agent), and the kernel keeps 5 % for others in any case.
+// It cannot starve anything: a tick is a few milliseconds of work, the budget sheds work if it grows, a thread that
+// never stops loses the priority (RLIMIT_RTTIME, see package agent), and the kernel reserves 5 % for others in any
+// case.
 package priority
 
 import (
@@ -10,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Raise gives the calling thread the lowest real-time priority, or where that is not allowed (CAP_SYS_NICE,
-// RLIMIT_RTPRIO, no real-time share in a v1 cpu cgroup) a better nice value, or nothing. The thread must be locked to its
-// goroutine.
+// Raise gives the calling thread the lowest real-time priority or, if that is not permitted (CAP_SYS_NICE,
+// RLIMIT_RTPRIO, no real-time share in a v1 cpu cgroup), a better nice value, or nothing. The thread must be locked to
+// its goroutine.
 func Raise() {
 	if !set(unix.SCHED_RR|resetOnFork, 1) {
 		Nice()
 	}
 }
 
-// Nice is what remains of Raise without real-time priority. Sleeps of ordinary threads may last longer by their timer slack,
-// 50 µs or what the thread that made this one had; here by as little as can be.
+// Nice is the part of Raise without real-time priority. Sleeps of ordinary threads can be longer by their timer slack,
+// 50 µs or that of the thread that created this one; here it is set to the minimum.
 func Nice() {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -15)
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -28,7 +29,7 @@ func Nice() {
 
 const resetOnFork = 0x40000000 // SCHED_RESET_ON_FORK in the kernel's include/uapi/linux/sched.h
 
-// set gives the calling thread a policy (sched_setscheduler(2)); its nice value remains for when it is ordinary again.
+// set gives the calling thread a policy (sched_setscheduler(2)); its nice value is kept for when it is ordinary again.
 func set(policy uintptr, priority int32) bool {
 	_, _, errno := unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, 0, policy, uintptr(unsafe.Pointer(&priority)))
 	return errno == 0

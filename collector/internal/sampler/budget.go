@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Budget is how much of the machine the collector may use.
+// Budget is how much of the machine the collector can use.
 type Budget struct {
 	CPUShare float64 // of one CPU, 0.1 is 10 %; 0: no limit
 }
@@ -21,8 +21,8 @@ const (
 	ShedUnlimited   // CPU of cgroups without a CPU quota every second
 	shedLevels      = ShedUnlimited
 	budgetWindow    = 10 * time.Second
-	budgetRelease   = 0.6              // go one level back below this share of the budget,
-	budgetHoldAtMin = 60 * time.Second // but not sooner after a change than this
+	budgetRelease   = 0.6              // return by one level below this share of the budget,
+	budgetHoldAtMin = 60 * time.Second // but no sooner after a change than this
 )
 
 var shedNames = [...]string{

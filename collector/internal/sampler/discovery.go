@@ -13,7 +13,7 @@ import (
 
 const (
 	discoverEvery = time.Second
-	walkEvery     = 15 * time.Second // where inotify tells of changes; a safety net
+	walkEvery     = 15 * time.Second // if inotify reports changes; a safety net
 	restateEvery  = 60 * time.Second
 	afterMkdir    = 50 * time.Millisecond // a new cgroup gets its limits and first process right after mkdir
 )
@@ -35,7 +35,7 @@ func (e *Engine) openGroups() {
 	e.groups.walker.Visit = watcher.Add
 }
 
-// refreshGroups walks the cgroup tree and tells the sources.
+// refreshGroups walks the cgroup tree and notifies the sources.
 func (e *Engine) refreshGroups(ctx context.Context) {
 	walker := e.groups.walker
 	if walker == nil {

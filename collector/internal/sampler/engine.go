@@ -20,10 +20,10 @@ type Config struct {
 	Roots      Roots
 	Store      *batch.Store
 	Sources    []Source
-	Options    func(source string, target any) error // may be nil
+	Options    func(source string, target any) error // can be nil
 	MaxCgroups int
 	Budget     Budget
-	// OrdinaryPriority keeps the sampling threads from real-time priority.
+	// OrdinaryPriority keeps the sampling threads from taking real-time priority.
 	OrdinaryPriority bool
 	Log              *slog.Logger
 	// Sealed takes each finished batch; it must not block.
@@ -39,13 +39,13 @@ type Engine struct {
 	facts   *facts
 	status  *status
 	groups  *groups
-	watcher *cgroup.Watcher // nil where inotify does not work or there is no cgroup file system
+	watcher *cgroup.Watcher // nil if inotify does not work or there is no cgroup file system
 	budget  *budget
 
 	sampling priority.Mutex // held while a tick is sampled
 	running  []*running
 
-	background sync.WaitGroup // what Registry.Every runs
+	background sync.WaitGroup // functions started by Registry.Every
 
 	sharing sync.Mutex
 	shared  map[string]any // Registry.Shared
@@ -58,7 +58,7 @@ type running struct {
 	Source
 	registry *Registry
 	failed   bool // Sample panicked: it is not called again
-	lost     bool // Discover did; known to the discovery goroutine alone
+	lost     bool // Discover panicked; used only by the discovery goroutine
 }
 
 // Stats are the engine's own counters; read them with atomic loads.
@@ -90,14 +90,13 @@ func New(config Config) *Engine {
 // Stats returns the counters.
 func (e *Engine) Stats() *Stats { return &e.stats }
 
-// ShedLevel is the level that the budget has chosen.
+// ShedLevel is the level chosen by the budget.
 func (e *Engine) ShedLevel() int { return e.budget.level() }
 
 // Status returns the state of every source, sorted by name.
 func (e *Engine) Status() []*ingestpb.SourceStatus { return e.status.list() }
 
-// Report tells of something beside the sources that goes wrong, or is well again, as if it were a source: it is sent and
-// shown with them.
+// Report reports trouble outside the sources, or its end, as if it were a source: it is sent and shown with them.
 func (e *Engine) Report(name, trouble, needs string) {
 	if trouble == "" {
 		e.status.recovered(name)
@@ -106,8 +105,8 @@ func (e *Engine) Report(name, trouble, needs string) {
 	e.status.set(name, ingestpb.SourceState_SOURCE_STATE_DEGRADED, trouble, needs)
 }
 
-// SwitchedOff tells that a source is left out since the organization wants it so. Unlike one that the configuration leaves out
-// it is shown: whoever misses its figures did not turn it off here.
+// SwitchedOff reports that a source is left out because the organization switched it off. Unlike one that the
+// configuration leaves out it is shown: a person who misses its figures did not turn it off here.
 func (e *Engine) SwitchedOff(name string) {
 	e.status.set(name, ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE, "switched off by the organization", "")
 }
@@ -129,7 +128,7 @@ func (e *Engine) EachCounter(yield func(source, name string, value float64)) {
 	}
 }
 
-// Run samples until ctx ends, then closes the sources. It returns early only where nothing can be sampled at all.
+// Run samples until ctx ends, then closes the sources. It returns early only if nothing can be sampled at all.
 func (e *Engine) Run(ctx context.Context) error {
 	if err := e.Prepare(ctx); err != nil {
 		return err
@@ -146,7 +145,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// Prepare starts the sources and has them find what there is. Run does it by itself.
+// Prepare starts the sources and runs their first discovery. Run calls it.
 func (e *Engine) Prepare(ctx context.Context) error {
 	e.openGroups()
 	e.startSources(ctx)
@@ -158,7 +157,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Ticker returns a function that samples one tick after the other without waiting, for measurements.
+// Ticker returns a function that samples one tick after another without waiting, for measurements.
 func (e *Engine) Ticker() func() {
 	state := &loopState{}
 	recorder := newRecorder(e.store)
@@ -209,11 +208,12 @@ func (e *Engine) startSources(ctx context.Context) {
 }
 
 const (
-	quietUS      = 5_000 // how long before a tick nothing begins that it would have to wait for
-	afterQuietUS = 2_000 // when most ticks have been sampled
+	quietUS      = 5_000 // how long before a tick nothing is started that it would have to wait for
+	afterQuietUS = 2_000 // by then most ticks have been sampled
 )
 
-// between runs change while no tick is sampled, and not right before one: whoever finds a lock taken is woken late on a busy node.
+// between runs change while no tick is sampled, and not right before one: a thread that finds a lock taken wakes up
+// late on a busy node.
 func (e *Engine) between(change func()) {
 	time.Sleep(pastTick(nowUS()))
 	e.sampling.Lock()
@@ -221,7 +221,7 @@ func (e *Engine) between(change func()) {
 	change()
 }
 
-// pastTick is how long to wait at nowUS: nothing, or until a tick that is near has been sampled.
+// pastTick is how long to wait at nowUS: not at all, or until an imminent tick has been sampled.
 func pastTick(nowUS int64) time.Duration {
 	if left := batch.StepUS - nowUS%batch.StepUS; left < quietUS {
 		return time.Duration(left+afterQuietUS) * time.Microsecond
@@ -248,7 +248,7 @@ func (e *Engine) failed(r *running, cause any) {
 
 func (e *Engine) nextTick() int64 { return time.Now().UnixMicro()/batch.StepUS + 1 }
 
-// NodeFacts states facts of the node.
+// NodeFacts records facts of the node.
 func (e *Engine) NodeFacts(facts map[string]string) {
 	for name, value := range facts {
 		e.facts.set(batch.Node, name, value, time.Now())

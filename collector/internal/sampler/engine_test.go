@@ -137,7 +137,7 @@ func TestNothingWorks(t *testing.T) {
 	}
 }
 
-// TestMissedTicksAndTriggers drives ticks by hand: a stall of three ticks, a trigger that seals early, a stall that is
+// TestMissedTicksAndTriggers drives ticks by hand: a stall of three ticks, a trigger that seals early, and a stall
 // longer than a batch.
 func TestMissedTicksAndTriggers(t *testing.T) {
 	var slot batch.Slot
@@ -198,7 +198,7 @@ func TestMissedTicksAndTriggers(t *testing.T) {
 	if len(h.batches) != sealed+1 {
 		t.Error("sealed early long after the trigger")
 	}
-	at(first+500, 0) // stopped for a while, as in a suspended machine
+	at(first+500, 0) // stopped for a while, as on a suspended machine
 	at(first+501, 0)
 	h.rotate(state, first+502)
 	last := h.batches[len(h.batches)-1].Blocks[0]

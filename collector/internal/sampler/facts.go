@@ -54,7 +54,7 @@ func (f *facts) forget(resource batch.ResourceID) {
 	delete(f.known, resource)
 }
 
-// resend sends all that is known again: the spool lost batches, and with them perhaps facts.
+// resend sends all known facts again: the spool lost batches, and perhaps facts with them.
 func (f *facts) resend() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

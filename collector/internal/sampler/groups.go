@@ -15,16 +15,16 @@ import (
 type Group struct {
 	cgroup.Location
 	Resource batch.ResourceID
-	Born     bool // made while the collector ran: its counters began at 0
+	Born     bool // created while the collector ran: its counters began at 0
 }
 
-// groups follows the cgroup tree and tells the sources of changes.
+// groups follows the cgroup tree and notifies the sources of changes.
 type groups struct {
 	store    *batch.Store
 	walker   *cgroup.Walker
 	released func(batch.ResourceID)
 	leftOut  sandboxes
-	again    bool // a cgroup was held back at the last walk
+	again    bool // a cgroup was held back in the last walk
 
 	epoch atomic.Uint64
 
@@ -32,7 +32,7 @@ type groups struct {
 	byPath      map[string]*Group
 	subscribers []func(added, removed []*Group)
 	walked      bool
-	waiting     []func(added, removed []*Group) // subscribed, not told of the existing groups yet
+	waiting     []func(added, removed []*Group) // subscribed, not notified of the existing groups yet
 }
 
 func newGroups(store *batch.Store, proc string, released func(batch.ResourceID)) *groups {
@@ -52,7 +52,7 @@ func (g *groups) subscribe(change func(added, removed []*Group)) {
 	g.waiting = append(g.waiting, change)
 }
 
-// refresh walks the tree once and tells the subscribers.
+// refresh walks the tree once and notifies the subscribers.
 func (g *groups) refresh(ctx context.Context) error {
 	before := g.walker.Shed
 	locations, err := g.walker.Walk(ctx)
@@ -69,7 +69,7 @@ func (g *groups) refresh(ctx context.Context) error {
 			if old.Location.Same(location) {
 				continue
 			}
-			removed = append(removed, old) // the same path, made anew
+			removed = append(removed, old) // the same path, created again
 			delete(g.byPath, location.Path)
 		}
 		parent := batch.Node
@@ -118,7 +118,7 @@ func (g *groups) refresh(ctx context.Context) error {
 	return nil
 }
 
-// tell calls those who wait where there is no cgroup file system: they learn that there are no groups.
+// tell calls the waiting subscribers if there is no cgroup file system: they learn that there are no groups.
 func (g *groups) tell() {
 	g.mu.Lock()
 	waiting := g.waiting

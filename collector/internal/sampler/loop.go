@@ -14,16 +14,16 @@ import (
 
 const (
 	ticksPerBatch   = 20                      // 2 s
-	earlySealEvery  = 500 * time.Millisecond  // how often triggers may seal a batch early
-	aftermath       = 1500 * time.Millisecond // what follows a trigger soon is wanted soon too: how the stall ended
+	earlySealEvery  = 500 * time.Millisecond  // how often triggers can seal a batch early
+	aftermath       = 1500 * time.Millisecond // what follows soon after a trigger is wanted soon too: how the stall ended
 	journalHighMark = 0.6                     // seal early when the journal is fuller than this
 	lateUS          = 10_000
 	stalledUS       = 50_000 // so late that the node itself deserves a diagnosis
 	stalledEvery    = 10 * time.Second
 )
 
-// loop is the sampling thread. It sleeps to deadlines of the real-time clock, so that ticks neither drift nor
-// pile up: after a stall it goes on with the latest tick that has ended, and the ones between stay missing.
+// loop is the sampling thread. It sleeps until deadlines of the real-time clock, so that ticks neither drift nor pile
+// up: after a stall it continues with the latest tick that has ended, and the ones in between stay missing.
 func (e *Engine) loop(ctx context.Context) {
 	runtime.LockOSThread() // never unlocked: the thread ends with its priority
 	e.raisePriority()
@@ -57,12 +57,12 @@ func (e *Engine) raisePriority() {
 	}
 }
 
-// loopState is what the sampling thread remembers between ticks.
+// loopState is the state of the sampling thread between ticks.
 type loopState struct {
 	last      int64 // number of the last sampled tick, 0: none
 	sequence  uint64
 	early     time.Time // when a trigger last sealed a batch
-	trigger   time.Time // when there was one last
+	trigger   time.Time // time of the last trigger
 	stalled   time.Time
 	triggered bool
 }
@@ -74,7 +74,7 @@ func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
 		tick.Missed = int(number - state.last - 1)
 	}
 	if !e.store.Fits(number) || (state.last == 0 && state.sequence > 0) {
-		e.rotate(state, number) // after a long stall or a step of the clock
+		e.rotate(state, number) // after a long stall or a clock step
 	}
 	state.sequence++
 	tick.Sequence = state.sequence
@@ -114,7 +114,7 @@ func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
 	}
 }
 
-// rotate seals the open batch; false where the sealer is behind, then the next tick tries again.
+// rotate seals the open batch; it returns false if the sealer is behind, and the next tick tries again.
 func (e *Engine) rotate(state *loopState, first int64) bool {
 	sealed, err := e.store.Rotate(first)
 	if err != nil {
@@ -143,8 +143,9 @@ func storeMax(target *atomic.Int64, value int64) {
 
 func nowUS() int64 { return time.Now().UnixMicro() }
 
-// SleepUntil sleeps to a point of the real-time clock, at most two ticks ahead. The sleep itself goes by the monotonic
-// clock: by the other one it would last as much longer as that is set back meanwhile (clock_nanosleep(2), TIMER_ABSTIME).
+// SleepUntil sleeps until a time of the real-time clock, at most two ticks ahead. The sleep itself uses the monotonic
+// clock: with the real-time clock it would take longer by as much as that is set back in the meantime
+// (clock_nanosleep(2), TIMER_ABSTIME).
 func SleepUntil(us int64) {
 	for {
 		left := leftUntil(us, nowUS())
@@ -161,7 +162,8 @@ func SleepUntil(us int64) {
 	}
 }
 
-// leftUntil: µs to sleep; 0 once the point is reached, or so far away that the clock must have been set back.
+// leftUntil is the µs to sleep; 0 once the time is reached, or if it is so far away that the clock must have been set
+// back.
 func leftUntil(us, now int64) int64 {
 	if left := us - now; left > 0 && left <= 2*batch.StepUS {
 		return left

@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// Members keeps what a source holds for each of the things that come and go, such as cgroups. Change follows them: give it to
-// Registry.OnCgroups or its like.
+// Members keeps a source's state for things that come and go, such as cgroups. Change follows them: pass it to
+// Registry.OnCgroups or the like.
 type Members[K comparable, T any] struct {
 	Registry *Registry
-	Open     func(K) *T // nil: nothing to sample of this one
+	Open     func(K) *T // nil: nothing to sample for this one
 	Shut     func(*T)   // after the last Sample that saw it
 
-	All   []*T // read by Sample; changes between ticks only
-	keys  []K  // of the same index
+	All   []*T // read by Sample; changes only between ticks
+	keys  []K  // by the same index
 	mutex sync.Mutex
 }
 
-// Change takes in what was added and lets go of what was removed.
+// Change adds the new members and removes the vanished ones.
 func (m *Members[K, T]) Change(added, removed []K) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -53,7 +53,7 @@ func (m *Members[K, T]) List() []*T {
 	return slices.Clone(m.All)
 }
 
-// Close shuts everything after the last Sample.
+// Close shuts all members after the last Sample.
 func (m *Members[K, T]) Close() {
 	for _, member := range m.All {
 		m.Shut(member)

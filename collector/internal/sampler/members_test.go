@@ -39,7 +39,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	}
 }
 
-// slowly writes something down now and then, which takes it a while.
+// slowly writes occasionally, which takes it a while.
 type slowly struct {
 	probe
 	begun     chan struct{}

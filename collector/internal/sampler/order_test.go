@@ -9,7 +9,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 )
 
-// TestTriggersAreHeardWhenAllIsRead: recording one takes a lock, which would make the sources after it late.
+// TestTriggersAreHeardWhenAllIsRead: recording a trigger takes a lock, which would make the sources after it late.
 func TestTriggersAreHeardWhenAllIsRead(t *testing.T) {
 	var last *probe
 	var heard int
@@ -35,7 +35,7 @@ func TestTriggersAreHeardWhenAllIsRead(t *testing.T) {
 	}
 }
 
-// TestLatenessHoldsStandstills: the sampling thread may stop running between two readings, too.
+// TestLatenessHoldsStandstills: the sampling thread can also stop running between two reads.
 func TestLatenessHoldsStandstills(t *testing.T) {
 	stood := 30 * time.Millisecond
 	standing := &probe{name: "a", sample: func(Tick, *Recorder) { time.Sleep(stood) }}
@@ -53,7 +53,7 @@ func TestLatenessHoldsStandstills(t *testing.T) {
 	sample := h.Ticker()
 	sample()
 	stood = 0
-	for range 20 { // one of them is bound to run through
+	for range 20 { // one of them is bound to run without interruption
 		sample()
 	}
 	if lateness[0] < 30_000 || slices.Min(lateness[1:]) != 0 {

@@ -10,7 +10,7 @@ func TestPace(t *testing.T) {
 		for i := range ticks {
 			if p.Begin(Tick{Sequence: uint64(i), Shed: shed}, 0) {
 				count++
-				p.began = p.began.Add(-cost) // as if it had taken so long
+				p.began = p.began.Add(-cost) // as if it had taken that long
 				p.End()
 			}
 		}

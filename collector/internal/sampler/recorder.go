@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 )
 
-// Recorder writes the values of the current tick. It is valid inside Source.Sample only and none of its methods
+// Recorder writes the values of the current tick. It is valid only inside Source.Sample, and none of its methods
 // allocates.
 type Recorder struct {
 	store    *batch.Store
@@ -28,7 +28,7 @@ func newRecorder(store *batch.Store) *Recorder {
 // begin starts a tick.
 func (r *Recorder) begin(tick Tick) { r.tick, r.readAt = tick, time.Now() }
 
-// commit records the tick. It may wait for others, which is why nothing else does so before everything is read.
+// commit records the tick. It can wait for other threads, which is why nothing else does so before everything is read.
 func (r *Recorder) commit() {
 	for _, one := range r.triggers {
 		r.store.AppendTrigger(one.resource, one.reason, one.atUS)
@@ -40,14 +40,14 @@ func (r *Recorder) commit() {
 // Set writes a value of the current tick.
 func (r *Recorder) Set(slot batch.Slot, value float64) { r.store.Set(slot, value) }
 
-// SetAt writes a value of an earlier tick, 0 <= back <= batch.Lag, for sources that see things late. Write each tick
-// of a series once.
+// SetAt writes a value of an earlier tick, 0 <= back <= batch.Lag, for sources that see events late. Write each tick of
+// a series once.
 func (r *Recorder) SetAt(back int, slot batch.Slot, value float64) { r.store.SetAt(back, slot, value) }
 
-// Delta writes by how much a counter grew since it was last read; see batch.Store.Delta for resets and missed ticks.
+// Delta writes how much a counter grew since it was last read; see batch.Store.Delta for resets and missed ticks.
 func (r *Recorder) Delta(slot batch.Slot, counter uint64) { r.store.Delta(slot, counter) }
 
-// Value returns what the current tick holds for slot so far, NaN where nothing was written.
+// Value returns what the current tick holds for slot so far, NaN if nothing was written.
 func (r *Recorder) Value(slot batch.Slot) float64 { return r.store.Value(slot) }
 
 // Distribution records the histogram of an earlier tick (back as in SetAt). The caller resets it. Record each tick once.
@@ -55,11 +55,11 @@ func (r *Recorder) Distribution(back int, resource batch.ResourceID, metric uint
 	r.store.AppendDistribution(resource, metric, r.tick.StartUS/batch.StepUS-int64(back), histogram)
 }
 
-// standstill is much longer than reading takes from one call of NoticeStandstill to the next: the thread did not run.
+// standstill is much longer than reads take from one call of NoticeStandstill to the next: the thread did not run.
 const standstill = time.Millisecond
 
-// NoticeStandstill is called again and again while CPU time is read. Where the thread stood still since the last call, what is read now
-// is late by that, too.
+// NoticeStandstill is called repeatedly while CPU time is read. If the thread did not run since the last call, what is
+// read now is late by that time, too.
 func (r *Recorder) NoticeStandstill() {
 	now := time.Now()
 	if stood := now.Sub(r.readAt); stood > standstill {
@@ -68,10 +68,11 @@ func (r *Recorder) NoticeStandstill() {
 	r.readAt = now
 }
 
-// LatenessUS is how long after the end of the tick CPU time was read, without the time that reading takes.
+// LatenessUS is how long after the end of the tick CPU time was read, excluding the time that reading takes.
 func (r *Recorder) LatenessUS() int64 { return r.tick.LatenessUS }
 
-// Trigger asks for a diagnosis of resource now: reasons are throttled, slow_query, oom_kill, late_tick, accept_backlog, dns_error.
+// Trigger requests a diagnosis of resource now: reasons are throttled, slow_query, oom_kill, late_tick, accept_backlog,
+// dns_error.
 func (r *Recorder) Trigger(resource batch.ResourceID, reason string, atUS int64) {
 	r.triggers = append(r.triggers, trigger{resource, reason, atUS})
 }

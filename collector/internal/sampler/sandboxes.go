@@ -13,30 +13,31 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/names"
 )
 
-// sandboxes leaves the cgroups of pods' sandboxes out: nothing happens in them, and they would be half of what a node has.
+// sandboxes leaves out the cgroups of pods' sandboxes: nothing happens in them, and they would be half of those on a
+// node.
 //
-// The runtime's monitor says on its command line what a container is, once there is a process in its cgroup. Where it does not
-// say, only names.SandboxProgram may be a sandbox, and the runtime is asked; before the program, the runtime's own waits in the
-// cgroup. What is not known is held back, for undecidedFor at the most, unless it was there before the collector. Then it is
-// shown, until the runtime says more.
+// The command line of the runtime's monitor says what a container is, once there is a process in its cgroup. If it does
+// not, only names.SandboxProgram can be a sandbox, and the runtime is asked; before the program starts, the runtime's
+// own waits in the cgroup. An undecided cgroup is held back, for at most undecidedFor, unless it predates the
+// collector. Then it is shown, until the runtime says more.
 type sandboxes struct {
 	proc string
 
 	mu      sync.Mutex
 	decided map[string]decision
-	asked   func(containerID string) names.Kind // nil: nobody is asked
+	asked   func(containerID string) names.Kind // nil: there is no runtime to ask
 }
 
 type decision struct {
 	location cgroup.Location
 	since    time.Time
 	kind     names.Kind
-	paused   bool // it may be a sandbox
+	paused   bool // it might be a sandbox
 }
 
 const undecidedFor = time.Second
 
-// leaveOut returns the other locations. again is true where one is held back: then it is time to look again soon.
+// leaveOut returns the other locations. again is true if one is held back: then it is time to check again soon.
 func (s *sandboxes) leaveOut(locations []cgroup.Location, now time.Time) (kept []cgroup.Location, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,7 @@ func (s *sandboxes) leaveOut(locations []cgroup.Location, now time.Time) (kept [
 	return kept, again
 }
 
-// decide reads what runs in a cgroup. paused is true where a sandbox's program does, and nobody says what for.
+// decide reads what runs in a cgroup. paused is true if a sandbox's program runs there and its purpose is unknown.
 func (s *sandboxes) decide(location cgroup.Location) (kind names.Kind, paused bool) {
 	directory := location.CPU
 	if directory == "" {
@@ -103,14 +104,14 @@ func (s *sandboxes) decide(location cgroup.Location) (kind names.Kind, paused bo
 	return names.UnknownKind, false
 }
 
-// is tells whether the cgroup with this path is left out.
+// is reports whether the cgroup with this path is left out.
 func (s *sandboxes) is(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.decided[path].kind == names.Sandbox
 }
 
-// unknown counts the cgroups that may be sandboxes.
+// unknown counts the cgroups that might be sandboxes.
 func (s *sandboxes) unknown() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +129,8 @@ func (s *sandboxes) ask(asked func(containerID string) names.Kind) {
 	s.asked = asked
 }
 
-// isRuntime knows runc ("runc:[2:INIT]", "runc") and crun ("crun", "libcrun"), as they are until the container's program
-// is started.
+// isRuntime recognizes runc ("runc:[2:INIT]", "runc") and crun ("crun", "libcrun"), as they appear until the
+// container's program is started.
 func isRuntime(command string) bool {
 	return strings.HasPrefix(command, "runc") || strings.HasPrefix(command, "crun") || strings.HasPrefix(command, "libcrun")
 }

@@ -22,7 +22,7 @@ const (
 	plain     = "/jitterscope-lab-1/pause"
 )
 
-// aPod is a pod as containerd makes one, and a program that is called like a sandbox's and is in no pod.
+// aPod is a pod as containerd creates it, and a program that is named like a sandbox's but is in no pod.
 type aPod struct {
 	t          *testing.T
 	root, proc string
@@ -43,13 +43,13 @@ func newPod(t *testing.T) *aPod {
 	return p
 }
 
-// start makes a collector that was there before the pod.
+// start creates a collector that predates the pod.
 func (p *aPod) start() {
 	p.startBeside()
 	p.sandboxes.leaveOut(nil, p.began)
 }
 
-// startBeside makes one that finds the pod there.
+// startBeside creates one that starts after the pod.
 func (p *aPod) startBeside() { p.sandboxes = &sandboxes{proc: p.proc} }
 
 func (p *aPod) holds(path, pids string) { p.write(p.root+path+"/cgroup.procs", pids) }
@@ -84,7 +84,7 @@ func (p *aPod) expect(after time.Duration, again bool, want ...string) {
 	}
 }
 
-// TestSandboxesAreLeftOut has a monitor that says what each container is, before its program is there.
+// TestSandboxesAreLeftOut has a monitor that says what each container is, before its program has started.
 func TestSandboxesAreLeftOut(t *testing.T) {
 	p := newPod(t)
 	p.holds(sandbox, "")
@@ -100,11 +100,11 @@ func TestSandboxesAreLeftOut(t *testing.T) {
 	if !p.sandboxes.is(sandbox) || p.sandboxes.is(container) || p.sandboxes.is(plain) || p.sandboxes.unknown() != 0 {
 		t.Error("what is a sandbox is told wrong")
 	}
-	// What was decided stays so: a container whose program ended is still one.
+	// A decision is final: a container whose program ended is still one.
 	p.holds(container, "")
 	p.expect(300*time.Millisecond, false, pod, container, plain)
 
-	// One whose program nobody saw is not held back for ever, and left out later.
+	// One whose program was never seen is neither held back forever nor left out later.
 	p.start()
 	p.holds(sandbox, "")
 	p.expect(0, true, pod, plain)
@@ -112,7 +112,7 @@ func TestSandboxesAreLeftOut(t *testing.T) {
 	p.holds(sandbox, "101\n")
 	p.expect(2*undecidedFor, false, pod, container, plain)
 
-	// What was there before the collector is told apart at once.
+	// What predates the collector is decided at once.
 	p.startBeside()
 	p.expect(0, false, pod, container, plain)
 }

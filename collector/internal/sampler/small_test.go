@@ -26,9 +26,9 @@ func TestBudgetShedsAndRecovers(t *testing.T) {
 	decide(0.12, ShedZoom)
 	decide(0.12, ShedUnlimited)
 	decide(0.12, ShedUnlimited)
-	decide(0.01, ShedUnlimited) // not so soon
+	decide(0.01, ShedUnlimited) // too soon
 	now = now.Add(2 * time.Minute)
-	decide(0.08, ShedUnlimited) // too close to the budget: it would go up and down
+	decide(0.08, ShedUnlimited) // too close to the budget: it would oscillate
 	decide(0.05, ShedZoom)
 	decide(0.01, ShedZoom)
 	now = now.Add(2 * time.Minute)
@@ -79,7 +79,8 @@ func TestSleepsToTheDeadline(t *testing.T) {
 	if now := nowUS(); now < deadline {
 		t.Errorf("woke up %d us early", deadline-now)
 	}
-	// What the deadline looks like after the clock was set back an hour: to wait for it would be an hour without a tick.
+	// What the deadline looks like after the clock was set back by an hour: waiting for it would be an hour without a
+	// tick.
 	now := nowUS()
 	for until, want := range map[int64]int64{now - 1: 0, now: 0, now + 1: 1, now + batch.StepUS: batch.StepUS, now + time.Hour.Microseconds(): 0} {
 		if left := leftUntil(until, now); left != want {

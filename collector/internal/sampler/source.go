@@ -1,5 +1,5 @@
-// Package sampler runs the sources on the 100 ms grid. Sources implement Source; everything that they may call is in
-// Registry (slow path, any goroutine) and Recorder (hot path, inside Sample only).
+// Package sampler runs the sources on the 100 ms grid. Sources implement Source; everything that they can call is in
+// Registry (slow path, any goroutine) and Recorder (hot path, only inside Sample).
 package sampler
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 )
 
-// Source samples one thing: one file in a folder of internal/source, named like the metric catalogue's "source".
+// Source samples one thing: one file in a folder of internal/source, named after the metric catalogue's "source".
 type Source interface {
 	// Name is the source name of the metric catalogue, "cgroup_cpu".
 	Name() string
-	// Start probes what the source needs and starts its goroutines, which end with ctx. It returns *Unavailable where
-	// the kernel or a privilege is missing: the others go on, and the need is shown once in the log and in the UI. It
-	// returns *Off where nobody asked for it.
+	// Start checks what the source needs and starts its goroutines, which end with ctx. It returns *Unavailable if a
+	// kernel feature or a privilege is missing: the other sources continue, and the need is shown once in the log and
+	// in the UI. It returns *Off if the source is not configured to do anything.
 	Start(ctx context.Context, registry *Registry) error
 	// Sample writes the values of tick. It runs on the sampling thread and must not allocate, block or log.
 	Sample(tick Tick, recorder *Recorder)
@@ -23,8 +23,8 @@ type Source interface {
 	Close() error
 }
 
-// Discoverer is a Source that also looks for new and vanished things. Discover runs about every second off the
-// sampling thread, at the same time as Sample: wrap what Sample reads in Registry.Between.
+// Discoverer is a Source that also looks for new and vanished objects. Discover runs about every second off the
+// sampling thread, concurrently with Sample: wrap changes to what Sample reads in Registry.Between.
 type Discoverer interface {
 	Discover(ctx context.Context)
 }
@@ -35,7 +35,7 @@ type Finisher interface {
 }
 
 // Tick is one point of the grid. It covers [StartUS, StartUS+100000) and is sampled at its end: deltas are since the
-// tick before, gauges are as of its end.
+// previous tick, gauges are as of its end.
 type Tick struct {
 	StartUS    int64  // microseconds since the Unix epoch, a multiple of 100000
 	LatenessUS int64  // how long after StartUS+100000 sampling began
@@ -47,7 +47,7 @@ type Tick struct {
 // EndUS is the first microsecond after the tick.
 func (t Tick) EndUS() int64 { return t.StartUS + batch.StepUS }
 
-// SlowEvery is how many ticks lie between slow reads: 1 s.
+// SlowEvery is the number of ticks between slow reads: 1 s.
 const SlowEvery = 10
 
 // Due spreads slow reads evenly over ticks: member index is read at every tenth tick.
@@ -64,8 +64,8 @@ type Unavailable struct {
 
 func (u *Unavailable) Error() string { return fmt.Sprintf("%s (needs %s)", u.Detail, u.Needs) }
 
-// Off says that a source has nothing to do as it is configured. That is no fault: it is like a source that is not enabled,
-// in no log and with no state; the check command names it.
+// Off says that a source has nothing to do in this configuration. That is not an error: like a source that is not
+// enabled, it is not logged and has no state; the check command lists it.
 type Off struct {
 	Detail string // "no targets are configured in [sources.dns_probe]"
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// status keeps the state of every source; it is sent when it changes and restated by the engine.
+// status keeps the state of every source; it is sent when it changes and resent by the engine.
 type status struct {
 	store *batch.Store
 
@@ -63,7 +63,7 @@ func (s *status) list() []*ingestpb.SourceStatus {
 	return all
 }
 
-// recovered marks as active what was in trouble before; what never was is not told of.
+// recovered marks a source as active that was in trouble before; others are not reported.
 func (s *status) recovered(name string) {
 	s.mu.Lock()
 	_, known := s.states[name]
@@ -73,7 +73,7 @@ func (s *status) recovered(name string) {
 	}
 }
 
-// activate marks a source as active, unless it has said already that it is degraded.
+// activate marks a source as active, unless it has already reported that it is degraded.
 func (s *status) activate(name string) {
 	s.mu.Lock()
 	_, known := s.states[name]

@@ -6,8 +6,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
 )
 
-// ThrottledSeries are the series of throttled periods of a cgroup and of those above it, as far as they have a CPU limit. The
-// source cgroup_cpu writes them.
+// ThrottledSeries are the series of throttled periods of a cgroup and its ancestors, as far as they have a CPU limit.
+// The source cgroup_cpu writes them.
 func (r *Registry) ThrottledSeries(path string) []batch.Slot {
 	var slots []batch.Slot
 	for at := path; at != "/" && at != ""; {
@@ -23,7 +23,7 @@ func (r *Registry) ThrottledSeries(path string) []batch.Slot {
 	return slots
 }
 
-// Throttled tells whether one of these series has a throttled period in the current tick.
+// Throttled reports whether one of these series has a throttled period in the current tick.
 func (r *Recorder) Throttled(series []batch.Slot) bool {
 	for _, slot := range series {
 		if r.Value(slot) > 0 {

@@ -1,4 +1,5 @@
-// Package settings reads the collector's configuration: flag, else environment, else configuration file, else default.
+// Package settings reads the collector's configuration: a flag takes precedence over the environment, then the
+// configuration file, then the default.
 package settings
 
 import (
@@ -129,22 +130,22 @@ func (s *Settings) readFile(flags *flag.FlagSet, given map[string]bool) error {
 	return errors.Join(errs...)
 }
 
-// SwitchOff turns off what the organization does not want read, beside what the configuration turns off: sources, and boolean
-// options as SOURCE:OPTION. Names that this version does not know have no effect.
+// SwitchOff turns off what the organization does not want read, in addition to what the configuration turns off:
+// sources, and boolean options as SOURCE:OPTION. Names that this version does not know have no effect.
 func (s *Settings) SwitchOff(names []string) { s.off = names }
 
-// SwitchedOff tells whether the organization switched a whole source off.
+// SwitchedOff reports whether the organization switched a whole source off.
 func (s *Settings) SwitchedOff(source string) bool { return slices.Contains(s.off, source) }
 
-// SourceOptions decodes the [sources.NAME] table into target and refuses keys that target does not have. Options that the
-// organization switched off are false.
+// SourceOptions decodes the [sources.NAME] table into target and rejects keys that target does not have. Options that
+// the organization switched off are false.
 func (s *Settings) SourceOptions(name string, target any) error {
 	if err := s.configured(name, target); err != nil {
 		return err
 	}
 	for _, one := range s.off {
 		if source, option, ok := strings.Cut(one, ":"); ok && source == name {
-			_, _ = toml.Decode(option+" = false", target) // no such option, or none that can be false: of another version
+			_, _ = toml.Decode(option+" = false", target) // no such option, or not a boolean: from another version
 		}
 	}
 	return nil
@@ -166,7 +167,7 @@ func (s *Settings) configured(name string, target any) error {
 	return nil
 }
 
-// Enabled tells whether a source is to be used, and complains about names that do not exist.
+// Enabled returns a function that reports whether to use a source, and an error for names that do not exist.
 func (s *Settings) Enabled(known []string) (func(string) bool, error) {
 	only, off := make(map[string]bool), make(map[string]bool)
 	for _, name := range strings.Split(s.Sources, ",") {

@@ -1,4 +1,5 @@
-// Package ship sends spooled batches to the backend: oldest first, each until it is acknowledged or refused for good.
+// Package ship sends spooled batches to the backend: oldest first, each until it is acknowledged or permanently
+// rejected.
 package ship
 
 import (
@@ -20,12 +21,13 @@ import (
 
 // Config is where and how to send.
 type Config struct {
-	URL     string                 // the whole address of the ingest endpoint
-	Token   func() (string, error) // read for each attempt, so that a rotated token is used at once
+	URL     string                 // the full URL of the ingest endpoint
+	Token   func() (string, error) // read for each attempt, so that a rotated token takes effect at once
 	Client  *http.Client
 	Version string
 	Log     *slog.Logger
-	// Heard takes which sources the organization switched off, with each answer that took a batch; may be nil.
+	// Heard receives the sources that the organization switched off, with each answer that accepted a batch; it can be
+	// nil.
 	Heard func(off string)
 }
 
@@ -39,10 +41,10 @@ type Stats struct {
 const (
 	firstWait = 500 * time.Millisecond
 	longest   = 30 * time.Second
-	// A wrong token or address is for a person to repair; the data waits in the spool.
+	// A wrong token or address needs a person to fix it; the data waits in the spool.
 	misconfiguredWait = 30 * time.Second
 	requestTimeout    = 30 * time.Second
-	// sourcesOff is the header that names them; absent where none is.
+	// sourcesOff is the header that names them; absent if there are none.
 	sourcesOff = "Jitterscope-Sources-Off"
 )
 
@@ -52,12 +54,12 @@ type Shipper struct {
 	spool  *spool.Spool
 	stats  Stats
 	buffer []byte
-	told   string // the last failure in the log, to say it once
-	// Why batches are refused for good now; empty since the backend last took one.
+	told   string // the last failure logged, to log it once
+	// Why batches are permanently rejected now; empty since the backend last accepted one.
 	refusing atomic.Pointer[string]
 	first    time.Duration
 	failed   suspect
-	reason   string // of the last refusal for good
+	reason   string // of the last permanent rejection
 }
 
 // New makes a Shipper.
@@ -68,7 +70,7 @@ func New(config Config, from *spool.Spool) *Shipper {
 // Stats returns the counters.
 func (s *Shipper) Stats() *Stats { return &s.stats }
 
-// Refusing tells why the backend refuses batches for good; empty while it takes them.
+// Refusing returns why the backend permanently rejects batches; empty while it accepts them.
 func (s *Shipper) Refusing() string {
 	if why := s.refusing.Load(); why != nil {
 		return *why
@@ -104,7 +106,8 @@ func (s *Shipper) Run(ctx context.Context) {
 	s.spool.Return()
 }
 
-// Flush sends what is spooled, each batch once, until ctx ends or a batch fails: the last try before the collector stops.
+// Flush sends what is spooled, each batch once, until ctx ends or a batch fails: the last attempt before the collector
+// stops.
 func (s *Shipper) Flush(ctx context.Context) {
 	for {
 		sequence, data, ok := s.spool.Oldest(s.buffer)
@@ -118,7 +121,7 @@ func (s *Shipper) Flush(ctx context.Context) {
 	}
 }
 
-// handleResult decides what becomes of a batch after an attempt, and how long to wait where it is to be tried again.
+// handleResult decides what happens to a batch after an attempt, and how long to wait before a retry.
 func (s *Shipper) handleResult(sequence uint64, size int64, err error, wait time.Duration) (pause time.Duration, retry bool) {
 	if err == nil {
 		s.spool.Remove(sequence)
@@ -137,7 +140,7 @@ func (s *Shipper) handleResult(sequence uint64, size int64, err error, wait time
 	if refusal != nil && refusal.permanent() {
 		s.stats.Refused.Add(1)
 		s.spool.Quarantine(sequence, err.Error())
-		// One reason refuses every batch, as a clock that is wrong does: it is told once.
+		// One reason rejects every batch, as a wrong clock does: it is logged once.
 		if s.reason != refusal.kind || s.Refusing() == "" {
 			s.config.Log.Error("the backend refuses batches for good; they are set aside in the spool's quarantine folder",
 				"sequence", sequence, "error", err)
@@ -162,7 +165,7 @@ func (s *Shipper) handleResult(sequence uint64, size int64, err error, wait time
 	return pause, true
 }
 
-// send makes one attempt. An answer other than success is a *refusal.
+// send makes one attempt. A response other than success is a *refusal.
 func (s *Shipper) send(ctx context.Context, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -193,10 +196,10 @@ func (s *Shipper) send(ctx context.Context, data []byte) error {
 	return newRefusal(response, body)
 }
 
-// refusal is an answer that did not take the batch.
+// refusal is a response that did not accept the batch.
 type refusal struct {
 	status     int
-	kind       string // of the problem document; empty where there is none
+	kind       string // from the problem document; empty if there is none
 	detail     string
 	retryAfter time.Duration
 }
@@ -232,7 +235,7 @@ func (r *refusal) misconfigured() bool {
 	return r.status/100 == 3
 }
 
-// permanent: this batch will never be taken.
+// permanent: this batch will never be accepted.
 func (r *refusal) permanent() bool {
 	if r.status/100 != 4 || r.misconfigured() {
 		return false

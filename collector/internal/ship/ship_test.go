@@ -15,7 +15,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/spool"
 )
 
-// backend answers with the scripted statuses, then 200, and keeps the bodies that it took.
+// backend responds with the scripted statuses, then 200, and keeps the bodies that it accepted.
 type backend struct {
 	mu     sync.Mutex
 	script []int

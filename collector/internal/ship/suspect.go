@@ -6,17 +6,17 @@ import (
 	"net/http"
 )
 
-// suspect is the batch that the backend failed on last.
+// suspect is the batch on which the backend last failed.
 type suspect struct {
 	sequence uint64
 	failures int // in a row
 }
 
-// suspectAfter failures, about a minute, a batch may be the reason for them.
+// suspectAfter is the number of failures, about a minute, after which a batch might be their cause.
 const suspectAfter = 8
 
-// suspects counts an internal error (500) of the backend and tells whether the batch may be its reason. What the backend
-// answers while a part of it is down is 503, for which the batch just waits.
+// suspects counts an internal error (500) of the backend and reports whether the batch might be its cause. While a part
+// of the backend is down it answers 503, and the batch only waits.
 func (s *Shipper) suspects(sequence uint64, err error) bool {
 	var refusal *refusal
 	if !errors.As(err, &refusal) || refusal.status != http.StatusInternalServerError {
@@ -30,8 +30,8 @@ func (s *Shipper) suspects(sequence uint64, err error) bool {
 	return s.failed.failures >= suspectAfter
 }
 
-// getsPast sends the batch behind a suspect. Where the backend takes it, the suspect is set aside: one batch must not keep
-// all that come after it.
+// getsPast sends the batch after a suspect. If the backend accepts it, the suspect is set aside: one batch must not
+// block all later ones.
 func (s *Shipper) getsPast(ctx context.Context, sequence uint64) bool {
 	next, data, ok := s.spool.Second(s.buffer)
 	s.buffer = data

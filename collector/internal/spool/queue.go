@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Put stores a sealed batch, dropping the oldest ones where there is no room. Putting a sequence again replaces it.
-// The caller may send it right away; call Sync before giving up the only other copy.
+// Put stores a sealed batch, dropping the oldest ones if there is no room. Putting a sequence again replaces it. The
+// caller can send it right away; call Sync before releasing the only other copy.
 //
-// A batch that the disk has no room for is kept in memory until it is sent or the disk has room: sampling and sending go
-// on meanwhile. Of those, too, the oldest are dropped and counted where they take too much.
+// A batch that does not fit on the disk is kept in memory until it is sent or the disk has room: sampling and sending
+// continue meanwhile. If these take too much memory, the oldest are dropped and counted.
 func (s *Spool) Put(sequence uint64, data []byte) error {
 	s.makeRoom(int64(len(data)))
 	batch := entry{sequence: sequence, size: int64(len(data))}
@@ -42,12 +42,12 @@ func (s *Spool) Put(sequence uint64, data []byte) error {
 	return nil
 }
 
-// fail notes that a batch could not be written, and says so once.
+// fail records that a batch could not be written, and logs that once.
 func (s *Spool) fail(err error) {
 	s.mu.Lock()
 	s.counts.WriteFailed++
 	first := s.trouble == ""
-	// Without the name of the file, which differs with each batch: a reason is told once.
+	// Without the name of the file, which differs for each batch: a reason is logged once.
 	cause := err
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -61,7 +61,7 @@ func (s *Spool) fail(err error) {
 	}
 }
 
-// recover writes to the disk what waits in memory, as far as there is room.
+// recover writes batches in memory to the disk, as far as there is room.
 func (s *Spool) recover() {
 	s.mu.Lock()
 	if s.trouble == "" {
@@ -84,7 +84,7 @@ func (s *Spool) recover() {
 			s.held -= int64(len(s.batches[at].data))
 			s.batches[at].data = nil
 			s.mu.Unlock()
-		} else { // sent meanwhile
+		} else { // sent in the meantime
 			s.mu.Unlock()
 			_ = os.Remove(s.file(batch.sequence))
 		}
@@ -95,7 +95,7 @@ func (s *Spool) recover() {
 	s.log.Info("the spool can be written again", "written_batches", len(waiting))
 }
 
-// shed drops the oldest batches in memory where they take too much of it.
+// shed drops the oldest batches in memory if they take too much of it.
 func (s *Spool) shed() {
 	s.mu.Lock()
 	var dropped uint64
@@ -118,7 +118,7 @@ func (s *Spool) shed() {
 	}
 }
 
-// Sync makes a batch survive a power failure, unless it was sent meanwhile.
+// Sync makes a batch survive a power failure, unless it was sent in the meantime.
 func (s *Spool) Sync(sequence uint64) error {
 	file, err := os.Open(s.file(sequence))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,12 +131,12 @@ func (s *Spool) Sync(sequence uint64) error {
 }
 
 // Oldest reads the oldest batch into buffer (which grows as needed) and reserves it: it is not dropped until Remove,
-// Quarantine or Return. ok is false where the spool is empty.
+// Quarantine or Return. ok is false if the spool is empty.
 func (s *Spool) Oldest(buffer []byte) (sequence uint64, data []byte, ok bool) {
 	return s.take(0, buffer)
 }
 
-// Second is Oldest for the batch behind the oldest one.
+// Second is Oldest for the batch after the oldest one.
 func (s *Spool) Second(buffer []byte) (sequence uint64, data []byte, ok bool) {
 	return s.take(1, buffer)
 }
@@ -180,7 +180,7 @@ func readInto(path string, buffer []byte) ([]byte, error) {
 	return buffer, nil
 }
 
-// Return gives the reservation up; the batch stays.
+// Return releases the reservation; the batch stays.
 func (s *Spool) Return() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +195,7 @@ func (s *Spool) Remove(sequence uint64) {
 	}
 }
 
-// Quarantine sets a batch aside that the backend will never take, for somebody to look at.
+// Quarantine sets aside a batch that the backend will never accept, for inspection.
 func (s *Spool) Quarantine(sequence uint64, why string) {
 	s.forget(sequence)
 	s.mu.Lock()

@@ -34,15 +34,15 @@ type Spool struct {
 	batches []entry // by sequence
 	bytes   int64
 	held    int64  // bytes of batches in memory, part of bytes
-	trouble string // why batches cannot be written to the disk
-	taken   uint64 // sequence being sent: not to be dropped
+	trouble string // why batches cannot be written to disk
+	taken   uint64 // sequence being sent: it must not be dropped
 	counts  Counts
 }
 
 type entry struct {
 	sequence uint64
 	size     int64
-	data     []byte // where the disk had no room; nil: in its file
+	data     []byte // if the disk had no room; nil: in its file
 }
 
 // state is spool.json. The id and the count live as long as the directory.
@@ -56,7 +56,7 @@ type state struct {
 type Counts struct {
 	Batches      int
 	Bytes        int64
-	InMemory     int    // of Batches, those that the disk has no room for
+	InMemory     int    // of Batches, those that do not fit on the disk
 	Dropped      uint64 // since the spool was created
 	Quarantined  uint64 // since the spool was created
 	WriteFailed  uint64
@@ -70,7 +70,7 @@ const (
 	maxMemory     = 16 << 20
 )
 
-// Open opens or makes the spool in directory. One process at a time may use it.
+// Open opens or creates the spool in directory. Only one process at a time can use it.
 func Open(directory string, maxBytes int64, log *slog.Logger) (*Spool, error) {
 	s := &Spool{directory: directory, maxBytes: maxBytes, log: log, arrived: make(chan struct{}, 1)}
 	if err := os.MkdirAll(filepath.Join(directory, quarantine), 0o700); err != nil {
@@ -141,7 +141,7 @@ func (s *Spool) load() error {
 	return nil
 }
 
-// ID identifies the spool for ever.
+// ID identifies the spool permanently.
 func (s *Spool) ID() (id [16]byte) {
 	raw, _ := hex.DecodeString(s.state.ID) // checked by load
 	copy(id[:], raw)
@@ -173,7 +173,7 @@ func (s *Spool) Counts() Counts {
 	return counts
 }
 
-// Trouble tells why batches cannot be written to the disk; empty where they can.
+// Trouble returns why batches cannot be written to disk; empty if they can.
 func (s *Spool) Trouble() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

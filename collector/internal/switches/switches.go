@@ -1,5 +1,5 @@
-// Package switches keeps what the organization does not want read. The backend names it in each answer; it takes effect
-// when the collector starts anew, so that no source has to be taken apart while it samples.
+// Package switches keeps what the organization does not want read. The backend lists it in each answer; it takes effect
+// when the collector restarts itself, so that no source has to be removed while it samples.
 package switches
 
 import (
@@ -17,7 +17,7 @@ import (
 const (
 	fileName = "sources-off"
 	most     = 64
-	// every is how often the collector starts anew at most, however often the answer changes.
+	// every is the minimum time between restarts, however often the answer changes.
 	every = time.Minute
 )
 
@@ -30,10 +30,10 @@ type Switches struct {
 	off    []string
 	anew   func()
 	log    *slog.Logger
-	failed bool // to write the file; in the log once
+	failed bool // failed to write the file; logged once
 }
 
-// Open reads which names are off in the spool directory. anew is called, by Heard, where the backend wants others.
+// Open reads which names are off from the spool directory. Heard calls anew if the backend wants others.
 func Open(directory string, anew func(), log *slog.Logger) *Switches {
 	s := &Switches{path: filepath.Join(directory, fileName), anew: anew, log: log}
 	text, err := os.ReadFile(s.path)
@@ -44,10 +44,10 @@ func Open(directory string, anew func(), log *slog.Logger) *Switches {
 	return s
 }
 
-// Off are the names that are off in this run, sorted. Some may be of sources that this version does not have.
+// Off are the names that are off in this run, sorted. Some can be of sources that this version does not have.
 func (s *Switches) Off() []string { return s.off }
 
-// Heard takes the list of an answer that took a batch. One goroutine calls it.
+// Heard takes the list in an answer that accepted a batch. One goroutine calls it.
 func (s *Switches) Heard(list string) {
 	wanted := parse(list)
 	if slices.Equal(wanted, s.off) || !s.due() {
@@ -66,7 +66,8 @@ func (s *Switches) Heard(list string) {
 	s.anew()
 }
 
-// due tells whether the last start anew, when the file was written, is long ago, or later than now by a clock that was set.
+// due reports whether the last restart, when the file was written, is long ago, or in the future because the clock was
+// set.
 func (s *Switches) due() bool {
 	info, err := os.Stat(s.path)
 	if err != nil {

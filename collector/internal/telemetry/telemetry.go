@@ -22,8 +22,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/spool"
 )
 
-// Page is the three endpoints. It is written by hand, since a client library would cost more memory than all of the
-// collector's own state, and nothing here is more than a number.
+// Page is the three endpoints. It is written by hand, because a client library would cost more memory than all of the
+// collector's own state, and everything here is only a number.
 type Page struct {
 	version string
 	engine  *sampler.Engine
@@ -34,12 +34,12 @@ type Page struct {
 	started time.Time
 }
 
-// New makes a Page.
+// New creates a Page.
 func New(version string, engine *sampler.Engine, store *batch.Store, sealer *pipeline.Sealer, spooled *spool.Spool, shipper *ship.Shipper) *Page {
 	return &Page{version: version, engine: engine, store: store, sealer: sealer, spool: spooled, shipper: shipper, started: time.Now()}
 }
 
-// Serve listens until ctx ends and returns the address it got.
+// Serve listens until ctx ends and returns the address it is listening on.
 func (p *Page) Serve(ctx context.Context, listen string) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *Page) Serve(ctx context.Context, listen string) (string, error) {
 	}()
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			panic(err) // the listener broke: nothing that could be handled
+			panic(err) // the listener broke: there is no way to handle that
 		}
 	}()
 	return listener.Addr().String(), nil
@@ -73,7 +73,7 @@ func (p *Page) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// Trouble tells in words what keeps batches from the disk or from the backend for good; empty where nothing does.
+// Trouble says what permanently keeps batches from the disk or from the backend; empty if nothing does.
 func (p *Page) Trouble() string {
 	if trouble := p.spool.Trouble(); trouble != "" {
 		return "batches cannot be written to the spool and wait in memory, where a restart loses them: " + trouble
@@ -87,7 +87,7 @@ func (p *Page) Trouble() string {
 	return ""
 }
 
-// ready is 200 while the collector can keep what it samples; restarting it helps with nothing of what makes it 503.
+// ready is 200 while the collector can keep what it samples; a restart would not fix anything that makes it 503.
 func (p *Page) ready(w http.ResponseWriter, _ *http.Request) {
 	if trouble := p.Trouble(); trouble != "" {
 		http.Error(w, trouble, http.StatusServiceUnavailable)

@@ -1,13 +1,13 @@
-// Package trend tells where a gauge is going.
+// Package trend predicts where a gauge is going.
 package trend
 
-// Memory that will be at its limit sooner than this is worth a diagnosis, again and again while it grows.
+// Memory that will reach its limit sooner than this is worth a diagnosis, repeatedly while it grows.
 const (
 	MemoryHorizonUS = 10_000_000
 	MemoryAgainUS   = 2_000_000
 )
 
-// Trend remembers the last values of a gauge, one of each tick, and tells where it is going. It does not allocate.
+// Trend remembers the last values of a gauge, one per tick, and predicts where it is going. It does not allocate.
 type Trend struct {
 	values    [length]float64
 	atUS      [length]int64
@@ -17,8 +17,8 @@ type Trend struct {
 
 const (
 	length = 8
-	minUS  = 300_000    // less than three ticks is no trend
-	maxUS  = 10_000_000 // values that are farther apart say nothing about now
+	minUS  = 300_000    // less than three ticks is not a trend
+	maxUS  = 10_000_000 // values that are further apart say nothing about now
 )
 
 // Add remembers a value.
@@ -28,14 +28,14 @@ func (t *Trend) Add(atUS int64, value float64) {
 	t.count++
 }
 
-// Reaches tells whether the value, going on as it does, reaches limit within horizonUS.
+// Reaches reports whether the value, continuing as it does, reaches limit within horizonUS.
 func (t *Trend) Reaches(limit float64, horizonUS float64) bool {
 	slope := t.Slope()
 	return slope > 0 && (limit-t.Last())/slope <= horizonUS
 }
 
-// Slope is the growth per microsecond over the older or the newer half of the values it remembers, whichever is less: a
-// single step is no trend. 0 where too little is known.
+// Slope is the growth per microsecond over the older or the newer half of the remembered values, whichever is less: a
+// single step is not a trend. 0 if too little is known.
 func (t *Trend) Slope() float64 {
 	if t.count < 4 {
 		return 0
@@ -45,7 +45,8 @@ func (t *Trend) Slope() float64 {
 	return min(t.rise(newest, half), t.rise((newest-half+length)%length, remembered-1-half))
 }
 
-// Steady is Slope where all values are there: of values a second apart, growth that goes on for seconds, also by leaps.
+// Steady is Slope if all values are present: for values a second apart, growth that continues for seconds, even in
+// steps.
 func (t *Trend) Steady() float64 {
 	if t.count < length {
 		return 0
@@ -53,7 +54,7 @@ func (t *Trend) Steady() float64 {
 	return t.Slope()
 }
 
-// Steepest is the largest growth per microsecond up to now that the values tell of.
+// Steepest is the largest growth per microsecond up to now that the values show.
 func (t *Trend) Steepest() (slope float64, ok bool) {
 	for back := 1; back < min(t.count, length); back++ {
 		if newest := (t.count - 1) % length; t.spans(newest, back) {
@@ -66,19 +67,19 @@ func (t *Trend) Steepest() (slope float64, ok bool) {
 	return slope, ok
 }
 
-// Last is the newest value; LastUS says of when it is, 0 where there is none.
+// Last is the newest value; LastUS is its time, 0 if there is none.
 func (t *Trend) Last() float64 { return t.values[(t.count+length-1)%length] }
 
-// LastUS is when the newest value is of.
+// LastUS is the time of the newest value.
 func (t *Trend) LastUS() int64 { return t.atUS[(t.count+length-1)%length] }
 
-// spans tells whether a value is of the right age to tell of a slope.
+// spans reports whether a value has the right age for computing a slope.
 func (t *Trend) spans(newest, back int) bool {
 	elapsed := t.atUS[newest%length] - t.atUS[(newest-back+length)%length]
 	return elapsed >= minUS && elapsed <= maxUS
 }
 
-// rise is the slope per microsecond since the value that was added so many before the newest; 0 where unknown.
+// rise is the slope per microsecond since the value added back values before the newest; 0 if unknown.
 func (t *Trend) rise(newest, back int) float64 {
 	if !t.spans(newest, back) {
 		return 0
@@ -87,7 +88,7 @@ func (t *Trend) rise(newest, back int) float64 {
 	return (t.values[newest] - t.values[old]) / float64(t.atUS[newest]-t.atUS[old])
 }
 
-// Ask tells whether to ask for a diagnosis now: not more often than every againUS.
+// Ask reports whether to request a diagnosis now: not more often than every againUS.
 func (t *Trend) Ask(nowUS, againUS int64) bool {
 	if t.lastAskUS != 0 && nowUS-t.lastAskUS < againUS {
 		return false
