@@ -1,8 +1,8 @@
 // Package corefile reads the configuration of CoreDNS with CoreDNS's own parser.
 //
-// That parser takes environment variables from the process that runs it and imports from the files that it can open. Here
-// both would be the collector's, which sees more than CoreDNS does: references to variables are kept as they are written,
-// and imports are put in before the parser sees the text. It is never given one to follow.
+// That parser takes environment variables from the process that runs it and imports files that it can open. Here both
+// would be the collector's, which sees more than CoreDNS does: references to variables are kept as written, and imports
+// are expanded before the parser sees the text. The parser never gets an import to follow.
 package corefile
 
 import (
@@ -15,33 +15,34 @@ import (
 	"github.com/coredns/caddy/caddyfile"
 )
 
-// Block is a server block: what it is for, ".:53", and its plugins in the order in which they stand.
+// Block is a server block: what it serves, ".:53", and its plugins in their original order.
 type Block struct {
 	Zones   []string `json:"zones"`
 	Plugins []Plugin `json:"plugins"`
 }
 
-// Plugin is one directive of a block with the words of its line and the lines in its braces. What is in further braces
-// inside those is left out.
+// Plugin is one directive of a block with the words of its line and the lines in its braces. The content of nested
+// braces is left out.
 type Plugin struct {
 	Name    string     `json:"name"`
 	Args    []string   `json:"args"`
 	Options [][]string `json:"options"`
 }
 
-// Import returns the files that "import pattern" in file stands for. Files that match a pattern with a star may be none.
+// Import returns the files that "import pattern" in file refers to. A pattern with a star can match no files.
 type Import func(file, pattern string) ([]File, error)
 
 // File is a Corefile or one that it imports.
 type File struct{ Path, Text string }
 
-// References in Corefiles, and what the parser is given for them.
+// References in Corefiles, and their replacements for the parser.
 var (
 	hide   = strings.NewReplacer("{$", "\x01$", "{%", "\x01%")
 	reveal = strings.NewReplacer("\x01", "{")
 )
 
-// Parse reads a Corefile. It fails where CoreDNS would not start with it, or would but an import cannot be read.
+// Parse reads a Corefile. It fails if CoreDNS would not start with it, or if CoreDNS would but an import cannot be
+// read.
 func Parse(file File, read Import) ([]Block, error) {
 	text, err := expand(file, read)
 	if err != nil {
@@ -66,7 +67,7 @@ func revealed(words []string) []string {
 	return out
 }
 
-// plugins puts what the parser has sorted by name into the order of the lines again.
+// plugins restores the order of the lines after the parser has sorted by name.
 func plugins(byName map[string][]caddyfile.Token) []Plugin {
 	type placed struct {
 		line int
@@ -117,7 +118,7 @@ func plugin(tokens []caddyfile.Token) (one Plugin, rest []caddyfile.Token) {
 	return one, nil
 }
 
-// Limits of what imports may make of a Corefile.
+// Limits on how far imports can expand a Corefile.
 const (
 	maxImports   = 200
 	maxTextBytes = 512 << 10

@@ -97,7 +97,7 @@ func TestWhatACorefileSays(t *testing.T) {
 	}
 }
 
-// TestNothingOfTheCollectorIsImported: the parser by itself opens what it is told to.
+// TestNothingOfTheCollectorIsImported: the parser itself opens any file it is told to.
 func TestNothingOfTheCollectorIsImported(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("topsecret\n"), 0o600); err != nil {
@@ -136,7 +136,7 @@ func TestCorefilesThatAreRefused(t *testing.T) {
 	} {
 		got, err := parse(t, text, nil)
 		if want == "" {
-			continue // only that it ends
+			continue // only check that it terminates
 		}
 		if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(want)) {
 			t.Errorf("%q: %s, %v, want %q", text, got, err, want)

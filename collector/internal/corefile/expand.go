@@ -22,7 +22,7 @@ func lines(file File) ([]line, error) {
 	}
 	var list []line
 	words := caddyfile.NewDispenser(file.Path, strings.NewReader(hide.Replace(file.Text)))
-	end := -1 // of the word before: quoted ones may go over several lines
+	end := -1 // of the previous word: quoted ones can span several lines
 	for words.Next() {
 		if words.Line() > end {
 			list = append(list, line{file: file.Path})
@@ -34,7 +34,7 @@ func lines(file File) ([]line, error) {
 	return list, nil
 }
 
-// expander puts in what is imported, line by line.
+// expander inserts imported text, line by line.
 type expander struct {
 	read     Import
 	left     []line
@@ -77,7 +77,7 @@ func snippetName(words []string) (string, bool) {
 	return words[0][1 : len(words[0])-1], true
 }
 
-// deeper is how many braces more a line opens than it closes.
+// deeper is how many more braces a line opens than it closes.
 func deeper(words []string) (braces int) {
 	for _, word := range words {
 		switch word {
@@ -111,7 +111,7 @@ func (e *expander) define(name string) error {
 	return fmt.Errorf("the snippet %s has no end", name)
 }
 
-// include puts a snippet or files in the place of an import.
+// include replaces an import by a snippet or files.
 func (e *expander) include(at line) error {
 	if e.imports++; e.imports > maxImports {
 		return errTooLarge
@@ -139,10 +139,10 @@ func (e *expander) include(at line) error {
 
 var errImport = errors.New("import has to begin a line, with one name behind it")
 
-// write adds a line as the parser is to read it.
+// write adds a line in the form that the parser reads.
 func (e *expander) write(next line) error {
 	for i, word := range next.words {
-		if word == "import" { // the parser would look for a file of the collector's
+		if word == "import" { // the parser would look for a file of the collector
 			return errImport
 		}
 		quoted, err := quote(word)
@@ -161,7 +161,7 @@ func (e *expander) write(next line) error {
 	return nil
 }
 
-// quote writes a word so that the parser reads the same word. Inside quotes \" is the only escape.
+// quote writes a word so that the parser reads back the same word. Inside quotes \" is the only escape.
 func quote(word string) (string, error) {
 	special := func(r rune) bool { return unicode.IsSpace(r) || r == '#' }
 	if word != "" && word[0] != '"' && !strings.ContainsFunc(word, special) {

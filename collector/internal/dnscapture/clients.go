@@ -7,8 +7,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// clients counts the queries of a server's clients, to give a path to those that ask most. It is a set-associative table:
-// bounded, and a client that asks little gives way to a new one.
+// clients counts the queries of a server's clients, to give a path to the busiest. It is a set-associative table:
+// bounded, and a client with few queries gives way to a new one.
 type clients struct {
 	entries [clientSets][clientWays]client
 }
@@ -44,7 +44,7 @@ func (c *clients) count(address *dnswire.Address) uint16 {
 	return 0
 }
 
-// PathChange is a path to be made, in place of another one or of none.
+// PathChange is a path to be created, either replacing another one or new.
 type PathChange struct {
 	Client   dnswire.Address
 	index    uint16
@@ -76,13 +76,13 @@ func (s *Server) busiest() (best *client, free uint16, quietest *client) {
 	return best, 0, quietest
 }
 
-// decay halves the counts, so that they tell about the last half minute or so.
+// decay halves the counts, so that they reflect about the last 30 s.
 func (s *Server) decay() {
 	for i := range s.clients.entries {
 		for k := range s.clients.entries[i] {
 			entry := &s.clients.entries[i][k]
 			if entry.recent /= 2; entry.path != 0 && entry.recent == 0 {
-				entry.recent = 1 // keeps its place until somebody busier wants it
+				entry.recent = 1 // keeps its place until a busier client needs it
 			}
 		}
 	}

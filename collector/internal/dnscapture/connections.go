@@ -7,7 +7,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// connections follows DNS over TCP: a set-associative table whose least recently used connection gives way.
+// connections follows DNS over TCP: a set-associative table that evicts the least recently used connection.
 type connections struct {
 	seed    maphash.Seed
 	entries [connectionSets][connectionWays]connection
@@ -63,7 +63,7 @@ func (c *connections) find(capture uint8, client, server *dnswire.Endpoint) *con
 	return oldest
 }
 
-// tcpSegment takes the current segment.
+// tcpSegment handles the current segment.
 func (t *Tracker) tcpSegment(capture uint8, packet *Packet) {
 	s := &t.segment
 	opens, ends := s.TCPFlags&dnswire.TCPSyn != 0, s.TCPFlags&dnswire.TCPRst != 0
@@ -96,11 +96,11 @@ func (t *Tracker) tcpSegment(capture uint8, packet *Packet) {
 	}
 }
 
-// resetScan is how many of the newest unanswered queries a reset connection's are looked for in.
+// resetScan is how many of the newest unanswered queries are searched for those of a reset connection.
 const resetScan = 1024
 
-// reset forgets the unanswered queries of a connection that the server reset: nobody read them, so no answer is late. A
-// dnsmasq closes a connection after a hundred queries, and those that were on their way then are sent again.
+// reset forgets the unanswered queries of a connection that the server reset: they were never read, so no answer is
+// late. A dnsmasq closes a connection after a hundred queries, and those in flight at that moment are sent again.
 func (t *Tracker) reset(server uint16, client *dnswire.Endpoint) {
 	for i, left := t.inflight.newest, resetScan; i != none && left > 0; left-- {
 		entry := &t.inflight.entries[i]

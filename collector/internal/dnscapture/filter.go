@@ -1,5 +1,6 @@
-// Package dnscapture watches the DNS traffic of the servers on this machine: it takes packets from a kernel ring, matches
-// answers to queries, counts and times them per server and client, and keeps the last seconds of single queries.
+// Package dnscapture watches the DNS traffic of the servers on this machine: it takes packets from a kernel ring,
+// matches answers to queries, counts and times them per server and client, and keeps the single queries of the last
+// seconds.
 package dnscapture
 
 import (
@@ -19,8 +20,8 @@ var errTooManyPorts = errors.New("more server ports than the packet filter can h
 
 const arpHardwareLoopback = 772 // ARPHRD_LOOPBACK
 
-// Filter assembles the classic BPF program that the kernel runs on each packet, which starts at its network header: TCP or
-// UDP from or to one of the ports. On loopback a packet is seen when it is sent and when it arrives: only the latter
+// Filter assembles the classic BPF program that the kernel runs on each packet, which starts at its network header: TCP
+// or UDP from or to one of the ports. On loopback a packet is seen when it is sent and when it arrives: only the latter
 // counts. accept is how many bytes are kept.
 func Filter(ports []uint16, accept uint32) ([]bpf.RawInstruction, error) {
 	if len(ports) > MaxPorts {
@@ -58,7 +59,7 @@ func Filter(ports []uint16, accept uint32) ([]bpf.RawInstruction, error) {
 	p.add(bpf.LoadAbsolute{Off: 6, Size: 1})
 	p.jumpIf(dnswire.ProtocolUDP, "IPv6 ports")
 	for _, extension := range []uint32{0, 43, 44, 60} {
-		p.jumpIf(extension, "accept") // rare: looked at in user space
+		p.jumpIf(extension, "accept") // rare: examined in user space
 	}
 	p.jumpUnless(dnswire.ProtocolTCP, "drop")
 	p.dropPlainAcknowledgements(bpf.LoadAbsolute{Off: 52, Size: 1}, bpf.LoadAbsolute{Off: 53, Size: 1}, 4, false)
@@ -75,9 +76,9 @@ func Filter(ports []uint16, accept uint32) ([]bpf.RawInstruction, error) {
 	return p.assemble()
 }
 
-// dropPlainAcknowledgements drops TCP segments without payload, half of all, except those that open or reset a connection.
-// offset and flags load the TCP header's 12th and 13th byte; lengthAt is where the IP header has the length, which includes
-// the IP header (its size in X) for IPv4 alone. X is lost.
+// dropPlainAcknowledgements drops TCP segments without payload, half of all, except those with SYN or RST. offset and
+// flags load the TCP header's 12th and 13th byte; lengthAt is where the IP header has the length, which includes the IP
+// header (its size in X) only for IPv4. X is clobbered.
 func (p *program) dropPlainAcknowledgements(offset, flags bpf.Instruction, lengthAt uint32, includesHeader bool) {
 	keep := fmt.Sprintf("keep at %d", lengthAt)
 	p.add(flags)
@@ -96,12 +97,12 @@ func (p *program) dropPlainAcknowledgements(offset, flags bpf.Instruction, lengt
 	p.label(keep)
 }
 
-// loadHardwareType loads the type of the interface (SKF_AD_HATYPE), for which the library has no name.
+// loadHardwareType loads the type of the interface (SKF_AD_HATYPE), which the library has no name for.
 func loadHardwareType() bpf.Instruction {
 	return bpf.RawInstruction{Op: 0x20, K: 0xfffff000 + 28} // BPF_LD|BPF_W|BPF_ABS, SKF_AD_OFF + SKF_AD_HATYPE
 }
 
-// program resolves labels; conditional jumps reach 255 instructions at most, so they hop over an unconditional one.
+// program resolves labels; conditional jumps reach at most 255 instructions, so they skip over an unconditional one.
 type program struct {
 	instructions []bpf.Instruction
 	labels       map[string]int
@@ -138,7 +139,7 @@ func (p *program) jumpUnless(value uint32, to string) {
 // portList accepts if the port just loaded is one of ports.
 func (p *program) portList(ports []uint16) {
 	for i, port := range ports {
-		// From here to the jump at the list's end.
+		// The distance from here to the jump at the end of the list.
 		p.add(bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(port), SkipTrue: uint8(len(ports) - i)})
 	}
 	p.add(bpf.Jump{Skip: 1})

@@ -4,8 +4,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 )
 
-// Flush returns the queries that became ready since the last call. lossy says that packets were lost since then, so that
-// no window can claim to be complete.
+// Flush returns the queries that became ready since the last call. lossy says that packets were lost since then, so no
+// window can claim to be complete.
 func (t *Tracker) Flush(lossy bool) []exchanges.Block {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -18,7 +18,7 @@ func (t *Tracker) Flush(lossy bool) []exchanges.Block {
 	return blocks
 }
 
-// settledNS is the time before which every query of a server was answered, or is too old to wait for.
+// settledNS is the time before which every query of a server has been answered or has expired.
 func (t *Tracker) settledNS(number uint16) int64 {
 	for entry := t.inflight.first(); entry != nil; entry = t.inflight.after(entry) {
 		if entry.server == number {
@@ -28,7 +28,7 @@ func (t *Tracker) settledNS(number uint16) int64 {
 	return t.nowNS
 }
 
-// watchFor opens a window where the tick that ends at endUS gives a reason: a slow query or throttling.
+// watchFor opens a window if the tick that ends at endUS gives a reason: a slow query or throttling.
 func (t *Tracker) watchFor(server *Server, endUS int64, recorder Recorder, throttled func(*Server) bool) {
 	nowNS := endUS * 1000
 	if atNS, due := server.kept.TakeSlow(nowNS); due {

@@ -17,7 +17,7 @@ type flow struct {
 	protocol uint8
 }
 
-// pending is a query without an answer yet.
+// pending is a query that has no answer yet.
 type pending struct {
 	flow
 	seenNS       int64
@@ -25,22 +25,22 @@ type pending struct {
 	interface_   int32
 	path         uint16
 	next         int32 // in its hash chain or in the free list
-	older, newer int32 // in the order of arrival
+	older, newer int32 // in order of arrival
 }
 
-// none is the place of no entry: untouched memory is then an empty table.
+// none is the index of no entry: untouched memory is then an empty table.
 const none = int32(0)
 
-// inflight holds the unanswered queries of all servers: a hash table with the entries in one slice and linked in the order
+// inflight holds the unanswered queries of all servers: a hash table with the entries in one slice and linked in order
 // of arrival. It never grows.
 type inflight struct {
 	entries        []pending
-	used           int32 // entries used so far, the first of which stands for none; beyond it memory was never touched
+	used           int32 // entries used so far, the first of which stands for none; memory beyond was never touched
 	free           int32
 	chains         []int32
 	oldest, newest int32
 	seed           maphash.Seed
-	// Overflow counts queries for which there was no room.
+	// Overflow counts queries that did not fit.
 	overflow uint64
 }
 
@@ -50,7 +50,7 @@ func newInflight(capacity int) *inflight {
 	return t
 }
 
-// chain hashes with a random seed: whoever sends packets must not be able to choose collisions.
+// chain hashes with a random seed, so that a sender cannot choose collisions.
 func (t *inflight) chain(f *flow) *int32 {
 	var key [23]byte
 	copy(key[:], f.client.Address[:])
@@ -70,7 +70,7 @@ func (t *inflight) find(f *flow) *pending {
 	return nil
 }
 
-// add returns a new entry for f, which must not be in the table; nil where the table is full.
+// add returns a new entry for f, which must not be in the table; nil if the table is full.
 func (t *inflight) add(f *flow) *pending {
 	i := t.free
 	switch {
@@ -116,7 +116,7 @@ func (t *inflight) remove(p *pending) {
 	t.free = i
 }
 
-// first returns the oldest query, nil where there is none.
+// first returns the oldest query, nil if there is none.
 func (t *inflight) first() *pending {
 	if t.oldest == none {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// ErrFull means that MaxServers are watched already.
+// ErrFull means that MaxServers are already watched.
 var ErrFull = errors.New("more DNS servers than can be watched")
 
-// Candidates takes the addresses to which something was sent that may be a DNS server and is not known yet.
+// Candidates removes and returns the addresses that received packets, are not known yet, and might be DNS servers.
 func (t *Tracker) Candidates() []ServerKey {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -22,7 +22,7 @@ func (t *Tracker) Candidates() []ServerKey {
 	return taken
 }
 
-// Known tells whether the address is watched.
+// Known reports whether the address is watched.
 func (t *Tracker) Known(key ServerKey) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,7 +30,7 @@ func (t *Tracker) Known(key ServerKey) bool {
 	return ok && number != foreign
 }
 
-// Ignore marks an address that is no server on this machine.
+// Ignore marks an address that is not a server on this machine.
 func (t *Tracker) Ignore(key ServerKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,7 +39,7 @@ func (t *Tracker) Ignore(key ServerKey) {
 	}
 }
 
-// Reconsider forgets which addresses are to be ignored.
+// Reconsider forgets which addresses to ignore.
 func (t *Tracker) Reconsider() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +90,7 @@ func (t *Tracker) Remove(server *Server) {
 	t.servers[number] = nil
 }
 
-// Promote returns a client of the server that deserves a path of its own, if any; decide by SetPath.
+// Promote returns a client of the server that deserves its own path, if any; apply it with SetPath.
 func (t *Tracker) Promote(server *Server) (PathChange, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,8 +107,8 @@ func (t *Tracker) Promote(server *Server) (PathChange, bool) {
 	return PathChange{}, false
 }
 
-// SetPath carries a change out and returns the resource that nothing is counted on any more, NoResource if there is none:
-// a client that lost its entry in the table and comes back replaces its own path, whose resource goes on.
+// SetPath applies a change and returns the resource that is no longer counted on, NoResource if there is none: a client
+// that lost its entry in the table and comes back replaces its own path, whose resource continues.
 func (t *Tracker) SetPath(server *Server, change PathChange, counted *Counted) batch.ResourceID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,26 +131,26 @@ func (t *Tracker) SetPath(server *Server, change PathChange, counted *Counted) b
 	return old
 }
 
-// Decay lets the clients' counts fade; call it every 10 s.
+// Decay reduces the clients' counts over time; call it every 10 s.
 func (t *Tracker) Decay(server *Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	server.decay()
 }
 
-// Queries is how many queries a server got since it is watched.
+// Queries is how many queries a server received since it has been watched.
 func (t *Tracker) Queries(server *Server) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return server.asked
 }
 
-// SinceTrouble is how long ago a server had a slow answer, a timeout or a SERVFAIL; false where it never had one.
+// SinceTrouble is how long ago a server had a slow answer, a timeout or a SERVFAIL; false if it never had one.
 func (t *Tracker) SinceTrouble(server *Server) (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return time.Duration(t.nowNS - server.troubleNS), server.troubleNS != 0
 }
 
-// Text writes an address as people do.
+// Text formats an address for people.
 func Text(address dnswire.Address) string { return netip.AddrFrom16(address).Unmap().String() }

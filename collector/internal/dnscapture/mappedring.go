@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mappedRing is a packet socket's own ring (TPACKET_V2: a packet is visible at once, where version 3 holds it back until a
-// block is full) behind a classic filter: it needs no more than CAP_NET_RAW.
+// mappedRing is a packet socket's own ring behind a classic filter: it needs no more than CAP_NET_RAW. It uses
+// TPACKET_V2, where a packet is visible at once; version 3 holds it back until a block is full.
 type mappedRing struct {
 	fd      int
 	frames  []byte
@@ -42,7 +42,7 @@ func newMappedRing(fd int, shape Shape) (*mappedRing, error) {
 	return r, nil
 }
 
-// framesPerBlock makes blocks a whole number of pages, of 4 KiB or up to 64 KiB.
+// framesPerBlock makes a block a whole number of pages, whether these have 4 KiB or up to 64 KiB.
 func (s Shape) framesPerBlock() int {
 	if os.Getpagesize() == 4096 {
 		return 32
@@ -103,7 +103,7 @@ func (r *mappedRing) done() {
 	r.at = (r.at + 1) % r.shape.Frames
 }
 
-// statistics: the kernel resets its counters at each reading.
+// The kernel resets its counters at each read.
 func (r *mappedRing) statistics() (packets, drops uint64) {
 	if stats, err := unix.GetsockoptTpacketStats(r.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
 		r.packets.Add(uint64(stats.Packets))

@@ -14,7 +14,7 @@ func (s *Server) Connect(client *dnswire.Address) {
 	s.paths[0].connections++
 }
 
-// RecordConnections writes what Connect counted into the current tick and begins anew.
+// RecordConnections writes what Connect counted into the current tick and starts again from zero.
 func (s *Server) RecordConnections(recorder Recorder) {
 	s.total.recordConnections(recorder)
 	for _, p := range s.paths {

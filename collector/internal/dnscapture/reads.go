@@ -8,7 +8,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
-// Read is what the kernel-side programs know of a query: when the server took it out of its socket's queue.
+// Read is what the kernel-side programs know about a query: when the server read it from its socket's queue.
 type Read struct {
 	Client     dnswire.Endpoint
 	ServerPort uint16
@@ -16,8 +16,8 @@ type Read struct {
 	ReadNS     int64 // since the Unix epoch
 }
 
-// reads remembers the reads of the last moments until the answers come. It is set-associative: the oldest read of a set
-// gives way, so that a split may be missing, but never wrong.
+// reads remembers recent reads until the answers arrive. It is set-associative and evicts the oldest read of a set, so
+// a split can be missing but is never wrong.
 type reads struct {
 	seed maphash.Seed
 	sets [][readWays]readEntry

@@ -19,7 +19,7 @@ type Recorder interface {
 // Limits.
 const (
 	MaxServers = 64
-	MaxPaths   = 8 // clients with a path of their own; the others share path 0
+	MaxPaths   = 8 // clients with their own path; the others share path 0
 )
 
 // ServerKey is an address on which a server answers, as seen by one capture (network namespace).
@@ -65,7 +65,7 @@ func (c *Counted) answer(result uint8, latencyUS int64) {
 	c.latency.Observe(latencyUS)
 }
 
-// record writes what was counted into a tick, or forgets it where the tick is not to be recorded.
+// record writes what was counted into a tick, or discards it if the tick is not to be recorded.
 func (c *Counted) record(back int, recorder Recorder, write bool) {
 	if write {
 		recorder.SetAt(back, c.qSlot, float64(c.queries))
@@ -98,14 +98,14 @@ type Server struct {
 	maxSlot, inflightSlot batch.Slot
 	lateServfail          uint32 // SERVFAIL answers to queries that were given up
 	lateSlot              batch.Slot
-	fromUS                int64 // ticks before are not complete
+	fromUS                int64 // earlier ticks are incomplete
 
-	paths   [MaxPaths + 1]*path // 0: all clients without a path of their own
+	paths   [MaxPaths + 1]*path // 0: all clients without their own path
 	clients clients
 
 	kept      exchanges.Server
 	addedNS   int64
-	asked     uint64 // queries since it is watched
+	asked     uint64 // queries since it has been watched
 	troubleNS int64  // last slow answer, timeout or SERVFAIL
 
 	top         *topTable // nil: names are not counted
@@ -119,7 +119,7 @@ type path struct {
 	client dnswire.Address
 }
 
-// NewServer makes a server; resource is its dns_server resource and other the path of the clients without their own.
+// NewServer creates a server; resource is its dns_server resource and other the path of the clients without their own.
 func NewServer(key ServerKey, resource, other, subject batch.ResourceID, nowNS int64,
 	series func(batch.ResourceID, uint32) batch.Slot) *Server {
 	s := &Server{
@@ -146,8 +146,8 @@ func (s *Server) Resources() []batch.ResourceID {
 	return resources
 }
 
-// pathOf returns the path for an answer to a query that was counted on path index: the path may belong to another client
-// by now.
+// pathOf returns the path for an answer to a query that was counted on path index: the path can belong to another
+// client by now.
 func (s *Server) pathOf(index uint16, client *dnswire.Address) *path {
 	if p := s.paths[index]; p != nil && (index == 0 || p.client == *client) {
 		return p

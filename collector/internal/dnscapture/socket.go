@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Needs names what capturing takes, for SourceStatus.
+// Needs lists the requirements of capturing, for SourceStatus.
 const Needs = "CAP_NET_RAW"
 
 // Shape is the size of a ring. Frames hold the kernel's header (80 bytes) and the start of a packet.
 type Shape struct{ FrameBytes, Frames int }
 
-// Rings. 304 bytes of packet hold the headers and any question (over IPv6 any but the very longest), or a few short ones in a
-// TCP segment; 4096 frames are 0.4 s at 5,000 queries/s. Those in containers' namespaces are small, and so is the host's
-// until there is a DNS server.
+// Rings. 304 bytes of packet hold the headers and any question (over IPv6 any but the very longest), or a few short
+// ones in a TCP segment; 4096 frames are 0.4 s at 5,000 queries/s. Rings in containers' namespaces are small, and so is
+// the host's until there is a DNS server.
 var (
 	Ring      = Shape{FrameBytes: 384, Frames: 4096}
 	SmallRing = Shape{FrameBytes: 384, Frames: 1024}
@@ -30,15 +30,15 @@ type Packet struct {
 	Data      []byte
 }
 
-// Socket is a packet socket. Where the kernel lets it, a program takes the packets (tap); else they come through a ring
-// that the kernel writes into (mappedRing).
+// Socket is a packet socket. If the kernel permits, a program takes the packets (tap); otherwise they come through a
+// ring that the kernel writes to (mappedRing).
 type Socket struct {
 	fd     int
 	ring   packetRing
 	closed bool
 }
 
-// packetRing is where packets wait. Each method but statistics is called by one goroutine at a time.
+// packetRing is where packets wait. Each method except statistics is called by one goroutine at a time.
 type packetRing interface {
 	setPorts(ports []uint16) error
 	next(cutoffNS int64, packet *Packet) bool
@@ -47,7 +47,7 @@ type packetRing interface {
 	unmap() error
 }
 
-// Open makes a socket in the network namespace of the calling thread, on all interfaces.
+// Open creates a socket in the network namespace of the calling thread, on all interfaces.
 func Open(shape Shape, ports []uint16) (*Socket, error) {
 	return open(ports, func(fd int) (packetRing, error) {
 		if t, err := newTap(fd, shape); err == nil {
@@ -85,8 +85,8 @@ func hostToNetwork(value uint16) uint16 {
 // SetPorts replaces the server ports of the kernel's filter.
 func (s *Socket) SetPorts(ports []uint16) error { return s.ring.setPorts(ports) }
 
-// SetOutgoing tells whether packets on their way out are wanted too. Where every server listens on loopback they are not:
-// there each arrives again, and the kernel is spared a copy. Before Linux 4.20 they are always taken.
+// SetOutgoing sets whether outgoing packets are wanted too. They are not if every server listens on loopback: there
+// each packet also arrives, and the kernel saves a copy. Before Linux 4.20 they are always taken.
 func (s *Socket) SetOutgoing(wanted bool) {
 	ignore := 1
 	if wanted {
@@ -95,20 +95,20 @@ func (s *Socket) SetOutgoing(wanted bool) {
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, ignore)
 }
 
-// Next takes the next packet stamped before cutoffNS; it reports false where there is none yet. Done must be called
-// before the following Next.
+// Next takes the next packet stamped before cutoffNS; it returns false if there is none yet. Done must be called before
+// the following Next.
 func (s *Socket) Next(cutoffNS int64, packet *Packet) bool {
 	return !s.closed && s.ring.next(cutoffNS, packet)
 }
 
-// Done gives the room of the last packet back to the kernel.
+// Done returns the space of the last packet to the kernel.
 func (s *Socket) Done() { s.ring.done() }
 
-// Statistics returns how many packets passed the filter since the socket was opened, and how many of these found the ring
-// full. One goroutine reads them.
+// Statistics returns how many packets passed the filter since the socket was opened, and how many of these found the
+// ring full. One goroutine reads them.
 func (s *Socket) Statistics() (packets, drops uint64) { return s.ring.statistics() }
 
-// Close ends it; nothing taken before is valid then.
+// Close closes the socket; packets taken before become invalid.
 func (s *Socket) Close() error {
 	s.closed = true
 	return errors.Join(s.ring.unmap(), unix.Close(s.fd))

@@ -13,19 +13,19 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
 
-// tap takes packets in a kernel program that is the socket's filter: it writes the start of each into rings of its own
-// and lets the socket have none: the sender is spared the locks, the clock and the wake-up of a packet socket's ring.
+// tap takes packets in a kernel program that is the socket's filter: it writes the start of each into its own rings and
+// passes none to the socket, so the sender is spared the locks, the clock and the wake-up of a packet socket's ring.
 type tap struct {
 	objects bpf.DNSPacketsObjects
 	rings   [2]*bpf.Ring // from servers, to servers
-	held    [2][]byte    // by ring: taken from it, and not done with
+	held    [2][]byte    // by ring: taken and not yet done
 	at      int          // the ring of the current packet
 	clock   bpf.Clock
 	ports   portSet
 	taken   atomic.Uint64
 }
 
-// portSet has a bit for each port, as the program reads them.
+// portSet has one bit per port, in the layout the program reads.
 type portSet [65536 / 64]uint64
 
 // newTap loads the program and makes it the filter of a packet socket.
@@ -51,8 +51,8 @@ func newTap(fd int, shape Shape) (*tap, error) {
 	return t, nil
 }
 
-// What a query of up to 104 bytes takes in its ring, and an answer over UDP and IPv4; others take up to 328. Rings are a
-// power of two long.
+// What a query of up to 104 bytes takes in its ring, and an answer over UDP and IPv4; others take up to 328. Ring sizes
+// are powers of two.
 const (
 	queryBytes  = 128
 	answerBytes = 64
@@ -77,7 +77,7 @@ const (
 
 func (t *tap) next(cutoffNS int64, packet *Packet) bool {
 	first := int64(math.MaxInt64)
-	// What servers sent comes first: whatever it answers is in the other ring by then, and earlier.
+	// Packets from servers come first: whatever they answer is already in the other ring, and earlier.
 	for i, ring := range t.rings {
 		for t.held[i] == nil {
 			if t.held[i] = ring.Next(); t.held[i] == nil {
@@ -105,7 +105,7 @@ func (t *tap) next(cutoffNS int64, packet *Packet) bool {
 	return true
 }
 
-// wait ends a tick: what comes until the next is dated by the clocks as they are now.
+// wait ends a tick: packets that arrive until the next one are dated by the current clocks.
 func (t *tap) wait() bool {
 	t.clock.Set()
 	return false

@@ -9,13 +9,13 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// taken is a packet as a test keeps it.
+// taken is a packet as a test stores it.
 type taken struct {
 	Packet
 	data []byte
 }
 
-// TestTapSeesWhatThePacketRingSees sends the same traffic past both ways of taking packets.
+// TestTapSeesWhatThePacketRingSees sends the same traffic through both ways of taking packets.
 func TestTapSeesWhatThePacketRingSees(t *testing.T) {
 	udp := listenUDP(t, "127.0.0.1:0")
 	port := uint16(udp.LocalAddr().(*net.UDPAddr).Port)
@@ -54,7 +54,8 @@ func TestTapSeesWhatThePacketRingSees(t *testing.T) {
 	}
 }
 
-// TestTapTakesHeadersOfAnswers: of IPv4 packets from a server that say so the first 40 bytes, in their turn among queries.
+// TestTapTakesHeadersOfAnswers: for IPv4 packets from a server that are answers only the first 40 bytes are taken, in
+// order among the queries.
 func TestTapTakesHeadersOfAnswers(t *testing.T) {
 	server := listenUDP(t, "127.0.0.1:0")
 	client := listenUDP(t, "127.0.0.1:0")
@@ -112,7 +113,7 @@ func TestTapCountsWhatHasNoRoom(t *testing.T) {
 	tapped := openWith(t, uint16(udp.LocalAddr().(*net.UDPAddr).Port), func(fd int) (packetRing, error) {
 		return newTap(fd, SmallRing)
 	})
-	const sent = 1000 // of 328 bytes each in a ring of 128 KiB
+	const sent = 1000 // 328 bytes each in a ring of 128 KiB
 	for range sent {
 		send(t, udp.LocalAddr(), 400)
 	}
@@ -167,7 +168,7 @@ func send(t *testing.T, to net.Addr, length int) {
 	}
 }
 
-// exchangeTCP opens a connection, sends and ends it.
+// exchangeTCP opens a connection, sends data, and closes it.
 func exchangeTCP(t *testing.T, port uint16) {
 	t.Helper()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})

@@ -8,7 +8,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// sendTCP gives the tracker a TCP segment.
+// sendTCP passes a TCP segment to the tracker.
 func (w *world) sendTCP(atUS int64, from, to dnswire.Endpoint, flags byte, sequence uint32, payload []byte) {
 	packet := make([]byte, 40, 40+len(payload))
 	packet[0], packet[9] = 0x45, dnswire.ProtocolTCP
@@ -55,7 +55,7 @@ func TestTCPPipelinedAndAnsweredOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestServerResetsAConnection: what was under way on it has no answer and is not late; other connections go on.
+// TestServerResetsAConnection: queries in flight on it have no answer and are not late; other connections continue.
 func TestServerResetsAConnection(t *testing.T) {
 	w := newWorld(t)
 	client, other := endpoint("10.0.0.7", 50000), endpoint("10.0.0.7", 50001)
@@ -86,7 +86,7 @@ func TestTickDoesNotAllocate(t *testing.T) {
 	discard := discardRecorder{}
 	client := endpoint("10.0.0.7", 50000)
 	query, answer := message(1, "a.example.", false, 0), message(1, "a.example.", true, 0)
-	// Prepared beforehand: the packets are the kernel's.
+	// Prepared in advance: the packets come from the kernel.
 	var udp [2]Packet
 	w.send(0, client, server53, query)
 	udp[0] = w.packet

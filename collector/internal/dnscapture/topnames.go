@@ -10,19 +10,19 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 )
 
-// A span of names ends after spanMost. A trigger ends it early, so that what was asked before it is known at once; it does
-// not do so again within urgentEvery, as trouble that lasts would make an event a second.
+// A span of names ends after spanMost. A trigger ends it early, so that the names looked up before it are known at
+// once; it does not do so again within urgentEvery, because lasting trouble would cause an event every second.
 const (
 	spanMost    = int64(10 * time.Second)
 	spanLeast   = int64(time.Second)
 	urgentEvery = int64(5 * time.Second)
 )
 
-// TopNames are the names that a server was asked most in a span, by client and type. It can be filled again.
+// TopNames are the names that a server was asked for most in a span, by client and type. It can be refilled.
 type TopNames struct {
 	FromUS, ToUS                           int64
 	Queries, NXDomain, Servfail, LatencyUS uint64 // totals of all finished queries
-	Names                                  uint64 // different ones; estimated, within some percent, where not all have rows
+	Names                                  uint64 // distinct; estimated, within a few percent, if not all have rows
 	Rows                                   []NameRow
 
 	text []byte // of the rows
@@ -36,25 +36,25 @@ type NameRow struct {
 	LatencyUS                   uint64 // added up
 }
 
-// CountNames has the names of all servers counted that are added from now on.
+// CountNames enables counting of names for all servers added from now on.
 func (t *Tracker) CountNames() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.countNames = true
 }
 
-// countName takes a finished query.
+// countName counts a finished query.
 func (t *Tracker) countName(server *Server, client *dnswire.Address, record *exchanges.Record) {
 	if server.top != nil {
 		server.top.count(t.history.Names.Seed, t.history.Names.Get(record.Name), client, record)
 	}
 }
 
-// WantNames ends the current span of the server's names soon, as after a trigger. Any goroutine may call it.
+// WantNames ends the current span of the server's names soon, as after a trigger. Any goroutine can call it.
 func (s *Server) WantNames() { s.namesWanted.Store(true) }
 
-// TakeNames fills top where a span of the server's names has ended and something was asked in it. Rows come in the order of
-// their worth: the most asked, with those among them that took most time in total.
+// TakeNames fills top if a span of the server's names has ended and it had queries. Rows come in order of value: those
+// with the most queries, interleaved with those that took the most time in total.
 func (t *Tracker) TakeNames(server *Server, top *TopNames) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +103,7 @@ func (t *Tracker) fill(top *TopNames, table *topTable) {
 			text := t.history.Names.Get(row.name)
 			space := bytes.LastIndexByte(text, ' ')
 			if space < 0 {
-				totals.crowded = true // lost: the ring of names has come round
+				totals.crowded = true // lost: the ring of names has wrapped around
 				continue
 			}
 			at := len(top.text)
@@ -134,14 +134,14 @@ func (n *TopNames) distinct() uint64 {
 	return count
 }
 
-// rank puts the rows in the order of their worth.
+// rank sorts the rows by value.
 func (n *TopNames) rank() {
 	byQueries := func(a, b NameRow) int {
 		return cmp.Or(cmp.Compare(b.Queries, a.Queries), cmp.Compare(b.LatencyUS, a.LatencyUS), bytes.Compare(a.Name, b.Name),
 			bytes.Compare(a.Type, b.Type), bytes.Compare(a.Client[:], b.Client[:]))
 	}
 	slices.SortFunc(n.Rows, byQueries)
-	// Every fourth row is the one of the rest that took most time.
+	// Every fourth row is the remaining one that took the most time.
 	for i := 1; i < len(n.Rows) && i < maxRanked; i += 4 {
 		costliest := i
 		for k := i + 1; k < len(n.Rows); k++ {

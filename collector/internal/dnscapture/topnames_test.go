@@ -21,7 +21,7 @@ func newNamesWorld(t testing.TB) *world {
 	return w
 }
 
-// ask is a query and its answer within the open tick.
+// ask sends a query and its answer within the open tick.
 func (w *world) ask(from dnswire.Endpoint, name string, rcode int, latencyUS int64) {
 	at := w.endUS - baseUS + 10
 	w.send(at, from, server53, message(7, name, false, 0))
@@ -103,7 +103,7 @@ func TestNamesAtOnceAfterATrigger(t *testing.T) {
 		t.Fatalf("no names after a slow query: %+v", top)
 	}
 	spans := 0
-	for range 80 { // slow all the time: not an event for each trigger
+	for range 80 { // slow all the time: not one event per trigger
 		w.ask(client, "slow.example.", dns.RcodeSuccess, 30_000)
 		w.tick()
 		if w.tracker.TakeNames(w.server, &top) {
@@ -125,8 +125,8 @@ func TestNamesAtOnceAfterATrigger(t *testing.T) {
 	}
 }
 
-// TestFloodOfNames asks 40,000 names once and 20 names often, from the beginning or at the end only: rows are few, totals
-// exact, and the 20 are there.
+// TestFloodOfNames asks for 40,000 names once and 20 names often, from the beginning or only at the end: rows are few,
+// totals exact, and the 20 are present.
 func TestFloodOfNames(t *testing.T) {
 	for _, from := range []int{0, 30_000} {
 		t.Run(fmt.Sprint("from ", from), func(t *testing.T) { testFlood(t, from) })
@@ -159,7 +159,7 @@ func testFlood(t *testing.T, from int) {
 	if math.Abs(float64(top.Names)-once-names) > 0.16*once {
 		t.Errorf("about %d names", top.Names)
 	}
-	// A row counts from when it was entered: the first queries for a name may be missing in it.
+	// A row counts from when it was entered: the first queries for a name can be missing from it.
 	often, exact := 0, 0
 	for _, row := range top.Rows[:names] {
 		var number int
@@ -185,7 +185,7 @@ func TestCountingNamesDoesNotAllocate(t *testing.T) {
 		queries[i], answers[i] = message(9, name, false, 0), message(9, name, true, dns.RcodeNameError)
 	}
 	i := 0
-	baseline := testing.AllocsPerRun(100, func() { // what the helper that makes packets allocates
+	baseline := testing.AllocsPerRun(100, func() { // allocations of the helper that makes packets
 		w.send(w.endUS-baseUS+1, client, endpoint("10.0.0.99", 53), queries[i%64])
 		w.send(w.endUS-baseUS+1, client, endpoint("10.0.0.99", 53), queries[i%64])
 		i++

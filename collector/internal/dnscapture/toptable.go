@@ -11,15 +11,15 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
-// topTable counts the finished queries of a server by client, name and type. It is set-associative and bounded. A newcomer
-// that finds no room takes the place of the weakest row of its set and is as strong as that was, and one query stronger: who
-// has more than an eighth of the queries of a set stays in it, whenever it comes (Space-Saving: Metwally, Agrawal and El
-// Abbadi, Efficient computation of frequent and top-k elements in data streams, 2005). So a flood of names that are asked
-// once does not push out those that are asked often. What a row counts is exact from when it was entered; the totals are
-// exact in any case.
+// topTable counts the finished queries of a server by client, name and type. It is set-associative and bounded. A new
+// key that finds no room replaces the weakest row of its set and inherits its strength plus one query: a key with more
+// than an eighth of the queries of a set stays in it, whenever it arrives (Space-Saving: Metwally, Agrawal and El
+// Abbadi, Efficient computation of frequent and top-k elements in data streams, 2005). So a flood of names that are
+// asked for once does not evict those that are asked for often. A row's count is exact from when it was entered; the
+// totals are always exact.
 type topTable struct {
 	sets [topSets]topSet
-	// sketch estimates how many names there were where rows were pushed out: HyperLogLog, 3% (Flajolet and others, 2007).
+	// sketch estimates the number of names if rows were evicted: HyperLogLog, 3% (Flajolet and others, 2007).
 	sketch [1 << sketchBits]uint8
 	totals topTotals
 	fromNS int64
@@ -31,10 +31,10 @@ const (
 	sketchBits       = 10
 )
 
-// topSet has what is looked at for each query apart from what is only written, so that it is in two cache lines.
+// topSet separates what is read for each query from what is only written, so that it fits into two cache lines.
 type topSet struct {
 	keys     [topWays]uint64 // 0: free
-	strength [topWays]uint32 // the queries that the row can have had, with those before it was entered
+	strength [topWays]uint32 // upper bound of the row's queries, including those before it was entered
 	rows     [topWays]topRow
 }
 
@@ -47,17 +47,17 @@ type topRow struct {
 
 type topTotals struct {
 	queries, nxdomain, servfail, latencyUS uint64
-	crowded                                bool // a row was pushed out, or a name could not be read
+	crowded                                bool // a row was evicted, or a name could not be read
 }
 
-// newTopTable makes a table that lives as long as server.
+// newTopTable creates a table that lives as long as server.
 func newTopTable(server *Server, nowNS int64) *topTable {
 	t := &offheap.Make[topTable](server, 1)[0]
 	t.fromNS = nowNS
 	return t
 }
 
-// count takes a finished query. text is its "example.com. A", nil where it could not be read or is lost.
+// count counts a finished query. text is its "example.com. A", nil if it could not be read or is lost.
 func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address, record *exchanges.Record) {
 	t.totals.queries++
 	t.totals.latencyUS += uint64(record.LatencyUS)
@@ -74,10 +74,10 @@ func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address
 	name := maphash.Bytes(seed, text[:bytes.LastIndexByte(text, ' ')+1])
 	index, rest := name>>(64-sketchBits), name<<sketchBits|1<<(sketchBits-1)
 	t.sketch[index] = max(t.sketch[index], uint8(bits.LeadingZeros64(rest))+1)
-	// A chance of 2^-64 for each pair of rows to be taken for one.
+	// Each pair of rows has a chance of 2^-64 of being mistaken for one.
 	key := (maphash.Bytes(seed, text) ^ bits.RotateLeft64(maphash.Bytes(seed, client[:]), 17)) | 1
 	row := t.row(key, client)
-	row.name = record.Name // the newest place is lost last
+	row.name = record.Name // the newest place is overwritten last
 	row.queries++
 	row.latencyUS += uint64(record.LatencyUS)
 	switch record.Result {
@@ -88,7 +88,7 @@ func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address
 	}
 }
 
-// row returns the row of a key, a new one where it has none.
+// row returns the row of a key, a new one if there is none.
 func (t *topTable) row(key uint64, client *dnswire.Address) *topRow {
 	set := &t.sets[key>>(64-topSetBits)]
 	weakest := 0
@@ -108,7 +108,7 @@ func (t *topTable) row(key uint64, client *dnswire.Address) *topRow {
 	return &set.rows[weakest]
 }
 
-// names estimates how many different names were asked.
+// names estimates the number of distinct names.
 func (t *topTable) names() uint64 {
 	const m = 1 << sketchBits
 	sum, zeros := 0.0, 0

@@ -8,9 +8,10 @@ import (
 
 const (
 	inflightCapacity = 32768
-	historyCapacity  = 49152 // 8 s at 6,100 queries/s: a timeout is told after 5 s, and wants the 2 s before it
+	historyCapacity  = 49152 // 8 s at 6,100 queries/s: a timeout is reported after 5 s and needs the 2 s before it
 	timeoutNS        = 5_000_000_000
-	// A forwarder that gives its upstream 5 s answers SERVFAIL just after; a query that was given up is known so much longer.
+	// A forwarder that gives its upstream 5 s answers SERVFAIL just after; a query that was given up is remembered for
+	// this much longer.
 	lateNS        = 3_000_000_000
 	lateCapacity  = 16384
 	maxCandidates = 64
@@ -18,14 +19,14 @@ const (
 	maxForeign    = 1024
 )
 
-// Tracker matches answers to queries. Sample-time methods (Read, Packet, Tick) neither allocate nor block; the others are
-// for the slow path. All of them lock.
+// Tracker matches answers to queries. The methods used while sampling (Read, Packet, Tick) neither allocate nor block;
+// the others are for the slow path. All of them lock.
 type Tracker struct {
 	mu       priority.Mutex
 	index    map[ServerKey]uint16 // into servers, or foreign
 	servers  [MaxServers]*Server
 	inflight *inflight
-	given    *inflight // given up, and still known
+	given    *inflight // given up, but still remembered
 	history  *exchanges.History
 	reads    *reads
 	tcp      *connections
@@ -56,7 +57,7 @@ func NewTracker() *Tracker {
 	return t
 }
 
-// StayOrdinary keeps threads of the slow path from real-time priority. Call it before anything else.
+// StayOrdinary keeps threads of the slow path from taking real-time priority. Call it before anything else.
 func (t *Tracker) StayOrdinary() { t.mu.Ordinary = true }
 
 // Lock and Unlock enclose Read, Packet and Tick.
@@ -65,10 +66,10 @@ func (t *Tracker) Lock() { t.mu.Lock() }
 // Unlock ends what Lock began.
 func (t *Tracker) Unlock() { t.mu.Unlock() }
 
-// Read notes when a server read a query.
+// Read records when a server read a query.
 func (t *Tracker) Read(read *Read) { t.reads.put(read) }
 
-// Packet takes a packet of a capture. Packets must come in the order of time.
+// Packet handles a packet of a capture. Packets must come in time order.
 func (t *Tracker) Packet(capture uint8, packet *Packet) {
 	t.stats.Packets++
 	if !dnswire.ParseIP(packet.EtherType, packet.Data, &t.segment) {
@@ -82,7 +83,7 @@ func (t *Tracker) Packet(capture uint8, packet *Packet) {
 	t.message(capture, packet.TimeNS, packet.Interface, t.segment.Payload)
 }
 
-// message takes the start of one DNS message of the current segment.
+// message handles the start of one DNS message of the current segment.
 func (t *Tracker) message(capture uint8, timeNS int64, interface_ int32, message []byte) {
 	if !dnswire.ParseHeader(message, &t.header) {
 		t.stats.NotDNS++
@@ -104,7 +105,7 @@ func (t *Tracker) message(capture uint8, timeNS int64, interface_ int32, message
 	}
 }
 
-// server looks an address up; an unknown one is remembered as a candidate.
+// server looks up an address; an unknown one is remembered as a candidate.
 func (t *Tracker) server(capture uint8, endpoint *dnswire.Endpoint) (uint16, bool) {
 	key := ServerKey{*endpoint, capture}
 	number, known := t.index[key]
@@ -176,7 +177,7 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 	t.finish(server, entry, record)
 }
 
-// lateAnswer counts a SERVFAIL whose query was given up: that one failed, rather than got lost.
+// lateAnswer counts a SERVFAIL whose query was given up: the query failed and was not lost.
 func (t *Tracker) lateAnswer(f *flow) {
 	entry := t.given.find(f)
 	if entry == nil {
@@ -210,8 +211,8 @@ func resultOf(rcode uint8) uint8 {
 	return exchanges.ResultOther
 }
 
-// Tick closes the tick that ends at endUS: every packet before it must have been given and none after. throttled tells
-// whether the cgroup of a server was throttled in it.
+// Tick closes the tick that ends at endUS: all packets before that time must have been passed in, and none after it.
+// throttled reports whether the cgroup of a server was throttled in it.
 func (t *Tracker) Tick(back int, endUS int64, recorder Recorder, throttled func(*Server) bool) {
 	t.nowNS = endUS * 1000
 	t.expire(t.nowNS)
@@ -245,7 +246,8 @@ func (t *Tracker) expire(nowNS int64) {
 	}
 }
 
-// remember keeps a given-up query for its late answer; where the client has sent the same one again, the newer counts.
+// remember keeps a given-up query for its late answer; if the client has sent the same query again, the newer one
+// counts.
 func (t *Tracker) remember(f *flow, seenNS int64) {
 	entry := t.given.find(f)
 	if entry != nil {

@@ -18,7 +18,7 @@ func TestCountsAndTimes(t *testing.T) {
 	w.exchange(3_000, 21_000, client, 3, dns.RcodeServerFailure)
 	w.send(50_000, client, server53, message(4, "b.example.", false, 0))
 	w.send(50_500, client, server53, message(4, "b.example.", false, 0)) // repeated
-	w.send(51_000, server53, client, message(99, "x.example.", true, 0)) // nobody asked
+	w.send(51_000, server53, client, message(99, "x.example.", true, 0)) // unsolicited
 	w.tick()
 	w.expect(catalogue.DNSQueries, 4)
 	w.expect(catalogue.DNSAnswers, 3)
@@ -72,13 +72,13 @@ func TestServfailOfAQueryThatWasGivenUp(t *testing.T) {
 	w.expect(catalogue.DNSTimeouts, 4)
 	w.expect(catalogue.DNSLateServfail, 0)
 	w.send(5_150_000, server53, client, message(1, "a.example.", true, dns.RcodeServerFailure))
-	w.send(5_150_000, server53, client, message(2, "a.example.", true, 0)) // late, but no failure
+	w.send(5_150_000, server53, client, message(2, "a.example.", true, 0)) // late, but not a failure
 	w.tick()
 	w.expect(catalogue.DNSLateServfail, 1)
 	w.expect(catalogue.DNSServfail, 0) // it was counted as a timeout
 	w.expect(catalogue.DNSAnswers, 0)
-	w.send(5_250_000, server53, client, message(1, "a.example.", true, dns.RcodeServerFailure)) // counted already
-	w.send(5_250_000, client, server53, message(3, "a.example.", false, 0))                     // asked again
+	w.send(5_250_000, server53, client, message(1, "a.example.", true, dns.RcodeServerFailure)) // already counted
+	w.send(5_250_000, client, server53, message(3, "a.example.", false, 0))                     // retransmitted
 	w.send(5_260_000, server53, client, message(3, "a.example.", true, dns.RcodeServerFailure))
 	w.tick()
 	w.expect(catalogue.DNSLateServfail, 0)

@@ -86,7 +86,7 @@ func endpoint(address string, port uint16) dnswire.Endpoint {
 	return e
 }
 
-// send gives the tracker a UDP packet at a time in µs after the base.
+// send passes a UDP packet to the tracker at a time in µs after the base.
 func (w *world) send(atUS int64, from, to dnswire.Endpoint, message []byte) {
 	packet := make([]byte, 28, 28+len(message))
 	packet[0], packet[9] = 0x45, dnswire.ProtocolUDP
@@ -113,7 +113,7 @@ func message(id uint16, name string, response bool, rcode int) []byte {
 	return wire
 }
 
-// exchange is a query at a time and its answer latencyUS later; later exchanges may overlap it only after.
+// exchange is a query at a time and its answer latencyUS later; later exchanges can overlap it only after.
 func (w *world) exchange(atUS, latencyUS int64, from dnswire.Endpoint, id uint16, rcode int) {
 	w.send(atUS, from, server53, message(id, "a.example.", false, 0))
 	w.send(atUS+latencyUS, server53, from, message(id, "a.example.", true, rcode))

@@ -1,4 +1,5 @@
-// Package dnslog reads the logs of DNS servers: where they are, how their lines are wrapped, and which of them tell of errors.
+// Package dnslog reads the logs of DNS servers: where they are, how their lines are wrapped, and which lines report
+// errors.
 package dnslog
 
 import (
@@ -10,7 +11,7 @@ import (
 	"sync"
 )
 
-// Kinds of errors, as the event dns.error has them.
+// Kinds of errors, as in the event dns.error.
 const (
 	IOTimeout = iota
 	ConnectionRefused
@@ -18,14 +19,14 @@ const (
 	TooManyConnections
 	Panic
 	Other
-	Kinds // how many there are
+	Kinds // the number of kinds
 )
 
-// KindNames are what the kinds are called in events.
+// KindNames are the names of the kinds in events.
 var KindNames = [Kinds]string{"io_timeout", "connection_refused", "unreachable", "too_many_connections", "panic", "other"}
 
-// signs tell the kind of an error, in the order in which they are looked for. The texts are those of Go's net package and of
-// the C library (strerror), of CoreDNS (plugin/forward: ErrLimitExceeded), dnsmasq (forward.c) and BIND.
+// signs identify the kind of an error, in the order in which they are tried. The texts are those of Go's net package
+// and of the C library (strerror), of CoreDNS (plugin/forward: ErrLimitExceeded), dnsmasq (forward.c) and BIND.
 var signs = []struct {
 	text string
 	kind int
@@ -37,18 +38,18 @@ var signs = []struct {
 	{"oo many open files", TooManyConnections}, {"oo many connections", TooManyConnections},
 }
 
-// dnsmasqErrors are how the error lines of dnsmasq, which have no level, begin.
+// dnsmasqErrors are the beginnings of dnsmasq's error lines, which have no level.
 var dnsmasqErrors = []string{
 	"Maximum number of concurrent DNS queries reached", "failed to ", "cannot ", "nameserver ", "no servers found", "out of memory",
 }
 
-// Classify tells whether a line of a DNS server's log is an error, of which kind, and how many of them it stands for: CoreDNS
-// can be told to write one line for many (plugin/errors: consolidate).
+// Classify reports whether a line of a DNS server's log is an error, of which kind, and how many errors it stands for:
+// CoreDNS can be configured to write one line for many (plugin/errors: consolidate).
 func Classify(line []byte) (kind, count int, isError bool) {
 	if bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: ")) {
 		return Panic, 1, true
 	}
-	if bytes.HasPrefix(line, []byte("[INFO] ")) { // also one for each query, with the name that was asked
+	if bytes.HasPrefix(line, []byte("[INFO] ")) { // includes one per query, with the name
 		return 0, 0, false
 	}
 	text, level := message(line)
@@ -68,7 +69,7 @@ func Classify(line []byte) (kind, count int, isError bool) {
 	return kind, consolidated(text), true
 }
 
-// message cuts off what stands before the text of a line, and tells whether that names an error.
+// message cuts off what precedes the text of a line, and reports whether that marks an error.
 func message(line []byte) (text []byte, isError bool) {
 	head := line[:min(len(line), 96)]
 	for _, level := range []string{"[ERROR] ", "[FATAL] "} {
@@ -115,16 +116,16 @@ func consolidated(text []byte) int {
 	return 1
 }
 
-// Description is what one error line says.
+// Description is the content of one error line.
 type Description struct {
-	Upstream string // "172.18.165.130:53", "" where none is named
-	Name     string // that was asked, "" where none is named
-	Line     string // as it was written, shortened, secrets removed
+	Upstream string // "172.18.165.130:53", "" if none is named
+	Name     string // that was looked up, "" if none is named
+	Line     string // as written, shortened, secrets removed
 }
 
 const maxLine = 400
 
-// patterns are compiled when the first error is met: most collectors never meet one.
+// patterns are compiled at the first error: most collectors never see one.
 type patterns struct {
 	askedByCoreDNS, askedByBIND, peer, peerHash, peerNameserver, credentials, assignments, bearer *regexp.Regexp
 }
@@ -140,7 +141,7 @@ var compiled = sync.OnceValue(func() *patterns {
 		// "nameserver 1.2.3.4", "1.2.3.4#53" of dnsmasq and BIND.
 		peerHash:       regexp.MustCompile(`([0-9a-fA-F.:]*[.:][0-9a-fA-F.:]+)#(\d+)`),
 		peerNameserver: regexp.MustCompile(`nameserver ([0-9a-fA-F.:]+)`),
-		// What may be secret.
+		// Possible secrets.
 		credentials: regexp.MustCompile(`(://)[^/\s@]+@`),
 		assignments: regexp.MustCompile(`(?i)\b([\w-]*(?:passw(?:or)?d|secret|token|credential|api[_-]?key|access[_-]?key|private[_-]?key)` +
 			`[\w-]*["']?\s*[=:]\s*["']?)[^\s"',;&]+`),
@@ -148,7 +149,7 @@ var compiled = sync.OnceValue(func() *patterns {
 	}
 })
 
-// Describe reads an error line.
+// Describe parses an error line.
 func Describe(line []byte) Description {
 	text := strings.ToValidUTF8(string(line[:min(len(line), 4*maxLine)]), "\uFFFD")
 	d := Description{Line: Redact(text), Upstream: upstream(text)}
@@ -184,7 +185,7 @@ func upstream(text string) string {
 	return ""
 }
 
-// Redact replaces what may be a secret by the word REDACTED: an error may quote a URL or a header.
+// Redact replaces possible secrets by the word REDACTED: an error can quote a URL or a header.
 func Redact(text string) string {
 	text = compiled().credentials.ReplaceAllString(text, "${1}REDACTED@")
 	text = compiled().bearer.ReplaceAllString(text, "$1 REDACTED")

@@ -16,28 +16,29 @@ import (
 type Target struct {
 	ID        FileID
 	Path      string // of a file, or of the descriptor in /proc/PID/fd that writes it
-	Container bool   // written by a container runtime, which begins new files
+	Container bool   // written by a container runtime, which rotates files
 }
 
-// Places is what a server's log was found to be.
+// Places is where a server's log was found.
 type Places struct {
 	Files []Target
-	Unit  string // systemd unit whose output goes to the journal, "" where it does not
-	// Why there is neither, "" where there is.
+	Unit  string // systemd unit whose output goes to the journal, "" if none
+	// Missing is why there is neither, "" if there is one.
 	Missing string
 }
 
 const (
-	maxDescriptors = 256 // looked at in a process that writes log files by itself
-	maxTargets     = 4   // of a process
-	maxLinks       = 8   // followed to a file
+	maxDescriptors = 256 // examined in a process that writes log files itself
+	maxTargets     = 4   // per process
+	maxLinks       = 8   // followed per file
 )
 
-// writesFiles are servers that open log files by themselves; the others log to standard output and error.
+// writesFiles are servers that open log files themselves; the others log to standard output and error.
 var writesFiles = []string{"dnsmasq", "unbound", "named", "pdns_recursor", "knot-resolver"}
 
-// Find looks for the log of a process. software is what procwatch.Process.DNS says, cgroup its path. roots are where the
-// node's file system may be seen: "/" and, inside a container that shares the node's processes, "/proc/1/root".
+// Find looks for the log of a process. software is what procwatch.Process.DNS says, cgroup its path. roots are where
+// the node's file system might be visible: "/" and, inside a container that shares the node's PID namespace,
+// "/proc/1/root".
 func Find(proc string, pid int, software, cgroup string, roots []string) Places {
 	var places Places
 	directory := filepath.Join(proc, strconv.Itoa(pid), "fd")
@@ -68,7 +69,7 @@ func Find(proc string, pid int, software, cgroup string, roots []string) Places 
 		}
 		return places
 	}
-	// A daemon without standard error logs to syslog, which is the journal where systemd runs.
+	// A daemon without standard error logs to syslog, which is the journal if systemd runs.
 	if unit := unitOf(proc, pid); unit != "" && (socket || (len(places.Files) == 0 && !piped)) {
 		places.Unit = unit
 	}
@@ -85,7 +86,7 @@ func Find(proc string, pid int, software, cgroup string, roots []string) Places 
 	return places
 }
 
-// add keeps a file once.
+// add adds a file once.
 func (p *Places) add(target Target) {
 	id, err := Identify(target.Path)
 	if err != nil {
@@ -97,7 +98,7 @@ func (p *Places) add(target Target) {
 	}
 }
 
-// descriptors lists standard output and error, and all others where they may be logs.
+// descriptors lists standard output and error, and all others if they might be logs.
 func descriptors(directory string, all bool) []string {
 	if !all {
 		return []string{"1", "2"}
@@ -111,7 +112,7 @@ func descriptors(directory string, all bool) []string {
 	return slices.DeleteFunc(found, func(name string) bool { return name == "0" })
 }
 
-// appends tells whether a descriptor is open for appending alone, as those of logs are and those of data are not.
+// appends reports whether a descriptor is open only for appending, as those of logs are and those of data are not.
 func appends(proc string, pid int, descriptor string) bool {
 	text, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "fdinfo", descriptor))
 	if err != nil {
@@ -150,8 +151,8 @@ func containerLog(identity names.Identity, software string, roots []string) stri
 	return ""
 }
 
-// podLog chooses among the logs of a pod, NAMESPACE_POD_UID/CONTAINER/RESTARTS.log: that of its only container, or of the one
-// that is named like the software.
+// podLog chooses among the logs of a pod, NAMESPACE_POD_UID/CONTAINER/RESTARTS.log: that of its only container, or of
+// the one named like the software.
 func podLog(root, podUID, software string) string {
 	containers, _ := filepath.Glob(filepath.Join(root, "var/log/pods", "*_"+podUID, "*"))
 	if len(containers) > 1 {
@@ -175,7 +176,7 @@ func podLog(root, podUID, software string) string {
 	return follow(root, path)
 }
 
-// follow resolves links as they are meant below root, "" where there is no file.
+// follow resolves links relative to root, "" if there is no file.
 func follow(root, path string) string {
 	for range maxLinks {
 		target, err := os.Readlink(path)
@@ -194,7 +195,7 @@ func follow(root, path string) string {
 	return ""
 }
 
-// unitOf is the systemd unit of a process, "" where it has none: the service in its path in systemd's own hierarchy.
+// unitOf is the systemd unit of a process, "" if it has none: the service in its path in systemd's own hierarchy.
 func unitOf(proc string, pid int) string {
 	text, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cgroup"))
 	if err != nil {

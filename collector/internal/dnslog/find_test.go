@@ -13,7 +13,7 @@ const (
 	cgroupPath  = "/kubepods/burstable/pod" + podUID + "/" + containerID
 )
 
-// writeFile makes a file with its directories.
+// writeFile creates a file with its directories.
 func writeFile(t *testing.T, path string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -25,7 +25,7 @@ func writeFile(t *testing.T, path string) string {
 	return path
 }
 
-// link makes a link with its directories.
+// link creates a link with its directories.
 func link(t *testing.T, target, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -36,7 +36,7 @@ func link(t *testing.T, target, path string) {
 	}
 }
 
-// expectLog expects that a container's log is found in root as this file.
+// expectLog expects a container's log to be found in root as this file.
 func expectLog(t *testing.T, what, root, software, want string) {
 	t.Helper()
 	places := Find("/proc", os.Getpid(), software, cgroupPath, []string{"/nonexistent", root})
@@ -51,7 +51,8 @@ func expectLog(t *testing.T, what, root, software, want string) {
 	}
 }
 
-// TestContainerLogs lays logs out as the kubelet with containerd or Docker does. Links are absolute and mean the node's root.
+// TestContainerLogs lays out logs as the kubelet with containerd or Docker does. Links are absolute and refer to the
+// node's root.
 func TestContainerLogs(t *testing.T) {
 	root := t.TempDir()
 	expectLog(t, "none", root, "coredns", "")
@@ -89,7 +90,7 @@ func TestContainerLogs(t *testing.T) {
 	expectLog(t, "links that go round", root, "coredns", docker)
 }
 
-// TestOwnLogFiles looks at this process, which writes a log itself, as dnsmasq with --log-facility does.
+// TestOwnLogFiles examines this process, which writes a log itself, as dnsmasq with --log-facility does.
 func TestOwnLogFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dnsmasq.log")
 	log, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)

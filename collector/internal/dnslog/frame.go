@@ -9,13 +9,13 @@ import (
 // maxJoined bounds a line that the container runtime wrote in parts.
 const maxJoined = 16 << 10
 
-// Unwrapper takes the wrapping of a container runtime off lines. A log has one way of wrapping, but it is told by each line, so
-// that nothing must be known beforehand. The zero value is ready.
+// Unwrapper removes a container runtime's wrapping from lines. A log has one format, but it is detected on each line,
+// so that nothing must be known in advance. The zero value is ready.
 type Unwrapper struct {
 	joined []byte
 }
 
-// Unwrap returns the text that a program wrote and when, the zero time where the line does not tell. It reports false for a
+// Unwrap returns the text that a program wrote and when, the zero time if the line does not say. It returns false for a
 // part of a line whose end is still to come. text is valid until the next call.
 func (u *Unwrapper) Unwrap(line []byte) (text []byte, at time.Time, ok bool) {
 	if bytes.HasPrefix(line, []byte(`{"log":"`)) {
@@ -38,7 +38,7 @@ func (u *Unwrapper) Unwrap(line []byte) (text []byte, at time.Time, ok bool) {
 }
 
 // unwrapCRI reads "2023-10-10T10:02:36.571446123+02:00 stderr F text", the format of the container runtime interface
-// (kubernetes/kubernetes, pkg/kubelet/kuberuntime/logs). P instead of F: the line goes on in the next one.
+// (kubernetes/kubernetes, pkg/kubelet/kuberuntime/logs). P instead of F: the line continues in the next one.
 func unwrapCRI(line []byte) (text []byte, at time.Time, partial, ok bool) {
 	stamp, rest, ok := bytes.Cut(line, []byte{' '})
 	if !ok || len(stamp) < 20 || len(stamp) > 40 || stamp[4] != '-' || stamp[10] != 'T' {
@@ -62,7 +62,7 @@ func unwrapDocker(line []byte) ([]byte, time.Time, bool) {
 		Log  string    `json:"log"`
 		Time time.Time `json:"time"`
 	}
-	if !mayBeError(line) { // most lines: spared the decoder
+	if !mayBeError(line) { // most lines: saves the decoding
 		return nil, time.Time{}, true
 	}
 	if err := json.Unmarshal(line, &entry); err != nil {
@@ -71,7 +71,7 @@ func unwrapDocker(line []byte) ([]byte, time.Time, bool) {
 	return bytes.TrimRight([]byte(entry.Log), "\r\n"), entry.Time, true
 }
 
-// mayBeError is true for every wrapped line that Classify would take for an error, and for few others.
+// mayBeError is true for every wrapped line that Classify would call an error, and for few others.
 func mayBeError(line []byte) bool {
 	for _, sign := range []string{"[ERROR]", "[FATAL]", "panic", "error", "dnsmasq[", "timed out", `"log":"E`, `"log":"F`} {
 		if bytes.Contains(line, []byte(sign)) {

@@ -29,7 +29,7 @@ func TestPartialLinesAreJoined(t *testing.T) {
 			t.Errorf("a part is a line: %q", text)
 		}
 	}
-	for _, want := range []string{"[ERROR] plugin/errors: 2 a.example. A: i/o timeout", "i/o timeout"} { // the second on its own
+	for _, want := range []string{"[ERROR] plugin/errors: 2 a.example. A: i/o timeout", "i/o timeout"} { // the second one separately
 		if text, _, ok := u.Unwrap([]byte("2023-10-10T08:02:36Z stderr F i/o timeout")); !ok || string(text) != want {
 			t.Errorf("%q", text)
 		}

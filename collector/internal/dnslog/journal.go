@@ -17,9 +17,9 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/journalfile"
 )
 
-// Journal follows the journal of systemd through journalctl, which knows every format that journals ever had, or, where
-// there is none, as in the collector's image, by reading the journal's files. It does so only while there is a unit or a
-// process to follow. The zero value with Visit set is ready.
+// Journal follows the systemd journal through journalctl, which knows every journal format that ever existed or, if
+// there is no journalctl, as in the collector's image, by reading the journal's files. It does so only while there is a
+// unit or a process to follow. The zero value with Visit set is ready.
 type Journal struct {
 	Directory string // of the journal; "" for the system's own
 	// Visit is called with each line, the process that wrote it and its unit, from a goroutine of the Journal.
@@ -31,17 +31,17 @@ type Journal struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 	failed  error
-	files   *journalfile.Follower // where there is no journalctl
+	files   *journalfile.Follower // if there is no journalctl
 }
 
-// maxJournalLine bounds a line of journalctl's; longer ones are left out.
+// maxJournalLine bounds a line of journalctl; longer ones are skipped.
 const maxJournalLine = 64 << 10
 
-// Needs is what following the journal takes.
+// Needs lists what following the journal requires.
 const Needs = "the journal of systemd at /var/log/journal or /run/log/journal, and the right to read it (root, or the group systemd-journal)"
 
-// Follow follows these units, and the processes pids where the journal has no unit for them. It returns why the journal
-// cannot be followed, if it was found out so far.
+// Follow follows these units, and the processes pids for which the journal has no unit. It returns why the journal
+// cannot be followed, if known by now.
 func (j *Journal) Follow(ctx context.Context, units []string, pids []int) error {
 	matches := make([]string, 0, len(units)+len(pids))
 	for _, unit := range units {
@@ -67,7 +67,7 @@ func (j *Journal) Follow(ctx context.Context, units []string, pids []int) error 
 	return j.failed
 }
 
-// running tells whether journalctl does. Called with mu held.
+// running reports whether journalctl is running. Called with mu held.
 func (j *Journal) running() bool {
 	if j.done == nil {
 		return false
@@ -149,7 +149,7 @@ func (j *Journal) readFiles(ctx context.Context, done chan struct{}, matches []s
 	}
 }
 
-// Unreadable counts the values that were read from the journal's files and could not be decompressed.
+// Unreadable counts the values read from the journal's files that could not be decompressed.
 func (j *Journal) Unreadable() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -173,7 +173,7 @@ type entry struct {
 	Time    string          `json:"__REALTIME_TIMESTAMP"` // µs since the epoch
 	PID     string          `json:"_PID"`
 	Unit    string          `json:"_SYSTEMD_UNIT"`
-	Message json.RawMessage `json:"MESSAGE"` // a string, or a list of bytes where it is not UTF-8
+	Message json.RawMessage `json:"MESSAGE"` // a string, or a list of bytes if it is not UTF-8
 }
 
 func (j *Journal) read(output io.Reader) {
@@ -228,7 +228,7 @@ func (j *Journal) end() {
 	j.stop()
 	done := j.done
 	j.stop, j.done = nil, nil
-	j.mu.Unlock() // its goroutine may want it
+	j.mu.Unlock() // its goroutine might need it
 	<-done
 	j.mu.Lock()
 }

@@ -95,7 +95,7 @@ func TestJournal(t *testing.T) {
 	wait("[ERROR] two")
 	wait("[ERROR] bytes \xff\xfe")
 
-	follow(os.Getpid(), 1) // begins journalctl anew
+	follow(os.Getpid(), 1) // restarts journalctl
 	w.write("[ERROR] while it began anew")
 	wait("[ERROR] while it began anew")
 	if children := journalctls(t); len(children) != 1 {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// A log that grows faster than this between two readings is read from its end; what lies between is counted as skipped.
-	// At four readings a second that is 1 MiB, some 8,000 error lines, a second.
+	// A log that grows faster than this between two reads is read from its end; the bytes in between are counted as
+	// skipped. At four reads per second that is 1 MiB/s, some 8,000 error lines/s.
 	maxReading = 256 << 10
-	// A line is used up to here; the rest of it is dropped.
+	// A line is used up to this length; the rest of it is dropped.
 	maxLineBytes = 8 << 10
 	chunkBytes   = 32 << 10
 )
 
-// FileID tells files apart: two paths, or a path and a descriptor, may be the same file.
+// FileID identifies a file: two paths, or a path and a descriptor, can be the same file.
 type FileID struct{ device, inode uint64 }
 
 // Identify returns the identity of the regular file at a path, or behind a descriptor in /proc/PID/fd.
@@ -38,7 +38,7 @@ var errNotRegular = errors.New("not a regular file")
 
 // Tail reads what is appended to a file.
 type Tail struct {
-	Skipped uint64 // bytes that were not looked at
+	Skipped uint64 // bytes that were not examined
 
 	file    *os.File
 	offset  int64
@@ -48,7 +48,7 @@ type Tail struct {
 
 // OpenTail opens a file at its end, or at its start where fromStart.
 func OpenTail(path string, fromStart bool) (*Tail, error) {
-	// Not blocking: the path may have become a pipe since it was looked at.
+	// Nonblocking: the path can have become a pipe since it was checked.
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func OpenTail(path string, fromStart bool) (*Tail, error) {
 	return t, nil
 }
 
-// Read calls visit with each line that was completed since the last call and with when the file was last written. buffer is
+// Read calls visit with each line completed since the last call and the time when the file was last written. buffer is
 // scratch space of at least chunkBytes.
 func (t *Tail) Read(buffer []byte, visit func(line []byte, written time.Time)) error {
 	info, err := t.file.Stat()
@@ -82,7 +82,7 @@ func (t *Tail) Read(buffer []byte, visit func(line []byte, written time.Time)) e
 	if behind := size - t.offset - maxReading; behind > 0 {
 		t.Skipped += uint64(behind)
 		t.offset += behind
-		t.partial, t.dropped = t.partial[:0], true // we are in the middle of a line
+		t.partial, t.dropped = t.partial[:0], true // this is the middle of a line
 	}
 	for t.offset < size {
 		n, err := t.file.ReadAt(buffer[:min(int64(len(buffer)), size-t.offset)], t.offset)

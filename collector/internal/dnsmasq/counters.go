@@ -1,5 +1,5 @@
-// Package dnsmasq asks a dnsmasq what it counts itself: questions of class CHAOS and type TXT in the domain "bind" (dnsmasq(8),
-// CACHE STATISTICS).
+// Package dnsmasq queries a dnsmasq for its own counters: questions of class CHAOS and type TXT in the domain "bind"
+// (dnsmasq(8), CACHE STATISTICS).
 package dnsmasq
 
 import (
@@ -19,19 +19,20 @@ import (
 
 const timeout = time.Second
 
-// Client asks one dnsmasq over UDP from inside its network namespace.
+// Client queries one dnsmasq over UDP from inside its network namespace.
 type Client struct{ connection *dns.Conn }
 
-// Counters are since the dnsmasq started. Its main process counts: what the children do that serve TCP is not in them.
+// Counters are totals since the dnsmasq started. Only its main process counts: the children that serve TCP are not
+// included.
 type Counters struct{ Hits, Misses uint64 }
 
-// ErrNoAnswer is a server that answers, but not such questions: it runs with --no-ident, or is no dnsmasq.
+// ErrNoAnswer means that the server answers, but not such questions: it runs with --no-ident, or is not a dnsmasq.
 var ErrNoAnswer = errors.New("no answer to CHAOS questions")
 
-// ErrNoVersion is a server that answers without a version number.
+// ErrNoVersion means that the server answers without a version number.
 var ErrNoVersion = errors.New("no version number")
 
-// Connect makes a Client; own is the collector's network namespace.
+// Connect creates a Client; own is the collector's network namespace.
 func Connect(proc string, process *procwatch.Process, address netip.AddrPort, own uint64) (*Client, error) {
 	var client *Client
 	dial := func() error {
@@ -42,7 +43,7 @@ func Connect(proc string, process *procwatch.Process, address netip.AddrPort, ow
 		return err
 	}
 	if process.NetworkNS == own || process.NetworkNS == 0 {
-		err := dial() // apart from the return, which may read client before
+		err := dial() // separate from the return, which might read client earlier
 		return client, err
 	}
 	err := netns.Do(proc, process.PID, dial)
@@ -52,7 +53,8 @@ func Connect(proc string, process *procwatch.Process, address netip.AddrPort, ow
 // Questions is how many questions Counters asks. dnsmasq counts them as hits.
 const Questions = 2
 
-// Counters asks for hits.bind and misses.bind, always in this order, so that as many of its own questions lie between two answers.
+// Counters asks for hits.bind and misses.bind, always in this order, so that the same number of its own questions lies
+// between two answers.
 func (c *Client) Counters() (counters Counters, err error) {
 	if counters.Hits, err = c.number("hits.bind."); err != nil {
 		return counters, err
@@ -80,18 +82,18 @@ func (c *Client) Version() (string, error) {
 		return "", err
 	}
 	version, ok := strings.CutPrefix(text, "dnsmasq-")
-	if !ok || version == "" || version[0] < '0' || version[0] > '9' || len(version) > 64 { // "UNKNOWN" where it was built from a working copy
+	if !ok || version == "" || version[0] < '0' || version[0] > '9' || len(version) > 64 { // "UNKNOWN" if it was built from a working copy
 		return "", ErrNoVersion
 	}
 	return version, nil
 }
 
-// ask sends one question and waits for its answer; late answers to former questions are skipped.
+// ask sends one question and waits for its answer; late answers to earlier questions are skipped.
 func (c *Client) ask(name string) (string, error) {
 	question := new(dns.Msg)
 	question.SetQuestion(name, dns.TypeTXT)
 	question.Question[0].Qclass = dns.ClassCHAOS
-	question.RecursionDesired = false // whoever does not know these names must not ask others
+	question.RecursionDesired = false // a server that does not know these names must not forward them
 	if err := c.connection.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return "", err
 	}

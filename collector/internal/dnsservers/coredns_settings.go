@@ -19,7 +19,7 @@ func readCoreDNS(proc string, pid int, port uint16) Settings {
 	}
 	blocks, err := corefile.Parse(file, importsOf(proc, pid))
 	if err != nil {
-		return Settings{} // the server goes by another one, or does not run for long
+		return Settings{} // the server runs with another one, or will not run for long
 	}
 	expandAll(blocks, func(name string) string { return environmentOf(proc, pid, name) })
 	resolver := func(path string) []string {
@@ -49,7 +49,7 @@ func expandAll(blocks []corefile.Block, environment func(string) string) {
 	}
 }
 
-// coreDNSSettings looks at the server blocks of one port. resolver returns the name servers of a resolv.conf.
+// coreDNSSettings examines the server blocks of one port. resolver returns the name servers of a resolv.conf.
 func coreDNSSettings(blocks []corefile.Block, usual, port uint16, resolver func(string) []string) (s Settings) {
 	s.Known = true
 	cached, uncached, unknown := 0, 0, 0
@@ -95,7 +95,7 @@ const (
 	negativePartly
 )
 
-// cachesNegative reads the plugin "cache [TTL] [ZONES]". It keeps denials unless told otherwise.
+// cachesNegative reads the plugin "cache [TTL] [ZONES]". It caches negative answers unless configured otherwise.
 func cachesNegative(d *corefile.Plugin) int {
 	zones := d.Args
 	if len(zones) > 0 {
@@ -105,7 +105,7 @@ func cachesNegative(d *corefile.Plugin) int {
 	}
 	result := negativeYes
 	if len(zones) > 0 {
-		result = negativePartly // of the block's names
+		result = negativePartly // for some of the block's names
 	}
 	for _, option := range d.Options {
 		if option[0] == "disable" && len(option) > 1 && option[1] == "denial" {
@@ -131,7 +131,7 @@ func zonesOn(keys []string, usual, port uint16) (zones []string) {
 		case "dns":
 		case "tls":
 			on = TLSPort
-		default: // https, grpc, quic: not DNS on a port of its own
+		default: // https, grpc, quic: not DNS on its own port
 			continue
 		}
 		if colon := strings.LastIndexByte(rest, ':'); colon >= 0 && !strings.Contains(rest[colon:], "]") {
@@ -215,7 +215,7 @@ func forwardTargets(to string, resolver func(string) []string) (list []Upstream)
 	return list
 }
 
-// defaultPort is that of keys without one: -dns.port, or -p before CoreDNS 1.9.
+// defaultPort is the port of keys without one: -dns.port, or -p before CoreDNS 1.9.
 func defaultPort(arguments []byte) uint16 {
 	for _, name := range []string{"dns.port", "p"} {
 		if number, err := strconv.ParseUint(flagValue(arguments, name), 10, 16); err == nil {

@@ -16,11 +16,11 @@ import (
 
 const maxCorefileBytes = 64 << 10
 
-// maxFactBytes is the longest fact that the backend takes.
+// maxFactBytes is the longest fact that the backend accepts.
 const maxFactBytes = 64 << 10
 
-// ReadCorefile returns the configuration of a running CoreDNS with secrets removed: its text, "" where it cannot be read, and
-// the fact dns.corefile_parsed, "" with an error where CoreDNS's parser refuses it. It is read as the process sees it:
+// ReadCorefile returns the configuration of a running CoreDNS with secrets removed: its text, "" if it cannot be read,
+// and the fact dns.corefile_parsed, "" with an error if CoreDNS's parser rejects it. It is read as the process sees it:
 // inside its root and relative to its working directory.
 func ReadCorefile(proc string, pid int) (text, parsed string, err error) {
 	_, file, err := openCorefile(proc, pid)
@@ -79,7 +79,7 @@ func flagValue(arguments []byte, wanted string) string {
 }
 
 // secretDirective matches directives whose arguments are secrets: route53's and azure's keys, etcd's and grpc's
-// credentials, tsig's secrets. Their first word stays, so that the reader sees that they are there.
+// credentials, tsig's secrets. Their first word stays, so that the reader sees that they exist.
 var secretDirective = regexp.MustCompile(
 	`(?i)^(\s*\S*` + secretNames + `\S*)\s+\S.*$`)
 
@@ -90,7 +90,7 @@ const secretNames = `(?:secret|passw|token|credential|access_?key|api_?key|priva
 // secretArgument matches credentials in URLs anywhere.
 var secretArgument = regexp.MustCompile(`(://)[^/\s@]+@`)
 
-// StripSecrets replaces what may be a secret by the word REDACTED.
+// StripSecrets replaces possible secrets by the word REDACTED.
 func StripSecrets(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -109,7 +109,7 @@ func StripSecrets(text string) string {
 
 const redacted = "REDACTED"
 
-// withoutSecrets is StripSecrets for what was parsed.
+// withoutSecrets is StripSecrets for parsed blocks.
 func withoutSecrets(blocks []corefile.Block) []corefile.Block {
 	for i := range blocks {
 		for k, zone := range blocks[i].Zones {

@@ -12,7 +12,7 @@ import (
 
 const maxImportedFiles = 1000 // in one directory
 
-// importsOf reads what a Corefile imports as its process does.
+// importsOf reads what a Corefile imports, as its process does.
 func importsOf(proc string, pid int) corefile.Import {
 	return func(from, pattern string) (files []corefile.File, err error) {
 		pattern = expandReferences(pattern, func(name string) string { return environmentOf(proc, pid, name) })

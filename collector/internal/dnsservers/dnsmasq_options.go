@@ -14,10 +14,12 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procroot"
 )
 
-// option is a setting of dnsmasq by its long name, from the command line or a configuration file, which have the same.
+// option is a setting of dnsmasq by its long name, from the command line or a configuration file, which use the same
+// names.
 type option struct{ name, value string }
 
-// shortOptions are dnsmasq's short options that matter here (its option.c); all options of shortWithValue take a value.
+// shortOptions are dnsmasq's short options that matter here (from its option.c); all options of shortWithValue take a
+// value.
 var shortOptions = map[byte]string{
 	'S': "server", 'r': "resolv-file", 'R': "no-resolv", 'C': "conf-file", '7': "conf-dir", 'N': "no-negcache", 'c': "cache-size",
 }
@@ -47,7 +49,7 @@ func dnsmasqOptions(proc string, pid int) (arguments []string, options []option,
 	return arguments, files.follow(options), nil
 }
 
-// parseArguments reads a command line: --name=value, --name value, -nvalue, -n value and flags together, -kR.
+// parseArguments reads a command line: --name=value, --name value, -nvalue, -n value and combined flags, -kR.
 func parseArguments(arguments []string) (options []option) {
 	for i := 1; i < len(arguments); i++ {
 		argument := arguments[i]
@@ -85,19 +87,19 @@ func parseArguments(arguments []string) (options []option) {
 	return options
 }
 
-// takesValue tells which of the long options that matter here have a value.
+// takesValue reports which of the long options that matter here have a value.
 func takesValue(name string) bool {
 	return slices.Contains([]string{
 		"server", "local", "rev-server", "resolv-file", "conf-file", "conf-dir", "servers-file", "cache-size", "max-tcp-connections",
 	}, name)
 }
 
-// isFlag tells which of the long options that matter here have none.
+// isFlag reports which of the long options that matter here have none.
 func isFlag(name string) bool {
 	return slices.Contains([]string{"no-resolv", "no-negcache", "no-ident"}, name)
 }
 
-// optionFiles reads configuration files and those that they name.
+// optionFiles reads configuration files and those that they include.
 type optionFiles struct {
 	read func(path string) ([]byte, error)
 	list func(path string) ([]string, error)
@@ -133,11 +135,11 @@ func (f *optionFiles) file(path string) (options []option) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		if at := strings.Index(line, " #"); at >= 0 { // 10.0.0.1#53 is no comment
+		if at := strings.Index(line, " #"); at >= 0 { // 10.0.0.1#53 is not a comment
 			line = line[:at]
 		}
 		name, value, _ := strings.Cut(line, "=")
-		// Lists of blocked names have thousands of lines of other options.
+		// Block lists have thousands of lines of other options.
 		if name = strings.TrimSpace(name); takesValue(name) || isFlag(name) {
 			options = append(options, option{name, strings.Trim(strings.TrimSpace(value), `"`)})
 		}
@@ -145,7 +147,8 @@ func (f *optionFiles) file(path string) (options []option) {
 	return options
 }
 
-// directory reads "DIRECTORY[,SUFFIX…]": a suffix is left out, one with a star in front is the only one wanted.
+// directory reads "DIRECTORY[,SUFFIX…]": files with a suffix are left out, a suffix with a star in front is the only
+// one wanted.
 func (f *optionFiles) directory(value string) (options []option) {
 	if len(f.seen) >= maxOptionFiles || slices.Contains(f.seen, value) {
 		return nil
@@ -178,10 +181,10 @@ func wantedFile(name string, suffixes []string) bool {
 	return !only || matched
 }
 
-// secretOption matches an option that may hold a secret.
+// secretOption matches an option that might hold a secret.
 var secretOption = regexp.MustCompile(`(?i)^(--?[^=\s]*(?:secret|passw|token|credential|key|auth)[^=\s]*=).+$`)
 
-// stripArguments joins arguments with spaces; what may be a secret becomes the word REDACTED.
+// stripArguments joins arguments with spaces; possible secrets become the word REDACTED.
 func stripArguments(arguments []string) string {
 	shown := make([]string, len(arguments))
 	for i, argument := range arguments {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// DefaultChildLimit is MAX_PROCS of dnsmasq's config.h: TCP connections that it serves at once unless --max-tcp-connections
-// (2.90 and newer) says otherwise.
+// DefaultChildLimit is MAX_PROCS of dnsmasq's config.h: the number of concurrent TCP connections it serves unless
+// --max-tcp-connections (2.90 and newer) says otherwise.
 const DefaultChildLimit = 20
 
 // readDnsmasq reads the settings of a running dnsmasq.
@@ -21,8 +21,8 @@ func readDnsmasq(proc string, pid int) (s Settings) {
 	})
 }
 
-// dnsmasqSettings evaluates options; of those given twice the last one holds, servers add up. resolver returns the name servers of a
-// resolv.conf.
+// dnsmasqSettings evaluates options; if one is given twice the last one applies, but servers add up. resolver returns
+// the name servers of a resolv.conf.
 func dnsmasqSettings(arguments []string, options []option, resolver func(string) []string) Settings {
 	s := Settings{Known: true, Arguments: stripArguments(arguments), ChildLimit: DefaultChildLimit, NegativeCache: "yes"}
 	var resolvFiles []string
@@ -69,8 +69,8 @@ func dnsmasqSettings(arguments []string, options []option, resolver func(string)
 	return s
 }
 
-// dnsmasqServers reads --server=[/DOMAIN/…][SERVER[#PORT]][@INTERFACE or SOURCE]. Without a server, names of the domain are
-// answered from here; # as a server means the usual ones.
+// dnsmasqServers reads --server=[/DOMAIN/…][SERVER[#PORT]][@INTERFACE or SOURCE]. Without a server, names of the domain
+// are answered locally; # as a server means the usual ones.
 func dnsmasqServers(value string) (list []Upstream) {
 	zones := []string{"."}
 	if strings.HasPrefix(value, "/") {

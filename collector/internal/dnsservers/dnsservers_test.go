@@ -14,7 +14,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
-// listenBoth listens on a UDP port and the TCP port of the same number, which may be taken: then on others.
+// listenBoth listens on a UDP port and the same TCP port; if that is taken, it tries others.
 func listenBoth(t *testing.T) (net.PacketConn, net.Listener) {
 	t.Helper()
 	for range 50 {
@@ -36,7 +36,7 @@ func TestScanFindsServingSocketsOnly(t *testing.T) {
 	defer func() { _ = udp.Close() }()
 	defer func() { _ = tcp.Close() }()
 	served := udp.LocalAddr().(*net.UDPAddr).AddrPort()
-	other, err := net.ListenPacket("udp4", "127.0.0.1:0") // asks others
+	other, err := net.ListenPacket("udp4", "127.0.0.1:0") // sends queries to others
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,8 @@ func TestSecretsAreStripped(t *testing.T) {
 	}
 }
 
-// TestCorefileOfAProcess reads this process's: its command line and working directory are made up, its root is not.
+// TestCorefileOfAProcess reads this process's Corefile: its command line and working directory are faked, its root is
+// not.
 func TestCorefileOfAProcess(t *testing.T) {
 	folder, proc := t.TempDir(), t.TempDir()
 	write := func(path, text string) {

@@ -1,4 +1,4 @@
-// Package dnsservers finds out where the DNS servers among the watched processes listen, and what they are.
+// Package dnsservers finds out where the DNS servers among the watched processes listen, and which software they are.
 package dnsservers
 
 import (
@@ -23,7 +23,7 @@ type Listener struct {
 	local   netsock.Addresses
 }
 
-// Scan looks up the sockets of the DNS servers among processes. It needs the right to ptrace them.
+// Scan looks up the sockets of the DNS servers among processes. It needs permission to ptrace them.
 func (s *Scanner) Scan(processes []*procwatch.Process) ([]Listener, error) {
 	var listeners []Listener
 	var failed error
@@ -53,8 +53,8 @@ func (s *Scanner) Scan(processes []*procwatch.Process) ([]Listener, error) {
 	return listeners, failed
 }
 
-// listener picks a process's own. Many servers also ask others from unconnected sockets on random ports: a port serves
-// clients if it is 53 or the process accepts TCP on it too, as a DNS server must (RFC 7766).
+// listener picks the sockets of a process. Many servers also send queries from unconnected sockets on random ports: a
+// port serves clients if it is 53 or the process accepts TCP on it too, as a DNS server must (RFC 7766).
 func (ns *namespace) listener(process *procwatch.Process, held map[uint64]struct{}) Listener {
 	tcp := make(map[uint16]bool)
 	for _, s := range ns.tcp {
@@ -74,10 +74,10 @@ func (ns *namespace) listener(process *procwatch.Process, held map[uint64]struct
 	return l
 }
 
-// Serves tells whether the process answers on this address of its network namespace.
+// Serves reports whether the process answers on this address of its network namespace.
 func (l *Listener) Serves(endpoint dnswire.Endpoint) bool { return len(l.Sockets(endpoint)) > 0 }
 
-// Sockets returns the sockets that receive what is sent to an address: those bound to it, else those bound to any.
+// Sockets returns the sockets that receive packets to an address: those bound to it, else those bound to any.
 func (l *Listener) Sockets(endpoint dnswire.Endpoint) []netsock.Socket {
 	var exact, wildcard []netsock.Socket
 	for _, s := range l.UDP {
@@ -95,7 +95,7 @@ func (l *Listener) Sockets(endpoint dnswire.Endpoint) []netsock.Socket {
 	return wildcard
 }
 
-// LoopbackOnly tells whether the process can be asked from its own network namespace alone.
+// LoopbackOnly reports whether the process is reachable only from its own network namespace.
 func (l *Listener) LoopbackOnly() bool {
 	for _, s := range l.UDP {
 		if !netip.AddrFrom16(s.Local.Address).Unmap().IsLoopback() {

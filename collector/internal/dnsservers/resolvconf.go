@@ -28,8 +28,8 @@ func ReadResolvConf(proc string, pid int, path string) (ResolvConf, error) {
 	return ParseResolvConf(string(text)), nil
 }
 
-// ParseResolvConf reads a file. As in the C library the last search or domain line holds, and ndots is 1 unless it says
-// otherwise and 15 at most.
+// ParseResolvConf parses a file. As in the C library the last search or domain line applies, and ndots is 1 by default
+// and 15 at most.
 func ParseResolvConf(text string) ResolvConf {
 	conf := ResolvConf{Nameservers: []string{}, Search: []string{}, NDots: 1, Options: []string{}}
 	for _, line := range strings.Split(text, "\n") {

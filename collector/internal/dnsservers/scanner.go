@@ -10,8 +10,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sockdiag"
 )
 
-// Scanner looks for listeners again and again. Listening TCP sockets are asked of the kernel by sock_diag, since the table
-// in /proc has all connections of the machine. It is used by one goroutine at a time.
+// Scanner looks for listeners repeatedly. Listening TCP sockets are read from the kernel by sock_diag, because the
+// table in /proc has all connections of the machine. It is used by one goroutine at a time.
 type Scanner struct {
 	proc string
 	own  uint64                      // the collector's network namespace
@@ -24,10 +24,10 @@ func NewScanner(proc string) *Scanner {
 	return &Scanner{proc: proc, own: own, diag: make(map[uint64]*sockdiag.Socket)}
 }
 
-// Close closes what is held.
+// Close closes all held sockets.
 func (s *Scanner) Close() { s.forget(nil) }
 
-// forget closes the sockets of namespaces that are not in use any more.
+// forget closes the sockets of namespaces that are no longer in use.
 func (s *Scanner) forget(used map[uint64]*namespace) {
 	for inode, diag := range s.diag {
 		if used[inode] == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
-// Upstream is one server that a zone is forwarded to. What the configuration does not say is left out.
+// Upstream is one server that a zone is forwarded to. Fields that the configuration does not set are omitted.
 type Upstream struct {
 	Zone          string  `json:"zone"` // "." or a domain without its last dot
 	Address       string  `json:"address"`
@@ -21,7 +21,8 @@ type Upstream struct {
 	Policy        string  `json:"policy,omitempty"`
 }
 
-// Settings are what the configuration of a server says about one port of it. Empty and 0: it does not say, or cannot be read.
+// Settings are what the configuration of a server says about one of its ports. Empty and 0: it does not say, or cannot
+// be read.
 type Settings struct {
 	Known         bool // the configuration could be read
 	Arguments     string

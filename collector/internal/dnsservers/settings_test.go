@@ -10,8 +10,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/corefile"
 )
 
-// The Corefile that NodeLocal DNSCache has on GKE, as of github.com/kubernetes/kubernetes cluster/addons/dns/nodelocaldns, and
-// one with what a Corefile may hold besides.
+// The Corefile that NodeLocal DNSCache has on GKE, as of github.com/kubernetes/kubernetes
+// cluster/addons/dns/nodelocaldns, and one with other things that a Corefile can contain.
 const (
 	nodeLocal = `cluster.local:53 {
     errors
@@ -78,7 +78,7 @@ func resolvers(path string) []string {
 
 func environment(name string) string { return map[string]string{"UPSTREAM": "10.1.0.9"}[name] }
 
-// settingsOf is what a Corefile without imports says, nothing where it cannot be parsed.
+// settingsOf returns the settings from a Corefile without imports, empty if it cannot be parsed.
 func settingsOf(t testing.TB, text string, usual, port uint16) Settings {
 	t.Helper()
 	blocks, err := corefile.Parse(corefile.File{Path: "Corefile", Text: text}, func(string, string) ([]corefile.File, error) { return nil, errors.New("there is none") })
@@ -231,7 +231,7 @@ func FuzzCorefile(f *testing.F) {
 	f.Add(unusual)
 	f.Add("a { b {\n c \"d\n {$X} {%Y%} {$")
 	f.Add("0\nforward . 0 { {")
-	f.Add("a{%}") // a bracket that opens and closes with the same sign
+	f.Add("a{%}") // a reference that opens and closes with the same character
 	f.Fuzz(func(t *testing.T, corefile string) { settingsOf(t, corefile, 53, 53) })
 }
 

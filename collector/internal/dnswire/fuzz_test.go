@@ -35,7 +35,7 @@ func FuzzQuestion(f *testing.F) {
 		if !ok {
 			return
 		}
-		// Whatever is accepted must be a name that the reference reads the same way.
+		// Whatever is accepted must be a name that the reference implementation reads the same way.
 		name, end, err := dns.UnpackDomainName(message, HeaderLength)
 		if err != nil || end+4 > len(message) {
 			t.Fatalf("reference refuses %q: %v", text, err)

@@ -1,5 +1,5 @@
-// Package dnswire reads DNS messages out of captured packets without allocating. Input is hostile: every
-// length is checked, loops are bounded, and whatever does not parse is reported as such, never guessed.
+// Package dnswire reads DNS messages from captured packets without allocating. Input is hostile: every length is
+// checked, loops are bounded, and whatever does not parse is reported as such, never guessed.
 package dnswire
 
 import "encoding/binary"
@@ -27,10 +27,10 @@ const (
 	TCPAck = 0x10
 )
 
-// Address is an IPv6 address, or an IPv4 one mapped into IPv6 (::ffff:a.b.c.d).
+// Address is an IPv6 address, or an IPv4 address mapped into IPv6 (::ffff:a.b.c.d).
 type Address [16]byte
 
-// IsWildcard tells whether a socket bound to the address receives for every local address.
+// IsWildcard reports whether a socket bound to the address receives for every local address.
 func (a Address) IsWildcard() bool { return a == Address{} || a == Address{10: 0xff, 11: 0xff} }
 
 // Endpoint is one side of a flow.
@@ -46,13 +46,13 @@ type Segment struct {
 	TCPFlags            uint8
 	TCPSequence         uint32
 	TCPAcknowledgment   uint32
-	// Payload is what was captured of the payload; PayloadLength is how long it was on the wire.
+	// Payload is the captured part of the payload; PayloadLength is its length on the wire.
 	Payload       []byte
 	PayloadLength int
 }
 
-// ParseIP reads a packet that starts at its network header. It reports false for what is not a first
-// fragment of UDP or TCP over IPv4 or IPv6. The segment's payload aliases packet.
+// ParseIP parses a packet that starts at its network header. It returns false for anything but a first or only fragment
+// of UDP or TCP over IPv4 or IPv6. The segment's payload aliases packet.
 func ParseIP(etherType uint16, packet []byte, segment *Segment) bool {
 	for range 2 {
 		if etherType != etherTypeVLAN && etherType != etherTypeQinQ && etherType != etherTypeOld {
@@ -147,7 +147,7 @@ func parseTransport(protocol uint8, data []byte, length int, segment *Segment) b
 		}
 		header = 8
 		segment.TCPFlags, segment.TCPSequence, segment.TCPAcknowledgment = 0, 0, 0
-		// The datagram may be longer than this first fragment of it.
+		// The datagram can be longer than this first fragment of it.
 		length = max(length, int(binary.BigEndian.Uint16(data[4:])))
 	case ProtocolTCP:
 		if len(data) < 20 {

@@ -19,7 +19,7 @@ const (
 // maxNameLength bounds a name on the wire (RFC 1035, 2.3.4).
 const maxNameLength = 255
 
-// Header is what the product uses of a DNS header.
+// Header holds the fields of a DNS header that the product uses.
 type Header struct {
 	ID        uint16
 	Response  bool
@@ -29,8 +29,8 @@ type Header struct {
 	Questions uint16
 }
 
-// ParseHeader reads a DNS header. It reports false for what cannot be an ordinary query or its answer:
-// too short, an opcode other than QUERY, more than one question, or a query that carries answers.
+// ParseHeader reads a DNS header. It returns false for what cannot be an ordinary query or its answer: too short, an
+// opcode other than QUERY, more than one question, or a query that carries answers.
 func ParseHeader(message []byte, header *Header) bool {
 	if len(message) < HeaderLength {
 		return false
@@ -49,8 +49,8 @@ func ParseHeader(message []byte, header *Header) bool {
 	return header.Response || (header.Questions == 1 && answers == 0)
 }
 
-// AppendQuestion appends "example.com. A" of the first question to text, in lower case with unusual bytes
-// escaped as \DDD. It reports false, and appends nothing, where the question is cut off or malformed.
+// AppendQuestion appends "example.com. A" of the first question to text, in lower case with unusual bytes escaped as
+// \DDD. It returns false, and appends nothing, if the question is cut off or malformed.
 func AppendQuestion(text, message []byte) ([]byte, bool) {
 	start := len(text)
 	offset := HeaderLength

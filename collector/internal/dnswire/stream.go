@@ -2,29 +2,29 @@ package dnswire
 
 import "encoding/binary"
 
-// streamBuffer holds the length prefix, the header and the longest question of a message; nothing behind
-// the question is needed.
+// streamBuffer holds the length prefix, the header and the longest question of a message; nothing after the question is
+// needed.
 const streamBuffer = 2 + HeaderLength + maxNameLength + 5
 
-// Stream follows one direction of a DNS-over-TCP connection and finds its messages (RFC 1035, 4.2.2).
-// It keeps the start of one message; the rest is skipped by arithmetic on sequence numbers, so that a
-// capture that cuts segments short still finds every message boundary.
+// Stream follows one direction of a DNS-over-TCP connection and finds its messages (RFC 1035, 4.2.2). It keeps the
+// start of one message; the rest is skipped by arithmetic on sequence numbers, so that a capture with truncated
+// segments still finds every message boundary.
 type Stream struct {
 	next     uint32
 	synced   bool
-	position int // bytes of the current message passed so far, length prefix included
-	stored   int // bytes of it in buffer, always its first
+	position int // bytes of the current message passed so far, including the length prefix
+	stored   int // bytes of it in buffer, always its first ones
 	buffer   [streamBuffer]byte
 }
 
-// Reset forgets everything, for a new connection whose first byte has the given sequence number.
+// Reset discards all state, for a new connection whose first byte has the given sequence number.
 func (s *Stream) Reset(sequence uint32) {
 	s.next, s.synced, s.position, s.stored = sequence, true, 0, 0
 }
 
-// Add takes a segment's payload (what was captured of its length bytes) and calls message with the start of
-// each message that ends in it. Retransmitted bytes are ignored; after a gap the stream waits for a segment
-// that begins with a plausible message.
+// Add handles a segment's payload (the captured part of its length bytes) and calls message with the start of each
+// message that ends in it. Retransmitted bytes are ignored; after a gap the stream waits for a segment that begins with
+// a plausible message.
 func (s *Stream) Add(sequence uint32, payload []byte, length int, message func(start []byte)) {
 	if length <= 0 {
 		return
@@ -53,7 +53,7 @@ func (s *Stream) Add(sequence uint32, payload []byte, length int, message func(s
 	for length > 0 {
 		taken := s.take(payload, length)
 		if taken == 0 {
-			s.synced = false // a length prefix fell into the part that was not captured
+			s.synced = false // a length prefix was in the part that was not captured
 			return
 		}
 		payload = payload[min(taken, len(payload)):]
@@ -72,7 +72,7 @@ func (s *Stream) messageLength() int { return int(binary.BigEndian.Uint16(s.buff
 // take consumes bytes of the current message, at most up to its end, and returns how many.
 func (s *Stream) take(payload []byte, length int) int {
 	if s.position < 2 {
-		// The prefix itself, byte by byte: it may be split between segments.
+		// The prefix itself, byte by byte: it can be split between segments.
 		if len(payload) == 0 {
 			return 0
 		}

@@ -1,7 +1,8 @@
-// Package journalfile reads what is appended to journals of systemd, without journalctl: a container has none.
+// Package journalfile reads what is appended to systemd journals, without journalctl, which a container does not have.
 //
-// The format is documented at https://systemd.io/JOURNAL_FILE_FORMAT/. Objects lie one after the other, and new ones come at
-// the end; what is read here is what was appended since the last look, and the fields that new entries share with old ones.
+// The format is documented at https://systemd.io/JOURNAL_FILE_FORMAT/. Objects lie one after another, and new ones are
+// appended; this package reads what was appended since the last look, and the fields that new entries share with old
+// ones.
 package journalfile
 
 import (
@@ -19,7 +20,7 @@ import (
 )
 
 const (
-	headerBytes       = 208 // what all versions have of what is read here
+	headerBytes       = 208 // the part that all versions have and that is read here
 	offsetFlags       = 12
 	offsetHeaderSize  = 88
 	offsetTail        = 136
@@ -45,11 +46,11 @@ var (
 type Entry struct {
 	At      time.Time
 	PID     int
-	Unit    string // of the system; empty for what no unit runs
+	Unit    string // of the system; empty for processes without a unit
 	Message []byte
 }
 
-// wanted are the fields that are read; all others are only told apart from them.
+// wanted are the fields that are read; all others are only distinguished from them.
 var wanted = []string{"MESSAGE=", "_PID=", "_SYSTEMD_UNIT="}
 
 // file follows one journal file.
@@ -64,7 +65,7 @@ type file struct {
 	decoder    *zstd.Decoder
 }
 
-// open opens a journal and goes to its end, or to its beginning.
+// open opens a journal and seeks to its end, or to its beginning.
 func open(path string, fromBeginning bool, unreadable *atomic.Int64) (*file, error) {
 	opened, err := os.Open(path)
 	if err != nil {
@@ -111,8 +112,8 @@ func (f *file) object(at uint64) (size uint64, kind, flags byte, err error) {
 	return (size + 7) &^ 7, header[0], header[1], nil
 }
 
-// look visits the entries that were there at the last look and have not been visited. What was appended after it waits for
-// the next one: the last entry may still be being written.
+// look visits the entries that existed at the last look and have not been visited. What was appended later waits for
+// the next look: the last entry might still be being written.
 func (f *file) look(last bool, visit func(Entry)) error {
 	until := f.tail
 	var tail [8]byte
@@ -178,7 +179,7 @@ func (f *file) entry(at, size uint64, visit func(Entry)) error {
 	return nil
 }
 
-// field reads a data object: "NAME=value", or "" for what nobody wants. Values that many entries share are kept.
+// field reads a data object: "NAME=value", or "" for unwanted fields. Values that many entries share are cached.
 func (f *file) field(at uint64) (string, error) {
 	if known, ok := f.fields[at]; ok {
 		return known, nil
@@ -224,7 +225,7 @@ func isWanted(field string) bool {
 	return false
 }
 
-// plain undoes the compression, which long values have.
+// plain decompresses values; long ones are compressed.
 func (f *file) plain(raw []byte, flags byte) string {
 	switch {
 	case flags&flagZSTD != 0:

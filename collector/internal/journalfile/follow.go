@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Places are where systemd keeps the system's journal: on disk, or in memory where it has no place on disk.
+// Places are where systemd keeps the system's journal: on disk, or in memory if it is not persistent.
 var Places = []string{"/var/log/journal", "/run/log/journal"}
 
 const lookEvery = time.Second
@@ -27,20 +27,20 @@ type Follower struct {
 	unreadable atomic.Int64
 }
 
-// New makes a Follower of the journals in these folders and in those right below them, one for each machine id.
+// New creates a Follower of the journals in these folders and in their direct subfolders, one for each machine id.
 func New(folders []string) *Follower {
 	return &Follower{folders: folders, open: make(map[uint64]*file)}
 }
 
-// Unreadable counts the values of entries that could not be decompressed: their file is damaged, or they are longer than what
-// is read. Any goroutine may call it.
+// Unreadable counts the values of entries that could not be decompressed: their file is damaged, or they exceed the
+// limit. Any goroutine can call it.
 func (f *Follower) Unreadable() int64 { return f.unreadable.Load() }
 
-// ErrAbsent is what Follow returns where there is no journal.
+// ErrAbsent is returned by Follow if there is no journal.
 var ErrAbsent = errors.New("no journal of systemd is there")
 
-// Follow visits each entry that is written from the first call on, some two seconds later, until ctx ends. The next call
-// goes on where this one ended.
+// Follow visits each entry written from the first call on, with a delay of some two seconds, until ctx ends. The next
+// call continues where this one ended.
 func (f *Follower) Follow(ctx context.Context, visit func(Entry)) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -56,7 +56,7 @@ func (f *Follower) Follow(ctx context.Context, visit func(Entry)) error {
 	}
 }
 
-// look reads what every journal has got, opens new ones, and leaves those that were put aside.
+// look reads what was added to every journal, opens new ones, and drops rotated ones.
 func (f *Follower) look(visit func(Entry)) error {
 	current := make(map[uint64]string)
 	for _, folder := range f.folders {
@@ -84,7 +84,7 @@ func (f *Follower) look(visit func(Entry)) error {
 				return err
 			}
 		}
-		if !here { // rotated: what it has got was read
+		if !here { // rotated: its content has been read
 			f.drop(inode)
 		}
 	}
@@ -92,9 +92,9 @@ func (f *Follower) look(visit func(Entry)) error {
 		if f.open[inode] != nil {
 			continue
 		}
-		one, err := open(path, f.began, &f.unreadable) // one that comes later follows one that was read to its end
+		one, err := open(path, f.began, &f.unreadable) // a later one follows one that was read to its end
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile) {
-			continue // just rotated, or just made
+			continue // just rotated, or just created
 		}
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func (f *Follower) drop(inode uint64) {
 	}
 }
 
-// Close closes the files; the next Follow would begin anew.
+// Close closes the files; the next Follow would start anew.
 func (f *Follower) Close() {
 	for inode := range f.open {
 		f.drop(inode)

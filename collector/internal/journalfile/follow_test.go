@@ -18,7 +18,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/journaltest"
 )
 
-// TestFollow has a real journald write short and long lines, which it compresses, and put its journal aside meanwhile.
+// TestFollow makes a real journald write short lines and long ones, which it compresses, and rotate its journal in
+// between.
 func TestFollow(t *testing.T) {
 	run := journaltest.Start(t)
 	socket, err := net.Dial("unixgram", run+"/systemd/journal/socket")
@@ -126,7 +127,7 @@ func TestNoJournal(t *testing.T) {
 	if err := New([]string{empty}).Follow(context.Background(), func(Entry) {}); !errors.Is(err, ErrAbsent) {
 		t.Error(err)
 	}
-	// What is no journal is none, and what is cut short is an error, never a crash.
+	// A file that is not a journal is ignored, and a truncated one is an error, never a crash.
 	path := filepath.Join(empty, "system.journal")
 	for _, text := range []string{"", "something else", "LPKSHHRH" + strings.Repeat("\xff", 300)} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -138,7 +139,8 @@ func TestNoJournal(t *testing.T) {
 	}
 }
 
-// The block has literals, a match that overlaps itself, and literals; before it is the length, as systemd writes it.
+// TestLZ4: the block has literals, a match that overlaps itself, and literals; it is preceded by the length, as systemd
+// writes it.
 func TestLZ4(t *testing.T) {
 	text := "MESSAGE=" + strings.Repeat("podStart ", 40)
 	raw, err := hex.DecodeString("7001000000000000ff024d4553534147453d706f645374617274200900ff48507461727420")

@@ -2,7 +2,7 @@ package journalfile
 
 import "encoding/binary"
 
-// lz4 reads what systemd writes: the length of the plain text in eight bytes, then one LZ4 block.
+// lz4 reads systemd's format: the length of the plain text in eight bytes, then one LZ4 block.
 func lz4(raw []byte, most int) (out []byte, ok bool) {
 	if len(raw) < 8 {
 		return nil, false
@@ -20,7 +20,7 @@ func lz4(raw []byte, most int) (out []byte, ok bool) {
 		}
 		out, raw = append(out, rest[:literals]...), rest[literals:]
 		if len(raw) == 0 {
-			break // the last sequence has literals alone
+			break // the last sequence has only literals
 		}
 		if len(raw) < 2 {
 			return nil, false
@@ -30,7 +30,7 @@ func lz4(raw []byte, most int) (out []byte, ok bool) {
 		if copied += 4; !ok || distance == 0 || distance > len(out) || len(out)+copied > int(length) {
 			return nil, false
 		}
-		for range copied { // may overlap itself
+		for range copied { // can overlap itself
 			out = append(out, out[len(out)-distance])
 		}
 		raw = rest
@@ -38,7 +38,7 @@ func lz4(raw []byte, most int) (out []byte, ok bool) {
 	return out, uint64(len(out)) == length
 }
 
-// count reads a length of which a token has the first four bits.
+// count reads a length whose first four bits are in a token.
 func count(length int, raw []byte) (total int, rest []byte, ok bool) {
 	if length < 15 {
 		return length, raw, true

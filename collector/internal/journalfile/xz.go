@@ -8,10 +8,10 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// maxXZDictionary is the longest dictionary that is allocated for a value; systemd uses one of 1 MiB.
+// maxXZDictionary is the longest dictionary that is allocated for a value; systemd uses 1 MiB.
 const maxXZDictionary = 8 << 20
 
-// unxz reads what systemd writes: one XZ stream of one block, with LZMA2 alone and without a checksum.
+// unxz reads systemd's format: one XZ stream of one block, with only LZMA2 and without a checksum.
 func unxz(raw []byte, most int) (out []byte, ok bool) {
 	dictionary, length, ok := xzBlock(raw)
 	if !ok || dictionary > maxXZDictionary || length > uint64(most) {
@@ -26,8 +26,8 @@ func unxz(raw []byte, most int) (out []byte, ok bool) {
 	return out, err == nil
 }
 
-// xzBlock reads the header of the first block: the size of the dictionary, which the decoder allocates whatever it is, and the
-// length of the plain text. Format: https://tukaani.org/xz/xz-file-format.txt, 3.1 and 5.3.1.
+// xzBlock reads the header of the first block: the size of the dictionary, which the decoder allocates at any size, and
+// the length of the plain text. Format: https://tukaani.org/xz/xz-file-format.txt, 3.1 and 5.3.1.
 func xzBlock(raw []byte) (dictionary, length uint64, ok bool) {
 	const flagsAt, hasBothSizes, lzma2 = 13, 0x40 | 0x80, 0x21
 	if len(raw) <= flagsAt || raw[flagsAt] != hasBothSizes {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// compressedLine is what liblzma makes of plainLine with the calls and options of systemd (src/basic/compress.c).
+// compressedLine is the output of liblzma for plainLine with the calls and options of systemd (src/basic/compress.c).
 const compressedLine = "" +
 	"fd377a585a000000ff12d94103c0cd02be0421011000000042ddef98e0023d01455d00269146acd06f74b8a5bd259c0747eb7d143cb98db070da3c1a" +
 	"4b9736b30c30cc4c1e53b43d6f17c5b5e1203bfdb4b94b511f83b593b59caad91c8493286a6bedd0e6362f5a46b6c025aa1e7b7943a060741a1e5cee" +
@@ -42,7 +42,7 @@ func TestXZ(t *testing.T) {
 		t.Errorf("%v %q", ok, got)
 	}
 	for cut := range raw {
-		if got, ok := unxz(raw[:cut], 1<<16); ok && string(got) != plainLine { // what is behind the block is not needed
+		if got, ok := unxz(raw[:cut], 1<<16); ok && string(got) != plainLine { // what follows the block is not needed
 			t.Errorf("cut at %d: %q", cut, got)
 		}
 	}
@@ -56,7 +56,7 @@ func TestXZ(t *testing.T) {
 	}
 }
 
-// journal is a file of one entry with one value, as journald without keyed hashes writes it.
+// journal is a file with one entry with one value, as journald without keyed hashes writes it.
 func journal(flag byte, value []byte) []byte {
 	const headerSize, dataAt = 240, 240
 	file := make([]byte, headerSize)

@@ -12,7 +12,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// Start runs a systemd-journald in a mount namespace of its own, so that it has a /run of its own, and returns that.
+// Start runs a systemd-journald in its own mount namespace, so that it has its own /run, and returns that.
 func Start(t testing.TB) (run string) {
 	t.Helper()
 	for _, program := range []string{"/lib/systemd/systemd-journald", "/usr/bin/journalctl"} {
@@ -20,7 +20,7 @@ func Start(t testing.TB) (run string) {
 			testenv.Skip(t, "no systemd here: %v", err)
 		}
 	}
-	// Without audit, kernel messages and terminals: it must do nothing to this machine.
+	// Without audit, kernel messages and terminals: it must not affect this machine.
 	command := exec.Command("unshare", "--mount", "sh", "-c", `
 		mount -t tmpfs tmpfs /run && mkdir -p /run/log/journal /run/systemd/journal /run/systemd/journald.conf.d &&
 		printf '[Journal]\nStorage=volatile\nAudit=no\nReadKMsg=no\nForwardToWall=no\n' > /run/systemd/journald.conf.d/test.conf &&

@@ -1,5 +1,5 @@
-// Package nss looks at the Network Security Services (libnss3) that a running process has loaded: NSS times lookups of made-up
-// names when it opens its database, and whether it does depends on its version, a variable and the file system.
+// Package nss inspects the Network Security Services (libnss3) that a running process has loaded: NSS times lookups of
+// made-up names when it opens its database, depending on its version, an environment variable and the file system.
 package nss
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/mounts"
 )
 
-// Info is what a process tells of its NSS. Env is NSS_SDB_USE_CACHE, nil where it is not set.
+// Info describes the NSS of a process. Env is NSS_SDB_USE_CACHE, nil if it is not set.
 type Info struct {
 	Version    string  `json:"version"`
 	Env        *string `json:"env,omitempty"`
 	FileSystem string  `json:"file_system,omitempty"`
 }
 
-// MadeUp is in every name that NSS looks for to time it (lib/softoken/sdb.c).
+// MadeUp is part of every name that NSS looks up to time it (lib/softoken/sdb.c).
 var MadeUp = []byte("_dOeSnotExist_")
 
 const (
@@ -31,8 +31,9 @@ const (
 	chunkBytes = 64 << 10
 )
 
-// Inspect reads what a process under proc (/proc) has loaded, and on which file system the folder of path, one of the names it
-// asked for, lies. False where it has no NSS loaded or was gone before it was read: short-lived programs often are.
+// Inspect reads what a process under proc (/proc) has loaded, and the type of the file system that contains path, one
+// of the names it looked up. It returns false if the process has no NSS loaded or was gone before it was read:
+// short-lived programs often are.
 func Inspect(proc string, pid uint32, path string) (Info, bool) {
 	dir := filepath.Join(proc, strconv.FormatUint(uint64(pid), 10))
 	maps, err := os.ReadFile(filepath.Join(dir, "maps"))
@@ -43,7 +44,7 @@ func Inspect(proc string, pid uint32, path string) (Info, bool) {
 	if library == "" {
 		return Info{}, false
 	}
-	// First what goes with the process; its files stay.
+	// First what disappears with the process; its files stay.
 	environment, err := os.ReadFile(filepath.Join(dir, "environ"))
 	if err != nil {
 		return Info{}, false
@@ -59,7 +60,7 @@ func Inspect(proc string, pid uint32, path string) (Info, bool) {
 	return Info{version, valueIn(environment), fileSystemOf(mounts.Parse(string(mountinfo)), path)}, true
 }
 
-// libraryIn finds the mapped file that holds NSS's database code, else NSS itself.
+// libraryIn finds the mapped file with NSS's database code, or else NSS itself.
 func libraryIn(maps string) string {
 	found := ""
 	for line := range strings.Lines(maps) {
@@ -88,7 +89,7 @@ func valueIn(environment []byte) *string {
 	return nil
 }
 
-// versionOf finds "3.87.1" behind the marker in a file; empty where it has none.
+// versionOf finds "3.87.1" after the marker in a file; empty if there is none.
 func versionOf(file string) string {
 	opened, err := os.Open(file)
 	if err != nil {
@@ -117,13 +118,13 @@ func versionIn(from io.Reader) string {
 		if last {
 			return ""
 		}
-		// What may be the begin of it is looked at again.
+		// What might be its beginning is kept for the next round.
 		keep := min(len(buffer), len(marker)+most)
 		buffer = append(buffer[:0], buffer[len(buffer)-keep:]...)
 	}
 }
 
-// fileSystemOf is the type of the file system that path lies on; empty where it is relative.
+// fileSystemOf is the type of the file system that contains path; empty if path is relative.
 func fileSystemOf(table map[int]mounts.Mount, path string) string {
 	if !strings.HasPrefix(path, "/") {
 		return ""
@@ -131,7 +132,7 @@ func fileSystemOf(table map[int]mounts.Mount, path string) string {
 	best, kind := -1, ""
 	for id, mount := range table {
 		under := mount.Target == "/" || path == mount.Target || strings.HasPrefix(path, mount.Target+"/")
-		// Of several at one place the last one covers the others.
+		// Of several mounts on one target the last one covers the others.
 		if weight := len(mount.Target)<<20 + id; under && weight > best {
 			best, kind = weight, mount.Type
 		}

@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// Watcher inspects processes that ask for made-up names, while they live: such a program is often gone within a tenth of a
-// second. See is for the sampling thread and neither waits nor allocates.
+// Watcher inspects processes that look up made-up names while they live: such a program is often gone within 0.1 s. See
+// is for the sampling thread and neither waits nor allocates.
 type Watcher struct {
 	proc     string
 	requests chan request
-	known    atomic.Bool // a process of this phase told all
-	last     uint32      // the process that was seen last; of See alone
+	known    atomic.Bool // a process of this phase has been fully inspected
+	last     uint32      // the last process seen; used only by See
 	mutex    sync.Mutex
 	found    map[string]Info // by command
 }
@@ -28,12 +28,12 @@ type request struct {
 
 const mostCommands = 8
 
-// NewWatcher inspects processes under proc; Run has to run.
+// NewWatcher inspects processes under proc; Run must be running.
 func NewWatcher(proc string) *Watcher {
 	return &Watcher{proc: proc, requests: make(chan request, 4), found: make(map[string]Info)}
 }
 
-// See takes a failing lookup.
+// See handles a failing lookup.
 func (w *Watcher) See(pid uint32, command, path []byte) {
 	if w.known.Load() || pid == w.last || !bytes.Contains(path, MadeUp) {
 		return
@@ -45,11 +45,11 @@ func (w *Watcher) See(pid uint32, command, path []byte) {
 	select {
 	case w.requests <- next:
 		w.last = pid
-	default: // it is busy with others
+	default: // it is busy with other processes
 	}
 }
 
-// Begin forgets that somebody told all: another program may ask now, or the same one after an update.
+// Begin forgets that a process was fully inspected: another program might probe now, or the same one after an update.
 func (w *Watcher) Begin() { w.known.Store(false) }
 
 // Run inspects until the context ends.
@@ -78,7 +78,7 @@ func (w *Watcher) inspect(next *request) {
 	}
 }
 
-// Told is what is known of a command's NSS, as JSON; empty where nothing is.
+// Told is what is known about a command's NSS, as JSON; empty if nothing is.
 func (w *Watcher) Told(command string) string {
 	w.mutex.Lock()
 	info, ok := w.found[command]
