@@ -8,7 +8,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// skipped counts packets that are not looked into, by reason.
+// skipped counts packets that are not examined, by reason.
 type skipped struct {
 	UnknownLinkType uint64 `json:"unknown_link_type"`
 	NotIP           uint64 `json:"not_ip"`
@@ -26,7 +26,7 @@ type Analyzer struct {
 	series      *seriesSet
 	servers     map[dnswire.Endpoint]*server
 	serverPort  [1 << 16]bool
-	// What evicted servers and clients leave under way.
+	// In-flight queries and connections left by evicted servers and clients.
 	leftOutServer server
 	leftOutClient client
 	seriesMade    int
@@ -63,8 +63,8 @@ type Analyzer struct {
 	forwardingsLost                                      bool
 }
 
-// NewAnalyzer makes an analyzer whose report has rows of at most slowest queries; every query goes to csv as a line
-// where that is not nil.
+// NewAnalyzer creates an analyzer whose report has rows for at most slowest queries; if csv is not nil, every query is
+// written to it as a line.
 func NewAnalyzer(slowest int, csv io.Writer) *Analyzer {
 	a := &Analyzer{
 		series: newSeriesSet(), servers: map[dnswire.Endpoint]*server{}, clients: map[dnswire.Address]*client{},
@@ -84,7 +84,7 @@ func NewAnalyzer(slowest int, csv io.Writer) *Analyzer {
 	return a
 }
 
-// packet takes one packet, in the order of the file.
+// packet handles one packet, in the order of the file.
 func (a *Analyzer) packet(p *packet, linkType int) {
 	a.clock(p.atNs)
 	if p.wireLength > len(p.data) {
@@ -99,7 +99,7 @@ func (a *Analyzer) packet(p *packet, linkType int) {
 	a.network(etherType, network, p.atNs, true)
 }
 
-// network takes a packet from its IP header on; one in a tunnel only if mayTunnel, so that tunnels in tunnels end.
+// network handles a packet from its IP header on; one in a tunnel only if mayTunnel, so that nested tunnels end.
 func (a *Analyzer) network(etherType uint16, network []byte, ns int64, mayTunnel bool) {
 	var segment dnswire.Segment
 	if !dnswire.ParseIP(etherType, network, &segment) {
@@ -129,7 +129,7 @@ func (a *Analyzer) network(etherType uint16, network []byte, ns int64, mayTunnel
 	a.datagram(&segment, ns)
 }
 
-// clock follows the file's time, which may step back.
+// clock follows the file's time, which can step back.
 func (a *Analyzer) clock(ns int64) {
 	if a.packets == 0 {
 		a.firstNs, a.nowNs = ns, ns
@@ -149,7 +149,7 @@ func (a *Analyzer) clock(ns int64) {
 	}
 }
 
-// notSegment counts what holds neither a UDP datagram nor a TCP segment.
+// notSegment counts packets that hold neither a UDP datagram nor a TCP segment.
 func (a *Analyzer) notSegment(facts ipFacts) {
 	if facts.fragment {
 		a.fragments++
@@ -192,7 +192,7 @@ const (
 
 func multicastPort(port uint16) bool { return port == portMDNS || port == portLLMNR }
 
-// datagram takes one UDP datagram.
+// datagram handles one UDP datagram.
 func (a *Analyzer) datagram(s *dnswire.Segment, ns int64) {
 	var m message
 	if !parseMessage(s.Payload, &m) || m.opcode != 0 {
@@ -232,7 +232,7 @@ func (a *Analyzer) datagram(s *dnswire.Segment, ns int64) {
 	}
 }
 
-// end closes the books after the last packet.
+// end finalizes all counts after the last packet.
 func (a *Analyzer) end() {
 	a.ended = true
 	for a.flows.oldest != noSlot {

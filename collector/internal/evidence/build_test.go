@@ -39,7 +39,7 @@ func (c *capture) add(ns int64, frame []byte) *capture {
 	return c
 }
 
-// hostPort is a test's short way to write an endpoint.
+// hostPort is a short way for tests to write an endpoint.
 func hostPort(text string) netip.AddrPort { return netip.MustParseAddrPort(text) }
 
 // ipv4 builds a raw IPv4 packet.
@@ -90,7 +90,7 @@ func analyzeBytes(t testing.TB, data []byte) *Report {
 	return report
 }
 
-// consistent checks what must hold for every report.
+// consistent checks the invariants of every report.
 func consistent(t testing.TB, r *Report) {
 	t.Helper()
 	if _, err := json.Marshal(r); err != nil {

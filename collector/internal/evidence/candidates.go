@@ -6,17 +6,17 @@ import (
 
 const maxCandidates = 1 << 14
 
-// candidate is what looks like a query on a port that says nothing.
+// candidate looks like a query, but on a port that is not known for DNS.
 type candidate struct {
 	transport transport
 	id        uint16
 	ns        int64
 	question  []byte
-	number    uint64 // counts them
+	number    uint64 // serial number of the candidate
 	before    int32  // an older one to the same endpoint
 }
 
-// candidates is a ring: the oldest goes for a new one.
+// candidates is a ring: a new one replaces the oldest.
 type candidates struct {
 	ring     []candidate
 	next     int
@@ -61,7 +61,7 @@ func (c *candidates) drop(slot int32) {
 	}
 }
 
-// confirm makes a server of an endpoint that answered a candidate's question with the same id; nil where it did not.
+// confirm creates a server for an endpoint that answered a candidate's question with the same id; nil if it did not.
 func (a *Analyzer) confirm(t transport, m *message) *server {
 	slot, ok := a.candidates.byKey[exchangeKey{t.client, t.server, m.id, t.stream}]
 	if !ok || m.question == nil || hashQuestion(m.question) != hashQuestion(a.candidates.ring[slot].question) {
@@ -77,7 +77,7 @@ func (a *Analyzer) confirm(t transport, m *message) *server {
 	return a.serverAt(t.server, true)
 }
 
-// replay counts what was asked of a server before it was recognised.
+// replay counts the queries a server received before it was recognized.
 func (a *Analyzer) replay(of *server) {
 	c := a.candidates
 	slot, ok := c.byServer[of.endpoint]
@@ -85,7 +85,7 @@ func (a *Analyzer) replay(of *server) {
 	for ok && slot != noSlot && c.ring[slot].transport.server == of.endpoint && c.ring[slot].question != nil {
 		slots = append(slots, slot)
 		before := c.ring[slot].before
-		// A slot that was used again holds something younger; the times of packets may step back a little.
+		// A reused slot holds something younger; packet times can step back a little.
 		if before == noSlot || c.ring[before].number > c.ring[slot].number {
 			break
 		}

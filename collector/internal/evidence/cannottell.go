@@ -2,7 +2,7 @@ package evidence
 
 import "fmt"
 
-// limitsOfFile says what the file cannot tell, each with its reason, so that nothing is concluded from what is missing.
+// limitsOfFile lists what the file cannot tell, each with its reason, so that nothing is concluded from missing data.
 func (a *Analyzer) limitsOfFile(file *fileReport) []cannotTell {
 	told := []cannotTell{}
 	say := func(when bool, about, because string, arguments ...any) {

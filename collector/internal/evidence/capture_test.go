@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// captured starts a capturing program, makes traffic, and gives the file.
+// captured starts a capturing program, generates traffic, and returns the file.
 func captured(t *testing.T, name string, traffic func(), command ...string) string {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -35,7 +35,7 @@ func captured(t *testing.T, name string, traffic func(), command ...string) stri
 		}
 	}
 	t.Cleanup(stop)
-	// The program has opened its socket when its file has a header; the traffic may start a moment after.
+	// The program has opened its socket when its file has a header; the traffic can start a moment later.
 	for range 100 {
 		if info, err := os.Stat(path); err == nil && info.Size() >= 24 {
 			break
@@ -51,7 +51,7 @@ func captured(t *testing.T, name string, traffic func(), command ...string) stri
 		}
 	}
 	wire := packedQuery(t, 0, lastName)[12:]
-	for range 200 { // the kernel hands its buffer over once a second
+	for range 200 { // the kernel hands over its buffer once a second
 		content, err := os.ReadFile(path)
 		if err == nil && bytes.Count(content, wire) >= 2*interfaces {
 			stop()
@@ -63,7 +63,7 @@ func captured(t *testing.T, name string, traffic func(), command ...string) stri
 	return ""
 }
 
-// captureFilter keeps the packets of others away: the same port may be in use in the other protocol family.
+// captureFilter keeps out unrelated packets: the same port can be in use in the other protocol family.
 func captureFilter(server testServer) string {
 	return fmt.Sprintf("host %s and port %d", server.host, server.port)
 }

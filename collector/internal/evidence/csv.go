@@ -41,7 +41,7 @@ func (a *Analyzer) writeCSV(x *exchange, answer *message, took *observation) {
 		switch {
 		case c == ' ':
 			line = append(line, ',') // between name and type; a space in a name is written \032
-		case c == ',' || c == '"' || i == 0 && (c == '=' || c == '@' || c == '+' || c == '-'): // no formula for a spreadsheet
+		case c == ',' || c == '"' || i == 0 && (c == '=' || c == '@' || c == '+' || c == '-'): // not a formula
 			line = append(line, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 		default:
 			line = append(line, c)

@@ -10,7 +10,7 @@ const (
 	registers     = 512 // standard error 1.04/sqrt(512) = 4.6 %
 )
 
-// distinct counts different hashes: exactly up to 64, from there on by HyperLogLog (Flajolet et al., 2007).
+// distinct counts distinct hashes: exactly up to 64, beyond that by HyperLogLog (Flajolet et al., 2007).
 type distinct struct {
 	exact     []uint64
 	registers []uint8
@@ -57,7 +57,7 @@ func (d *distinct) estimate() int64 {
 	const alpha = 0.7213 / (1 + 1.079/registers)
 	estimate := alpha * registers * registers / sum
 	if zeros > 0 && estimate <= 2.5*registers {
-		// Linear counting is better for few.
+		// Linear counting is better for small counts.
 		estimate = registers * math.Log(registers/float64(zeros))
 	}
 	return int64(math.Round(estimate))

@@ -2,8 +2,8 @@ package evidence
 
 import "slices"
 
-// evictHalf removes the entries with the smallest weights, at least one and about half of them. Each eviction makes room
-// for as many newcomers as it looked at, so a newcomer costs little however many there are.
+// evictHalf removes the entries with the smallest weights, at least one and about half of them. Each eviction makes
+// room for as many new entries as it examined, so the cost per new entry stays small.
 func evictHalf[K comparable, V any](table map[K]V, weight func(V) uint64, gone func(V)) uint64 {
 	weights := make([]uint64, 0, len(table))
 	for _, value := range table {
@@ -20,8 +20,8 @@ func evictHalf[K comparable, V any](table map[K]V, weight func(V) uint64, gone f
 	return limit
 }
 
-// evictServers makes room among the servers. Queries and connections under way move to a record that is in no table, so that
-// nothing keeps the memory of those that went.
+// evictServers makes room among the servers. Queries and connections in flight move to a record that is in no table, so
+// that nothing retains the memory of the evicted ones.
 func (a *Analyzer) evictServers() {
 	a.serversEvicted++
 	evictHalf(a.servers, func(s *server) uint64 { return s.counts.Queries + s.tcp.Connections }, func(s *server) {
@@ -61,14 +61,14 @@ func (a *Analyzer) evictClients() {
 	}
 }
 
-// inherit takes over what goes on at one that leaves.
+// inherit takes over what is in flight at an evicted party.
 func (p *party) inherit(from *party) {
 	p.inFlight += from.inFlight
 	p.tcp.open += from.tcp.open
 	p.tcp.idle += from.tcp.idle
 }
 
-// longestKeptLabel bounds what waiting queries keep of names that nobody else asks for.
+// longestKeptLabel bounds what waiting queries retain of names that no other query uses.
 const longestKeptLabel = 100
 
 // evictNames makes room among the questions.

@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// exchangeKey says which answer belongs to a query: same flow, same id. stream is 0 for UDP.
+// exchangeKey identifies the query that an answer belongs to: same flow, same id. stream is 0 for UDP.
 type exchangeKey struct {
 	client, server dnswire.Endpoint
 	id             uint16
@@ -21,19 +21,19 @@ type exchange struct {
 	server    *server
 	client    *client
 	name      *name
-	label     string     // of a name that left its table meanwhile, if it is not too long
+	label     string     // of a name evicted in the meantime, if it is not too long
 	flow      *flowTally // of its TCP connection
 	first     bool       // the first query of a connection whose start is in the file
-	expired   bool       // no longer counted as on the way
+	expired   bool       // no longer counted as in flight
 	serial    uint64     // of this use of the slot
 	same      link       // an older exchange with the same question
 	parent    link       // the query at another server that this one forwards
 	forwarded *forwarded
-	older     int32 // neighbours in the order of sending; noSlot at the ends
+	older     int32 // neighbors in the order of sending; noSlot at the ends
 	newer     int32
 }
 
-// link names an exchange safely: the slot may have been used again.
+// link refers to an exchange safely: its slot can have been reused.
 type link struct {
 	slot   int32
 	serial uint64
@@ -41,10 +41,10 @@ type link struct {
 
 const noSlot = int32(-1)
 
-// maxWaiting bounds the queries that wait: the oldest is given up for a newer one.
+// maxWaiting bounds the waiting queries: the oldest is given up for a newer one.
 const maxWaiting = 1 << 16
 
-// exchanges holds the waiting queries, found by key and in the order of sending.
+// exchanges holds the waiting queries, indexed by key and in the order of sending.
 type exchanges struct {
 	slots          []exchange
 	free           []int32
@@ -63,7 +63,7 @@ func newExchanges() *exchanges {
 
 func (e *exchanges) full() bool { return len(e.byKey) >= maxWaiting }
 
-// add takes a slot for a new exchange; the caller fills it in.
+// add allocates a slot for a new exchange; the caller fills it in.
 func (e *exchanges) add(key exchangeKey, hash uint64) *exchange {
 	var slot int32
 	if last := len(e.free) - 1; last >= 0 {
@@ -102,7 +102,7 @@ func (e *exchanges) find(key exchangeKey) *exchange {
 	return nil
 }
 
-// linked is what a link names, if it still waits.
+// linked returns the target of a link, if it still waits.
 func (e *exchanges) linked(to link) *exchange {
 	if to.slot == noSlot || e.slots[to.slot].serial != to.serial {
 		return nil
@@ -138,15 +138,16 @@ func (e *exchanges) remove(x *exchange) {
 }
 
 const (
-	// A client repeats a query after at least some milliseconds; what comes sooner is the same packet, captured twice.
+	// A client repeats a query only after some milliseconds; what comes sooner is the same packet, captured twice.
 	copyWithinNs = 1e6
-	// repeatWithinNs is Wireshark's limit for calling a query a retransmission; later it is a query of its own.
+	// repeatWithinNs is Wireshark's limit for calling a query a retransmission; later it is a separate query.
 	repeatWithinNs = 5e9
-	// giveUpNs is when a query no longer counts as on the way.
+	// giveUpNs is when a query no longer counts as in flight.
 	giveUpNs = 10e9
 )
 
-// recentAnswers remembers what was answered last, to tell a repeated answer from one whose query is not in the file.
+// recentAnswers remembers the latest answered queries, to distinguish a repeated answer from one whose query is not in
+// the file.
 type recentAnswers [1 << 13]struct {
 	hash uint64
 	ns   int64
@@ -158,7 +159,7 @@ func (r *recentAnswers) note(key exchangeKey, ns int64) {
 	at.hash, at.ns = hash, ns
 }
 
-// when gives the time of the answer to the query, and whether it was one of the last.
+// when returns the time of the answer to the query, and whether it was one of the latest.
 func (r *recentAnswers) when(key exchangeKey) (int64, bool) {
 	hash := maphash.Comparable(seed, key)
 	at := &r[hash%uint64(len(r))]

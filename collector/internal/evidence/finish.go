@@ -1,6 +1,6 @@
 package evidence
 
-// How a connection ended, first of all ("end" of a session).
+// How a connection ended, by the first sign ("end" of a session).
 const (
 	endOpen      = "open"
 	endClientFin = "client_fin"
@@ -16,7 +16,7 @@ const (
 	maxUnansweredRows = 5000
 )
 
-// tcpTotals are about all connections to DNS servers of the file.
+// tcpTotals cover all connections to DNS servers in the file.
 type tcpTotals struct {
 	duration, longestIdle, halfClosed, timeToClose, portReuseInterval histogram
 	longest, idlest, lingering                                        top[sessionRecord]
@@ -24,7 +24,7 @@ type tcpTotals struct {
 	queriesMax                                                        uint32
 }
 
-// sessionRecord is one connection of the report's lists.
+// sessionRecord is one connection in the report's lists.
 type sessionRecord struct {
 	flow         flow // without its data
 	end          string
@@ -65,7 +65,7 @@ func (a *Analyzer) finished(f *flow) {
 	}
 	firstFin := earlier(f.sides[0].finNs, f.sides[1].finNs)
 	if firstFin != 0 && f.established {
-		// The other FIN or a RST ended it; without one it lasted at least until the last that is known.
+		// The other FIN or a RST ended it; without one it lasted at least until the last known event.
 		record.halfClosedNs = max(0, record.flow.closedNs-firstFin)
 		if f.lastDataNs != 0 {
 			a.tcp.timeToClose.add(observe(max(0, firstFin-min(f.lastDataNs, firstFin))))
@@ -82,7 +82,7 @@ func (a *Analyzer) idleOff(f *flow) {
 	}
 }
 
-// end says who ended the connection first.
+// end reports which side ended the connection first.
 func (f *flow) end() string {
 	if !f.established {
 		if f.resetNs == 0 {
@@ -109,7 +109,7 @@ func (f *flow) end() string {
 	return endServerFin
 }
 
-// earlier is the smaller of two times, where 0 is none.
+// earlier is the smaller of two times, where 0 means none.
 func earlier(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -9,7 +9,7 @@ import (
 // flowKey is a TCP connection's four-tuple, the same for both directions.
 type flowKey struct{ low, high dnswire.Endpoint }
 
-// flowTally is what queries know of their connection; it outlives the flow's slot.
+// flowTally is what queries know about their connection; it outlives the flow's slot.
 type flowTally struct {
 	startSeen                    bool
 	queries, answers, afterClose uint32
@@ -21,7 +21,7 @@ type side struct {
 	sequenceKnown       bool
 	finNs               int64 // 0: not seen
 	stream              *dnswire.Stream
-	held                []heldSegment // behind a gap, in order of arrival
+	held                []heldSegment // after a gap, in order of arrival
 }
 
 type dnsState uint8
@@ -29,14 +29,14 @@ type dnsState uint8
 const (
 	dnsUnknown dnsState = iota
 	dnsNot
-	dnsCandidate // speaks like a DNS client on a port that says nothing
+	dnsCandidate // looks like a DNS client, on a port that is not known for DNS
 	dnsYes
 )
 
 // flow is one TCP connection.
 type flow struct {
 	key               flowKey
-	number            uint32 // as tshark's tcp.stream
+	number            uint32 // as in tshark's tcp.stream
 	used              bool
 	state             dnsState
 	clientSide        int8 // index into sides, which are low and high; -1: not known
@@ -48,7 +48,7 @@ type flow struct {
 	lastDataNs        int64
 	closedNs          int64
 	longestIdleNs     int64
-	portLastUsedNs    int64 // end of the connection before on the same four-tuple; 0: none
+	portLastUsedNs    int64 // end of the previous connection on the same four-tuple; 0: none
 	packets           uint32
 	sides             [2]side
 	tally             *flowTally
@@ -57,7 +57,7 @@ type flow struct {
 	older, newer      int32 // by last packet
 }
 
-// flowTable keeps the latest connections: the one longest without a packet goes for a new one.
+// flowTable keeps the latest connections: a new one replaces the one that has been idle longest.
 type flowTable struct {
 	slots          []flow
 	free           []int32
@@ -74,7 +74,7 @@ func newFlowTable() *flowTable {
 	return &flowTable{byKey: map[flowKey]int32{}, oldest: noSlot, newest: noSlot, awake: noSlot}
 }
 
-// flowKeyOf gives the key and the index of the sender's side.
+// flowKeyOf returns the key and the index of the sender's side.
 func flowKeyOf(s *dnswire.Segment) (flowKey, int8) {
 	order := bytes.Compare(s.Source.Address[:], s.Destination.Address[:])
 	if order < 0 || order == 0 && s.Source.Port <= s.Destination.Port {
@@ -91,7 +91,7 @@ func (f *flow) endpoint(side int8) dnswire.Endpoint {
 	return f.key.high
 }
 
-// add takes a slot, unlinked from the order.
+// add allocates a slot, not yet linked into the order.
 func (t *flowTable) add(key flowKey) int32 {
 	var slot int32
 	if last := len(t.free) - 1; last >= 0 {
@@ -156,7 +156,7 @@ func (t *flowTable) unlink(slot int32) {
 	}
 }
 
-// stream gives a side's DNS reader, made for its first data.
+// stream returns a side's DNS reader, created for its first data.
 func (t *flowTable) stream(s *side) *dnswire.Stream {
 	if s.stream == nil {
 		if last := len(t.streams) - 1; last >= 0 {
@@ -170,7 +170,7 @@ func (t *flowTable) stream(s *side) *dnswire.Stream {
 	return s.stream
 }
 
-// release gives the memory for a flow's data back.
+// release frees the memory of a flow's data.
 func (t *flowTable) release(f *flow) {
 	for i := range f.sides {
 		s := &f.sides[i]

@@ -1,20 +1,21 @@
 package evidence
 
-// maxForwardings bounds the pairs of servers; maxSameQuestion how many waiting queries with one question are looked at.
+// maxForwardings bounds the pairs of servers; maxSameQuestion bounds how many waiting queries with one question are
+// examined.
 const (
 	maxForwardings  = 256
 	maxSameQuestion = 8
 )
 
-// forwarded is what a waiting query knows of its forwarding.
+// forwarded is what a waiting query knows about its forwarding.
 type forwarded struct {
 	upstream           *server
-	firstNs            int64 // when it went to the upstream
+	firstNs            int64 // when it was sent to the upstream
 	sentNs, upstreamNs int64
 	waiting            bool // the upstream has not answered
 }
 
-// forwarding is one server asking another: where the time of a query goes.
+// forwarding is one server querying another: where the time of a query goes.
 type forwarding struct {
 	queries                                     uint64
 	total, beforeForward, upstreamTime, ownTime histogram
@@ -23,8 +24,8 @@ type forwarding struct {
 type serverPair struct{ server, upstream *server }
 
 // forwards looks for the query that this new one forwards: the same question, waiting at another server, which is the
-// client here, or at least not asked by the same client (who may ask a second server after the first). The newest fits best:
-// in a chain of servers it is the nearest.
+// client here, or at least not from the same client (which might query a second server after the first). The newest
+// fits best: in a chain of servers it is the nearest.
 func (a *Analyzer) forwards(x *exchange) {
 	if x.hash == 0 {
 		return
@@ -60,12 +61,12 @@ func (a *Analyzer) forwards(x *exchange) {
 	best.forwarded.sentNs, best.forwarded.waiting = x.sentNs, true
 }
 
-// sameForwarding says that the query was forwarded before, without an answer: this is another attempt.
+// sameForwarding reports that the query was forwarded before without an answer: this is another attempt.
 func sameForwarding(before, x *exchange) bool {
 	return before.forwarded.waiting && before.forwarded.upstream == x.server && x.sentNs-before.forwarded.sentNs > copyWithinNs*100
 }
 
-// upstreamAnswered notes the upstream's time with the query that was forwarded.
+// upstreamAnswered records the upstream's time with the query that was forwarded.
 func (a *Analyzer) upstreamAnswered(x *exchange, ns int64) {
 	parent := a.exchanges.linked(x.parent)
 	if parent == nil || parent.forwarded == nil {

@@ -26,7 +26,7 @@ func seeds(f *testing.F) [][]byte {
 	return [][]byte{small, packed.Bytes(), pcapngOf(f, small)}
 }
 
-// FuzzFile gives anything to the whole program.
+// FuzzFile passes arbitrary input to the whole program.
 func FuzzFile(f *testing.F) {
 	for _, seed := range seeds(f) {
 		f.Add(seed)
@@ -48,7 +48,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzPackets gives packets with anything in them, cut where a byte says so, at times that a byte moves.
+// FuzzPackets builds packets with arbitrary content, cut where a byte says so, at times that a byte shifts.
 func FuzzPackets(f *testing.F) {
 	client, server := hostPort("10.0.0.1:4000"), hostPort("10.0.0.2:53")
 	query := packedQuery(f, 1, "a.example.")
@@ -61,7 +61,7 @@ func FuzzPackets(f *testing.F) {
 		var ns int64 = 5e9
 		for len(data) > 1 {
 			ns += int64(int8(data[0])) * 30e6
-			// IPv4 says its own length, so that packets stay whole while a fuzzer changes their insides.
+			// IPv4 states its own length, so packets stay whole while a fuzzer changes their content.
 			n := int(size)
 			if len(data) > 4 && data[0] == 0x45 {
 				n = int(data[2])<<8 | int(data[3])

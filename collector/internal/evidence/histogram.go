@@ -2,19 +2,19 @@ package evidence
 
 import "math"
 
-// Gamma is the ratio of neighbouring buckets of latencies (ingest.proto, DistributionBlock).
+// Gamma is the ratio of adjacent bucket bounds of latencies (ingest.proto, DistributionBlock).
 const Gamma = 1.04
 
-const maxBuckets = 1200 // Gamma^1199 us is some 8,000 years
+const maxBuckets = 1200 // Gamma^1199 µs is some 8,000 years
 
 var inverseLogGamma = 1 / math.Log(Gamma)
 
-// bucketOf gives the bucket of a latency: the smallest b with us <= Gamma^b.
+// bucketOf returns the bucket of a latency: the smallest b with µs <= Gamma^b.
 func bucketOf(ns int64) uint16 {
 	if ns <= 1000 {
 		return 0
 	}
-	// The small step down keeps exact powers in their own bucket in spite of rounding.
+	// The small decrement keeps exact powers in their own bucket despite rounding.
 	return uint16(min(int(math.Ceil(math.Log(float64(ns)/1000)*inverseLogGamma-1e-9)), maxBuckets-1))
 }
 
@@ -22,7 +22,7 @@ func bucketValueUs(bucket uint16) float64 {
 	return 2 * math.Pow(Gamma, float64(bucket)) / (Gamma + 1)
 }
 
-// observation is one latency with its bucket, which is worked out once for all histograms it goes into.
+// observation is one latency with its bucket, computed once for all histograms it goes into.
 type observation struct {
 	ns     int64
 	bucket uint16
@@ -38,7 +38,7 @@ type bucketCount struct {
 	count  uint32
 }
 
-// histogram is sparse: latencies of one server or tick keep to few buckets. The zero value is ready.
+// histogram is sparse: latencies of one server or tick fall into few buckets. The zero value is ready.
 type histogram struct {
 	entries      []bucketCount // sorted by bucket
 	count        uint64
@@ -90,7 +90,7 @@ func (h *histogram) merge(other *histogram) {
 	}
 }
 
-// quantileNs is the q-quantile, within 2 % and never outside what was observed; 0 where nothing was.
+// quantileNs is the q-quantile, within 2 % and never outside what was observed; 0 if nothing was.
 func (h *histogram) quantileNs(q float64) int64 {
 	if h.count == 0 {
 		return 0

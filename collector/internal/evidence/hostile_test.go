@@ -13,10 +13,10 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// maxLiveMiB bounds what is live at any time with the worst of these files; the program may use 200 MiB in all.
+// maxLiveMiB bounds live memory at any time with the worst of these files; the program can use 200 MiB in all.
 const maxLiveMiB = 110
 
-// endless gives the bytes of a capture that never lies on disk, and looks at the memory in use along the way.
+// endless produces the bytes of a capture that is never on disk, and checks the memory in use along the way.
 type endless struct {
 	pending bytes.Reader
 	make    func(i int) []byte // records; nil at the end
@@ -59,7 +59,7 @@ func randomEnd(r *rand.Rand, port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(randomHost(r), port)
 }
 
-// randomQuery has a name that no other has, as long as names may be, with bytes that take four to write.
+// randomQuery has a unique name of maximum length, with bytes that take four to write.
 func randomQuery(r *rand.Rand) []byte {
 	message := []byte{byte(r.Uint32()), byte(r.Uint32()), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0}
 	for range 3 {
@@ -71,7 +71,8 @@ func randomQuery(r *rand.Rand) []byte {
 	return append(message, 0, 0, 1, 0, 1)
 }
 
-// Files made to fill every table: what is live stays within the bound, and the work for a packet too.
+// TestHostileFilesStayBounded reads files built to fill every table: live memory stays within the bound, and so does
+// the work per packet.
 func TestHostileFilesStayBounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	to53 := hostPort("10.0.0.2:53")
@@ -101,7 +102,7 @@ func TestHostileFilesStayBounded(t *testing.T) {
 				if i == packets {
 					return nil
 				}
-				// Times jump about within 100 years.
+				// Times jump around within 100 years.
 				atNs := int64(r.Uint64N(3_000_000_000)) * 1e9
 				if i%2 == 0 {
 					atNs = int64(startNs) + int64(i)*ms
@@ -130,7 +131,7 @@ func TestHostileFilesStayBounded(t *testing.T) {
 // packedOne is one query without its id.
 var packedOne = []byte{1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 'a', 0, 0, 1, 0, 1}
 
-// zeros inflate from next to nothing and are packets of no bytes.
+// zeros inflate from next to nothing and are packets of zero bytes.
 type zeros struct{ left int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -180,7 +181,8 @@ func gzipOf(t *testing.T, data []byte) []byte {
 	return out.Bytes()
 }
 
-// A slow query is reported by its name also where so many names were asked meanwhile that the table forgot it.
+// TestSlowNameAmongManyNames: a slow query is reported by its name even if the table evicted it because of the many
+// names in between.
 func TestSlowNameAmongManyNames(t *testing.T) {
 	c := newCapture(linkRaw)
 	client, server := hostPort("10.0.0.1:40000"), hostPort("10.0.0.2:53")

@@ -18,7 +18,7 @@ const (
 	linkIPv4      = 228
 	linkIPv6      = 229
 	linkCooked2   = 276
-	noEtherType   = 0 // of a frame that holds no IP packet
+	noEtherType   = 0 // a frame that holds no IP packet
 	arphrdNetlink = 824
 )
 
@@ -44,8 +44,8 @@ func linkName(number int) string {
 	return "unknown"
 }
 
-// networkLayer strips the link header. It reports readable false for link types that are not supported, and
-// etherType noEtherType for frames too short for their header.
+// networkLayer strips the link header. readable is false for link types that are not supported, and etherType is
+// noEtherType for frames too short for their header.
 func networkLayer(link int, frame []byte) (etherType uint16, rest []byte, readable bool) {
 	switch link {
 	case linkEthernet:
@@ -66,7 +66,7 @@ func networkLayer(link int, frame []byte) (etherType uint16, rest []byte, readab
 	case linkRaw, linkRawBSD, linkRawOpen, linkIPv4, linkIPv6:
 		return byVersion(frame), frame, true
 	case linkNull, linkLoop:
-		// The address family's number depends on the system that captured, the packet itself does not.
+		// The number of the address family depends on the capturing system, the packet itself does not.
 		if len(frame) < 5 {
 			return noEtherType, nil, true
 		}
@@ -88,16 +88,16 @@ func byVersion(packet []byte) uint16 {
 	return noEtherType
 }
 
-// ipFacts is what counting needs of a packet beyond its segment.
+// ipFacts is what counting needs from a packet beyond its segment.
 type ipFacts struct {
 	isIP          bool
 	protocol      uint8
 	fragment      bool
 	laterFragment bool
-	payload       []byte // behind the IP header, where that is simple
+	payload       []byte // after the IP header, in simple cases
 }
 
-// stripVLAN passes up to two VLAN tags.
+// stripVLAN skips up to two VLAN tags.
 func stripVLAN(etherType uint16, packet []byte) (uint16, []byte) {
 	for range 2 {
 		if etherType != 0x8100 && etherType != 0x88a8 && etherType != 0x9100 || len(packet) < 4 {
@@ -108,7 +108,7 @@ func stripVLAN(etherType uint16, packet []byte) (uint16, []byte) {
 	return etherType, packet
 }
 
-// inspectIP looks at an IP header that dnswire.ParseIP refused, or at any for fragments.
+// inspectIP examines an IP header that dnswire.ParseIP rejected, or any for fragments.
 func inspectIP(etherType uint16, packet []byte) ipFacts {
 	switch {
 	case etherType == dnswire.EtherTypeIPv4 && len(packet) >= 20:
@@ -120,7 +120,7 @@ func inspectIP(etherType uint16, packet []byte) ipFacts {
 		return facts
 	case etherType == dnswire.EtherTypeIPv6 && len(packet) >= 40:
 		facts := ipFacts{isIP: true, protocol: packet[6], payload: packet[40:]}
-		// Fragment headers come last or nearly so; only the usual case directly behind the IP header is told.
+		// Fragment headers come last or nearly so; only the usual case, directly after the IP header, is recognized.
 		if facts.protocol == 44 && len(facts.payload) >= 8 {
 			offset := binary.BigEndian.Uint16(facts.payload[2:])
 			facts.fragment, facts.laterFragment = offset&0xfff9 != 0, offset&0xfff8 != 0

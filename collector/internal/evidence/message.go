@@ -7,19 +7,20 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// message is what matching needs of a DNS message.
+// message is what matching needs from a DNS message.
 type message struct {
 	id        uint16
 	response  bool
 	truncated bool
 	opcode    uint8
 	rcode     uint8
-	question  []byte // name, type and class as on the wire; nil where cut off, malformed or absent
+	question  []byte // name, type and class as on the wire; nil if cut off, malformed or absent
 }
 
 const maxNameLength = 255
 
-// parseMessage reads what is needed of a message, or of its captured start. It reports false without a whole header.
+// parseMessage reads the needed fields from a message, or from its captured start. It returns false without a complete
+// header.
 func parseMessage(data []byte, m *message) bool {
 	if len(data) < dnswire.HeaderLength {
 		return false
@@ -53,7 +54,7 @@ func parseMessage(data []byte, m *message) bool {
 
 var seed = maphash.MakeSeed()
 
-// hashQuestion is the same for questions that differ only in upper and lower case; 0 stands for none.
+// hashQuestion is the same for questions that differ only in case; 0 means none.
 func hashQuestion(question []byte) uint64 {
 	if len(question) == 0 {
 		return 0
@@ -78,14 +79,14 @@ func questionText(question []byte) string {
 	return string(text)
 }
 
-// certainlyQuery recognises a query on a port that says nothing: nothing in it may be odd.
+// certainlyQuery recognizes a query on a port that is not known for DNS: nothing in it can be unusual.
 func certainlyQuery(data []byte, m *message) bool {
 	if m.response || m.question == nil || !ordinaryQuestion(m.question) {
 		return false
 	}
 	flags := binary.BigEndian.Uint16(data[2:])
 	additional := binary.BigEndian.Uint16(data[10:])
-	// Only RD, AD and CD may be set; one question, no answer, no authority, at most EDNS and a signature.
+	// Only RD, AD and CD can be set; one question, no answer, no authority, at most EDNS and a signature.
 	if flags&^0x0130 != 0 || binary.BigEndian.Uint16(data[4:]) != 1 || binary.BigEndian.Uint32(data[6:]) != 0 || additional > 2 {
 		return false
 	}

@@ -13,21 +13,21 @@ type name struct {
 	nxdomain, servfail uint64
 	timeSumNs          float64
 	maxNs, maxAtNs     int64
-	missedAtMost       uint64 // asked so often at most before the table knew it
+	missedAtMost       uint64 // upper bound of its queries before it entered the table
 	clients            [nameClientsMax]uint64
 	clientCount        uint8
 	gone               bool // no longer in the table
 }
 
-// nameTable knows the questions asked most: whoever is asked more often than evictions lost is in it
-// (Misra and Gries, 1982, in batches).
+// nameTable knows the most frequent questions: any question asked more often than evictions lost is in it (Misra and
+// Gries, 1982, in batches).
 type nameTable struct {
 	byHash  map[uint64]*name
-	floor   uint64 // what an evicted question may have counted
+	floor   uint64 // upper bound of an evicted question's count
 	evicted bool
 }
 
-// asked counts a question; nil where the capture cut it off.
+// asked counts a question; nil if the capture cut it off.
 func (t *nameTable) asked(question []byte, hash, clientHash uint64) *name {
 	if hash == 0 {
 		return nil

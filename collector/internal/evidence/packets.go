@@ -10,12 +10,12 @@ import (
 // packet is one captured packet. data aliases the reader's window until the next one.
 type packet struct {
 	atNs       int64 // since the epoch
-	link       int   // index of the interface's link type in links
+	link       int   // packetReader returns the packets of a capture in file order; io.EOF at its proper end.
 	data       []byte
 	wireLength int
 }
 
-// packetReader gives the packets of a capture in the file's order; io.EOF at its proper end.
+// captureFacts is what a file states about itself.
 type packetReader interface {
 	next(p *packet) error
 	about() *captureFacts
@@ -51,7 +51,7 @@ func (f *captureFacts) linkIndex(number int) int {
 
 const maxLinkTypes = 64
 
-// longestPacket is the most that a record may claim; Wireshark's own limit for any link type is 128 MiB.
+// longestPacket is the longest packet that a record can claim; Wireshark's own limit for any link type is 128 MiB.
 const longestPacket = 128 << 20
 
 const (
@@ -61,7 +61,7 @@ const (
 	magicPcapng       = 0x0a0d0d0a
 )
 
-// openPackets recognises the format.
+// openPackets recognizes the format.
 func openPackets(s *source) (packetReader, error) {
 	head, err := s.Peek(24)
 	var stop *stopError
@@ -103,7 +103,7 @@ func newPcap(s *source, order binary.ByteOrder, nanoseconds bool, head []byte) (
 		p.unitNs = 1
 	}
 	p.facts = captureFacts{format: "pcap", resolutionNs: p.unitNs}
-	// The upper bits say how long frame check sequences are.
+	// The upper bits give the length of frame check sequences.
 	p.link = p.facts.linkIndex(int(order.Uint32(head[20:]) & 0xffff))
 	return p, s.skip(24)
 }
@@ -140,7 +140,7 @@ func (p *pcap) next(packet *packet) error {
 	return err
 }
 
-// take gives the next n bytes and passes them; of more than fit the window only the start.
+// take returns and consumes the next n bytes; if they exceed the window, it returns only the start.
 func (s *source) take(n int) ([]byte, error) {
 	if n > s.Size() {
 		start, err := s.Peek(minimumKept)
@@ -158,5 +158,5 @@ func (s *source) take(n int) ([]byte, error) {
 	return data, err
 }
 
-// minimumKept of a packet longer than the window is plenty for its headers and the first DNS message.
+// minimumKept is how much of a packet longer than the window is kept: plenty for its headers and the first DNS message.
 const minimumKept = 4096

@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// counts of queries and answers: README.md says what each means. The order of the fields is that of the output.
+// counts are the numbers of queries and answers; README.md says what each means. The field order is that of the output.
 type counts struct {
 	Queries          uint64 `json:"queries"`
 	Answers          uint64 `json:"answers"`
@@ -86,7 +86,7 @@ const (
 
 func isDNSPort(port uint16) bool { return port == 53 }
 
-// serverAt finds or makes the record of a server. The least asked half goes when the table is full.
+// serverAt finds or creates the record of a server. When the table is full, the least queried half is evicted.
 func (a *Analyzer) serverAt(endpoint dnswire.Endpoint, byContent bool) *server {
 	if known, ok := a.servers[endpoint]; ok {
 		return known
@@ -104,7 +104,7 @@ func (a *Analyzer) serverAt(endpoint dnswire.Endpoint, byContent bool) *server {
 	return made
 }
 
-// knownServer is the server at an endpoint, made now where the port is DNS's own; nil where nothing says DNS.
+// knownServer is the server at an endpoint, created now if the port is DNS's own; nil if nothing indicates DNS.
 func (a *Analyzer) knownServer(endpoint dnswire.Endpoint) *server {
 	if isDNSPort(endpoint.Port) {
 		return a.serverAt(endpoint, false)
@@ -127,7 +127,7 @@ func (a *Analyzer) clientAt(address dnswire.Address) *client {
 	return made
 }
 
-// flying changes the number of queries on the way.
+// flying changes the number of queries in flight.
 func (p *party) flying(change int64) {
 	p.inFlight += change
 	p.inFlightMax = max(p.inFlightMax, p.inFlight)

@@ -20,10 +20,10 @@ const (
 
 const (
 	maxInterfaces  = 4096
-	maxOptionBytes = 64 << 10 // of an interface or statistics block: what is behind is not looked at
+	maxOptionBytes = 64 << 10 // of an interface or statistics block: the rest is ignored
 )
 
-// captureInterface is what packets refer to.
+// captureInterface is an interface that packets refer to.
 type captureInterface struct {
 	link       int
 	snapLength uint32
@@ -32,7 +32,7 @@ type captureInterface struct {
 	offsetNs   int64
 }
 
-// pcapng reads blocks; sections may follow each other with other byte orders and interfaces.
+// pcapng reads blocks; sections with different byte orders and interfaces can follow one another.
 type pcapng struct {
 	source     *source
 	order      binary.ByteOrder
@@ -54,7 +54,7 @@ func newPcapng(s *source) (*pcapng, error) {
 
 func (p *pcapng) about() *captureFacts { return &p.facts }
 
-// section reads a section header, which decides the byte order of its own length.
+// section reads a section header, which defines the byte order of its own length.
 func (p *pcapng) section() error {
 	head, err := p.source.Peek(12)
 	if err != nil {
@@ -160,7 +160,7 @@ func (p *pcapng) packetBlock(kind uint32, length int64, packet *packet) (bool, e
 	return true, p.deliver(packet, source.link, 28, captured, length)
 }
 
-// simplePacket has no time: a file of such packets cannot tell latencies, they all get the epoch.
+// simplePacket has no time: a file of such packets cannot show latencies; they all get the epoch.
 func (p *pcapng) simplePacket(length int64, packet *packet) (bool, error) {
 	if length < 16 || len(p.interfaces) == 0 {
 		return false, &stopError{stoppedDamaged, "a simple packet block without interface"}
@@ -179,7 +179,7 @@ func (p *pcapng) simplePacket(length int64, packet *packet) (bool, error) {
 	return true, p.deliver(packet, p.interfaces[0].link, 12, captured, length)
 }
 
-// deliver passes the head of a block, takes the packet and passes the rest.
+// deliver skips the head of a block, takes the packet and skips the rest.
 func (p *pcapng) deliver(packet *packet, link int, head, captured, length int64) error {
 	if err := p.source.skip(head); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (p *pcapng) options(data []byte, found func(code uint16, value []byte)) {
 	}
 }
 
-// maxSeconds keeps times in nanoseconds within 63 bits, with room for adding.
+// maxSeconds keeps times in nanoseconds within 63 bits, with room for addition.
 const maxSeconds = 4e9
 
 func (i *captureInterface) resolutionNs() int64 {
@@ -268,7 +268,7 @@ func (i *captureInterface) resolutionNs() int64 {
 	return int64(1e9) >> i.exponent
 }
 
-// nanoseconds turns a timestamp of the interface into nanoseconds since the epoch, not before it.
+// nanoseconds converts a timestamp of the interface to nanoseconds since the epoch, at least 0.
 func (i *captureInterface) nanoseconds(stamp uint64) int64 {
 	var seconds, rest uint64
 	switch {

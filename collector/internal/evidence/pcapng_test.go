@@ -42,7 +42,7 @@ func enhancedPacket(order binary.AppendByteOrder, number uint32, stamp uint64, f
 	return block(order, blockEnhanced, append(body, frame...))
 }
 
-// pcapngOf turns the packets of a microsecond pcap file into a pcapng file.
+// pcapngOf converts the packets of a microsecond pcap file to a pcapng file.
 func pcapngOf(t testing.TB, data []byte) []byte {
 	t.Helper()
 	order := binary.LittleEndian
@@ -59,7 +59,8 @@ func pcapngOf(t testing.TB, data []byte) []byte {
 	return out
 }
 
-// A second section may have another byte order and clock, and blocks of unknown kinds may lie between.
+// TestPcapngSections: a second section can have another byte order and clock, and blocks of unknown kinds can lie
+// between.
 func TestPcapngSections(t *testing.T) {
 	client, server := hostPort("10.0.0.1:4000"), hostPort("10.0.0.2:53")
 	query := packedQuery(t, 1, "a.example.")
@@ -107,7 +108,7 @@ func TestTimestampResolutions(t *testing.T) {
 	}
 }
 
-// What is damaged ends reading, with everything before it counted.
+// TestDamagedFiles: damage ends reading, with everything before it counted.
 func TestDamagedFiles(t *testing.T) {
 	order := binary.LittleEndian
 	client, server := hostPort("10.0.0.1:4000"), hostPort("10.0.0.2:53")

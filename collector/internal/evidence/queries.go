@@ -4,7 +4,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// row is one query of the report's columns.
+// row is one query in the report's columns.
 type row struct {
 	sentNs, latencyNs int64
 	key               exchangeKey
@@ -19,7 +19,7 @@ type transport struct {
 	stream         uint32     // 0 for UDP
 }
 
-// query takes a query to a known server.
+// query handles a query to a known server.
 func (a *Analyzer) query(t transport, to *server, m *message, ns int64) {
 	key := exchangeKey{t.client, t.server, m.id, t.stream}
 	hash := hashQuestion(m.question)
@@ -81,7 +81,7 @@ func (a *Analyzer) query(t transport, to *server, m *message, ns int64) {
 	a.forwards(x)
 }
 
-// answer takes an answer of a known server.
+// answer handles an answer of a known server.
 func (a *Analyzer) answer(t transport, from *server, m *message, ns int64) {
 	key := exchangeKey{t.client, t.server, m.id, t.stream}
 	x := a.exchanges.find(key)
@@ -142,7 +142,7 @@ func (a *Analyzer) strayAnswer(key exchangeKey, from *server, ns int64) {
 	}
 }
 
-// unanswered gives a query up.
+// unanswered gives up a query.
 func (a *Analyzer) unanswered(x *exchange) {
 	if !a.ended {
 		a.landed(x, a.nowNs)
@@ -162,7 +162,7 @@ func (a *Analyzer) unanswered(x *exchange) {
 	a.exchanges.remove(x)
 }
 
-// landed takes a query off those on the way.
+// landed removes a query from those in flight.
 func (a *Analyzer) landed(x *exchange, ns int64) {
 	if x.expired {
 		return
@@ -172,7 +172,7 @@ func (a *Analyzer) landed(x *exchange, ns int64) {
 	a.eachSeries(x.server, func(s *series) { a.series.gauges(s, ns) })
 }
 
-// expire takes those off the way that wait too long for a client to care.
+// expire removes queries that have waited too long for a client to care from those in flight.
 func (a *Analyzer) expire() {
 	for slot := a.exchanges.onTheWay; slot != noSlot; slot = a.exchanges.onTheWay {
 		x := &a.exchanges.slots[slot]
@@ -200,7 +200,7 @@ func (c *counts) answered(m *message) {
 	}
 }
 
-// each calls for the whole file, the server and the client of a query.
+// each calls do for the whole file, the server and the client of a query.
 func (a *Analyzer) each(x *exchange, do func(*party)) {
 	do(&a.total)
 	do(&x.server.party)
@@ -214,7 +214,7 @@ func (a *Analyzer) eachSeries(of *server, do func(*series)) {
 	}
 }
 
-// text is the query's question, empty where it is not known; answer (or nil) has it too.
+// text is the query's question, empty if it is not known; answer (or nil) has it too.
 func (x *exchange) text(answer *message) string {
 	switch {
 	case x.name != nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// Schema names the shape of the report.
+// Schema names the format of the report.
 const Schema = "jitterscope-evidence/1"
 
 const (
@@ -23,7 +23,7 @@ type microseconds float64
 
 func us(ns int64) microseconds { return microseconds(ns) / 1000 }
 
-// maybeUs is null for no time.
+// maybeUs is null if there is no time.
 func maybeUs(ns int64, known bool) *microseconds {
 	if !known {
 		return nil
@@ -32,7 +32,7 @@ func maybeUs(ns int64, known bool) *microseconds {
 	return &value
 }
 
-// sumUs is for sums, which may leave the range of times.
+// sumUs is for sums, which can exceed the range of times.
 func sumUs(ns float64, known bool) *microseconds {
 	if !known {
 		return nil
@@ -173,7 +173,7 @@ type cannotTell struct {
 	Because string `json:"because"`
 }
 
-// table numbers things in the order of their first use.
+// table numbers values in the order of their first use.
 type table[K comparable] struct {
 	index map[K]int
 	texts []string
@@ -200,7 +200,7 @@ func endpointText(endpoint dnswire.Endpoint) string {
 	return netip.AddrPortFrom(netip.AddrFrom16(endpoint.Address).Unmap(), endpoint.Port).String()
 }
 
-// tables are what the report's indexes point into.
+// tables are what the report's indexes refer to.
 type tables struct {
 	endpoints *table[dnswire.Endpoint]
 	addresses *table[dnswire.Address]
@@ -211,7 +211,7 @@ func newTables() *tables {
 	return &tables{newTable(endpointText), newTable(addressText), newTable(func(text string) string { return text })}
 }
 
-// name is the index of a question's text, -1 where it is not known.
+// name is the index of a question's text, -1 if it is not known.
 func (t *tables) name(text string) int {
 	if text == "" {
 		return -1

@@ -29,8 +29,8 @@ type nameReport struct {
 	MissedAtMost uint64        `json:"missed_at_most"`
 }
 
-// nameRows takes the names asked most from their table. The slowest and costliest may be names that were asked once and have left
-// it: those come from the slowest queries.
+// nameRows takes the most frequent names from their table. The slowest and costliest can be names that were asked for
+// once and have left it: those come from the slowest queries.
 func (a *Analyzer) nameRows() namesReport {
 	all := slices.Collect(maps.Values(a.names.byHash))
 	report := namesReport{DistinctAtLeast: len(all), Exact: !a.names.evicted}
@@ -53,7 +53,7 @@ func pick(from []*name, weight func(*name) float64, limit int) []nameReport {
 	return rows
 }
 
-// slowNames are the names of the slowest queries that are not in the table, counted from these queries alone.
+// slowNames are the names of the slowest queries that are not in the table, counted from these queries only.
 func (a *Analyzer) slowNames(table []*name) []*name {
 	known := map[string]*name{"": nil}
 	for _, n := range table {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// maxListedEntries bounds what all distributions of the series list together; a series whose own no longer fits has none.
+// maxListedEntries bounds what all distributions of the series list together; a series whose entries no longer fit has
+// none.
 const maxListedEntries = 400_000
 
 type seriesReport struct {
@@ -37,7 +38,7 @@ type seriesEntry struct {
 	Distribution   *distribution   `json:"distribution"`
 }
 
-// distribution is the latencies of each tick, in buckets: parallel arrays, row is an index into at_us.
+// distribution holds the latencies of each tick, in buckets: parallel arrays, row is an index into at_us.
 type distribution struct {
 	Row    []int    `json:"row"`
 	Bucket []uint16 `json:"bucket"`

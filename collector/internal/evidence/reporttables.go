@@ -72,7 +72,7 @@ func (a *Analyzer) queryRows(t *tables) queriesReport {
 	return r
 }
 
-// mostFirst sorts by weight, then by text so that the same file gives the same report.
+// mostFirst sorts by weight, then by text, so that the same file gives the same report.
 func mostFirst[T any](items []T, weight func(T) float64, text func(T) string, limit int) []T {
 	slices.SortFunc(items, func(x, y T) int {
 		return cmp.Or(cmp.Compare(weight(y), weight(x)), strings.Compare(text(x), text(y)))
@@ -103,7 +103,7 @@ func (s *server) recognised() string {
 	return recognisedPort
 }
 
-// seen is whether any message went to or from a server.
+// seen reports whether any message went to or from a server.
 func (c *counts) seen() uint64 { return c.Queries + c.StrayAnswers + c.RepeatedAnswers + c.Copies }
 
 func (a *Analyzer) clientRows() ([]clientReport, int) {
@@ -138,7 +138,8 @@ func (a *Analyzer) portRows() []portReport {
 	return mostFirst(rows, func(r portReport) float64 { return float64(r.Queries) }, func(r portReport) string { return r.Protocol }, maxReported)
 }
 
-// minForwardedShare of the queries that a server forwards: pairs below it are the same question by chance.
+// minForwardedShare is the least share of queries that a server forwards: pairs below it have the same question by
+// chance.
 const minForwardedShare = 0.01
 
 func (a *Analyzer) forwardingRows(t *tables) []forwardingReport {

@@ -15,7 +15,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// rewritten gives a copy of a capture of Ethernet packets with another link type, whose packets come from the old ones.
+// rewritten returns a copy of a capture of Ethernet packets with another link type, whose packets are derived from the
+// old ones.
 func rewritten(t *testing.T, from, name string, link uint32, change func(frame []byte) []byte) string {
 	t.Helper()
 	data, err := os.ReadFile(from)
@@ -40,7 +41,8 @@ func rewritten(t *testing.T, from, name string, link uint32, change func(frame [
 	return path
 }
 
-// One real capture with the link headers of other systems and networks, in other formats: tshark and we see the same.
+// TestLinkTypesAgreeWithTshark rewrites one real capture with the link headers of other systems and networks, in other
+// formats: tshark and this package see the same.
 func TestLinkTypesAgreeWithTshark(t *testing.T) {
 	server := startServer(t, "127.0.0.1")
 	plain := captured(t, "plain.pcap", func() { makeTraffic(t, server) }, "tcpdump", "-i", "lo", "-U", captureFilter(server))
@@ -112,14 +114,15 @@ func gzipped(t *testing.T, path string) string {
 	return path
 }
 
-// cutPackets captures only headers (tshark gives up on cut messages): durations over UDP stay the same, names are lost.
+// cutPackets truncates packets to their headers (tshark gives up on truncated messages): durations over UDP stay the
+// same, names are lost.
 func cutPackets(t *testing.T, plain string, want *Report) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cut.pcap")
 	if out, err := exec.Command("editcap", "-F", "pcap", "-s", "58", plain, path).CombinedOutput(); err != nil {
 		testenv.Skip(t, "editcap: %v %s", err, out)
 	}
-	// Content cannot be recognised in cut packets, a port can.
+	// Content cannot be recognized in truncated packets, a port can.
 	path = rewritten(t, path, "cut53.pcap", linkEthernet, func(f []byte) []byte {
 		for _, at := range []int{34, 36} {
 			if int(binary.BigEndian.Uint16(f[at:])) == int(want.Servers[0].Port) {

@@ -15,7 +15,7 @@ type Options struct {
 	Every      time.Duration // between calls of Progress
 }
 
-// Progress is how far an analysis is; bytes are those of the file as it lies on disk.
+// Progress is how far an analysis has come; bytes are those of the file on disk.
 type Progress struct {
 	Kind       string `json:"kind"`
 	BytesRead  int64  `json:"bytes_read"`
@@ -23,11 +23,11 @@ type Progress struct {
 	Packets    uint64 `json:"packets"`
 }
 
-// packetsBetweenClocks is how many packets pass between looks at the time.
+// packetsBetweenClocks is how many packets pass between clock readings.
 const packetsBetweenClocks = 4096
 
-// Analyze reads a capture of size bytes (negative: unknown) and reports. It fails with a *NotCaptureError, or where the
-// input cannot be read; a file that is damaged or too large further on gives a report of what was read.
+// Analyze reads a capture of size bytes (negative: unknown) and reports. It fails with a *NotCaptureError, or if the
+// input cannot be read; a file that is damaged or too large further on yields a report of what was read.
 func Analyze(input io.Reader, size int64, o Options) (*Report, error) {
 	source, err := openSource(input, o.Limits)
 	if err != nil {
@@ -74,7 +74,7 @@ func Analyze(input io.Reader, size int64, o Options) (*Report, error) {
 	return analyzer.report(source, facts, stop), nil
 }
 
-// report puts everything together. The tables that indexes point into come last.
+// report assembles everything. The tables that indexes refer to come last.
 func (a *Analyzer) report(source *source, facts *captureFacts, stop *stopError) *Report {
 	t := newTables()
 	r := &Report{Kind: kindReport, Schema: Schema, File: a.fileFacts(source, facts, stop)}

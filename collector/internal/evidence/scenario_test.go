@@ -27,8 +27,8 @@ func sum(counts []uint32) (total uint32) {
 	return total
 }
 
-// The lingering connection of case 4: the client expires it, the server acknowledges only, answers seconds later, and is
-// told that the connection is forgotten.
+// TestLingeringConnection is the connection of case 4: the client expires it, the server only acknowledges, answers
+// seconds later, and learns that the client has forgotten the connection.
 func TestLingeringConnection(t *testing.T) {
 	client, server := hostPort("10.0.0.29:46123"), hostPort("172.20.9.11:53")
 	query := packedQuery(t, 0x7f12, "storage.googleapis.com.some-ns.svc.cluster.local.")
@@ -72,7 +72,8 @@ func TestLingeringConnection(t *testing.T) {
 	}
 }
 
-// The 952 ms of case 4: dnsmasq gets a query, forwards it late to its upstream on another port, and answers.
+// TestTimeInsideAForwarder is the 952 ms of case 4: dnsmasq gets a query, forwards it late to its upstream on another
+// port, and answers.
 func TestTimeInsideAForwarder(t *testing.T) {
 	c := newCapture(linkRaw)
 	client, forwarder := hostPort("10.0.0.107:39000"), hostPort("172.20.13.4:53")
@@ -93,7 +94,7 @@ func TestTimeInsideAForwarder(t *testing.T) {
 	if r.Endpoints[f.Server] != "172.20.13.4:53" || r.Endpoints[f.Upstream] != "127.0.0.1:10053" {
 		t.Errorf("from %s to %s", r.Endpoints[f.Server], r.Endpoints[f.Upstream])
 	}
-	// The first query to port 10053 is only recognised by its answer, and counts all the same.
+	// The first query to port 10053 is recognized only by its answer, and counts all the same.
 	if f.Queries != 20 || *f.BeforeForward.MaxUs != 952e3 || *f.UpstreamTime.MinUs != 3e3 || *f.OwnTime.MaxUs != 953e3 || *f.Total.MaxUs != 956e3 {
 		t.Errorf("%d queries, before %v, upstream %v, own %v", f.Queries, *f.BeforeForward.MaxUs, *f.UpstreamTime.MinUs, *f.OwnTime.MaxUs)
 	}
@@ -102,7 +103,8 @@ func TestTimeInsideAForwarder(t *testing.T) {
 	}
 }
 
-// Packets of two CPUs stand in the file some microseconds out of order: what was asked before the first answer still counts.
+// TestDisorderBeforeRecognition: packets of two CPUs are some microseconds out of order in the file; queries before the
+// first answer still count.
 func TestDisorderBeforeRecognition(t *testing.T) {
 	c := newCapture(linkRaw)
 	server := hostPort("10.0.0.2:10053")
@@ -119,7 +121,8 @@ func TestDisorderBeforeRecognition(t *testing.T) {
 	}
 }
 
-// A client that asks a second server after the first is not a server that forwards.
+// TestSecondNameserverIsNotForwarding: a client that queries a second server after the first is not a server that
+// forwards.
 func TestSecondNameserverIsNotForwarding(t *testing.T) {
 	c := newCapture(linkRaw)
 	client := hostPort("10.0.0.1:40000")
@@ -141,8 +144,8 @@ func TestRepeatsCopiesAndStrays(t *testing.T) {
 	at(0, udp(client, server, query))
 	at(1, udp(client, server, query))                  // copy, 0.1 ms later
 	at(20000, udp(client, server, query))              // repeated after 2 s
-	at(50010, udp(client, server, query))              // after 5.001 s: a new one
-	at(50100, udp(server, client, answerTo(other, 0))) // to another question
+	at(50010, udp(client, server, query))              // after 5.001 s: a new query
+	at(50100, udp(server, client, answerTo(other, 0))) // answer to a different question
 	at(50200, udp(server, client, answerTo(query, 2)))
 	at(50201, udp(server, client, answerTo(query, 2))) // copy
 	at(50300, udp(server, client, answerTo(query, 2))) // repeated
@@ -160,7 +163,7 @@ func TestRepeatsCopiesAndStrays(t *testing.T) {
 	}
 }
 
-// Segments out of order, lost in the capture, and repeated.
+// TestReassembly has segments out of order, lost in the capture, and repeated.
 func TestReassembly(t *testing.T) {
 	client, server := hostPort("10.0.0.1:40000"), hostPort("10.0.0.2:5300")
 	c := newCapture(linkRaw)
@@ -177,12 +180,12 @@ func TestReassembly(t *testing.T) {
 	add(tcp(server, client, syn|ack, 499, 100, nil))
 	part(0, starts[1])
 	answer := withPrefix(answerTo(stream[2:starts[1]], 0))
-	add(tcp(server, client, ack, 500, 100+uint32(starts[1]), answer)) // recognised from here on
+	add(tcp(server, client, ack, 500, 100+uint32(starts[1]), answer)) // recognized from here on
 	part(starts[2]-5, starts[3])                                      // before its predecessor
 	part(starts[1], starts[2]-5)
 	part(starts[1], starts[2]-5) // again
 	part(starts[3], starts[4])
-	// Message 4 is not in the file; what follows is known to have arrived when the server acknowledges it.
+	// Message 4 is not in the file; what follows counts as received once the server acknowledges it.
 	part(starts[5], starts[6]+3)
 	part(starts[6]+3, starts[8])
 	add(tcp(server, client, ack, 500+uint32(len(answer)), 100+uint32(starts[8]), nil))
@@ -204,16 +207,16 @@ func TestReassembly(t *testing.T) {
 	}
 }
 
-// Web and other traffic is not DNS, whatever its bytes look like.
+// TestOtherTrafficIsNotDNS: web and other traffic is not DNS, whatever its bytes look like.
 func TestOtherTrafficIsNotDNS(t *testing.T) {
 	client, server := hostPort("10.0.0.1:40000"), hostPort("10.0.0.2:443")
 	c := newCapture(linkRaw)
 	query := packedQuery(t, 7, "example.com.")
-	c.add(startNs, udp(client, server, query)) // looks like it, and gets no answer that does
+	c.add(startNs, udp(client, server, query)) // looks like DNS, but its answer does not
 	c.add(startNs+ms, udp(server, client, append(query, 1)))
 	odd := answerTo(query, 0)
 	odd[len(odd)-6] ^= 1
-	c.add(startNs+2*ms, udp(server, client, odd)) // another question
+	c.add(startNs+2*ms, udp(server, client, odd)) // a different question
 	c.add(startNs+3*ms, tcp(client, server, syn, 1, 0, nil))
 	c.add(startNs+3*ms, tcp(server, client, syn|ack, 1, 2, nil))
 	c.add(startNs+4*ms, tcp(client, server, ack, 2, 2, []byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03aaaaaaaaaaaaaaaaaaaa")))
@@ -227,7 +230,8 @@ func TestOtherTrafficIsNotDNS(t *testing.T) {
 	}
 }
 
-// The series folds into longer ticks and loses nothing; a single wrong clock does not coarsen it.
+// TestSeriesOfALongCapture: the series folds into longer ticks and loses nothing; a single wrong timestamp does not
+// coarsen it.
 func TestSeriesOfALongCapture(t *testing.T) {
 	c := newCapture(linkRaw)
 	client, server := hostPort("10.0.0.1:40000"), hostPort("10.0.0.2:53")

@@ -9,11 +9,11 @@ import (
 const (
 	portTLS     = 853 // DNS over TLS
 	idleAfterNs = 1e9
-	// halfClosedFromNs: a server that answers a FIN at once is not lingering.
+	// halfClosedFromNs: a server that answers a FIN immediately is not lingering.
 	halfClosedFromNs = 100e6
 )
 
-// segment takes one TCP segment.
+// segment handles one TCP segment.
 func (a *Analyzer) segment(s *dnswire.Segment, ns int64) {
 	key, from := flowKeyOf(s)
 	slot, known := a.flows.byKey[key]
@@ -52,14 +52,14 @@ func (a *Analyzer) segment(s *dnswire.Segment, ns int64) {
 	a.closing(f, from, s, ns)
 }
 
-// replacedBy is Wireshark's rule for a port that is used again: a SYN that starts elsewhere. One that starts at the same
-// number is a repetition, or a copy from another interface.
+// replacedBy is Wireshark's rule for a reused port: a SYN with a different initial sequence number. One with the same
+// number is a retransmission, or a copy from another interface.
 func (f *flow) replacedBy(from int8, sequence uint32) bool {
 	side := &f.sides[from]
 	return side.sequenceKnown && side.firstSequence != sequence
 }
 
-// seen notes times and who is the client.
+// seen records times and which side is the client.
 func (a *Analyzer) seen(f *flow, from int8, s *dnswire.Segment, ns int64) {
 	f.packets++
 	if gap := ns - f.lastNs; gap > f.longestIdleNs && !f.closed {
@@ -78,7 +78,7 @@ func (a *Analyzer) seen(f *flow, from int8, s *dnswire.Segment, ns int64) {
 	}
 }
 
-// whoServes recognises connections to DNS servers by port, or by what was recognised before.
+// whoServes recognizes connections to DNS servers by port, or by what was recognized before.
 func (a *Analyzer) whoServes(f *flow, s *dnswire.Segment) {
 	if f.state == dnsYes || !a.serverPort[s.Source.Port] && !a.serverPort[s.Destination.Port] {
 		return
@@ -125,7 +125,7 @@ func (a *Analyzer) adopt(f *flow, to *server) {
 	}
 }
 
-// opened puts an established connection into the gauges.
+// opened adds an established connection to the gauges.
 func (a *Analyzer) opened(f *flow, ns int64) {
 	if f.state != dnsYes || f.closed {
 		return
@@ -145,7 +145,7 @@ func (a *Analyzer) idling(f *flow, change, ns int64) {
 	a.eachSeries(f.server, func(s *series) { a.series.gauges(s, ns) })
 }
 
-// fallAsleep marks the connections without a packet for too long; they are the oldest in the table's order.
+// fallAsleep marks connections without a packet for too long as idle; they are the oldest in the table's order.
 func (a *Analyzer) fallAsleep() {
 	for slot := a.flows.awake; slot != noSlot; slot = a.flows.awake {
 		f := &a.flows.slots[slot]
@@ -160,7 +160,7 @@ func (a *Analyzer) fallAsleep() {
 	}
 }
 
-// closing notes FIN and RST, and takes a connection that both ended off the gauges.
+// closing records FIN and RST, and removes a connection that both sides ended from the gauges.
 func (a *Analyzer) closing(f *flow, from int8, s *dnswire.Segment, ns int64) {
 	if s.TCPFlags&dnswire.TCPFin != 0 && f.sides[from].finNs == 0 {
 		f.sides[from].finNs = max(ns, 1)
@@ -185,7 +185,7 @@ func (a *Analyzer) closing(f *flow, from int8, s *dnswire.Segment, ns int64) {
 	}
 }
 
-// eachOf calls for the whole file, the server and the client of a connection.
+// eachOf calls do for the whole file, the server and the client of a connection.
 func (a *Analyzer) eachOf(f *flow, do func(*party)) {
 	do(&a.total)
 	do(&f.server.party)
@@ -205,7 +205,7 @@ const (
 	maxHeldBytes = 4 << 20
 )
 
-// hold keeps a segment that came before its predecessor.
+// hold keeps a segment that arrived before its predecessor.
 func (a *Analyzer) hold(f *flow, from int8, s *dnswire.Segment, ns int64) {
 	side := &f.sides[from]
 	if len(side.held) >= maxHeld || a.flows.heldBytes+len(s.Payload) > maxHeldBytes {
@@ -222,7 +222,7 @@ func (a *Analyzer) flush(f *flow) {
 	a.flushSide(f, 1)
 }
 
-// flushSide gives up waiting: what is missing is not in the file.
+// flushSide stops waiting: the missing bytes are not in the file.
 func (a *Analyzer) flushSide(f *flow, from int8) {
 	side := &f.sides[from]
 	if len(side.held) == 0 {

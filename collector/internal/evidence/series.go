@@ -7,10 +7,10 @@ import (
 
 const (
 	firstStepNs = 100e6
-	maxCells    = 60_000 // of all series together; the step doubles when there are more
+	maxCells    = 60_000 // in all series together; the step doubles when there are more
 	// maxCellEntries bounds the histogram entries of all cells, likewise.
 	maxCellEntries = 2_000_000
-	slowNs         = 20e6 // as the collector's dns_slow
+	slowNs         = 20e6 // like the collector's dns_slow
 )
 
 // cell is one tick of one series.
@@ -50,7 +50,7 @@ func (s *seriesSet) add(of *server) *series {
 	return added
 }
 
-// at gives the cell of a time. A new one starts with the gauges as they are.
+// at returns the cell of a time. A new one starts with the current gauges.
 func (s *seriesSet) at(one *series, ns int64) *cell {
 	tick := ns / s.stepNs
 	if one.last != nil && one.lastTick == tick {
@@ -73,7 +73,7 @@ func (s *seriesSet) at(one *series, ns int64) *cell {
 	return found
 }
 
-// gauges notes the gauges of the party after a change at a time.
+// gauges records the gauges of the party after a change at a time.
 func (s *seriesSet) gauges(one *series, ns int64) {
 	at := s.at(one, ns)
 	at.inFlightEnd = one.party.inFlight
@@ -105,8 +105,8 @@ func (s *seriesSet) answer(one *series, ns int64, o observation, rcode uint8) {
 	s.entries += len(at.latency.entries) - before
 }
 
-// fold doubles the step until the cells are half as many as allowed. That ends: with the longest step all times share a cell,
-// and there are fewer series than half the allowed cells.
+// fold doubles the step until there are half as many cells as allowed. This terminates: with the longest step all times
+// share a cell, and there are fewer series than half the allowed cells.
 func (s *seriesSet) fold() {
 	for s.cells > maxCells/2 || s.entries > maxCellEntries/2 {
 		s.stepNs *= 2
@@ -115,7 +115,7 @@ func (s *seriesSet) fold() {
 			one.last = nil
 			merged := make(map[int64]*cell, len(one.cells)/2+1)
 			for _, tick := range slices.Sorted(maps.Keys(one.cells)) {
-				// Ticks are in order, so that the later cell's gauges are the end of the merged one.
+				// Ticks are in order, so the later cell's gauges are the end of the merged one.
 				if into := merged[tick/2]; into != nil {
 					into.absorb(one.cells[tick])
 				} else {

@@ -13,7 +13,7 @@ import (
 // Limits of one file. A gzip bomb expands up to 1,032 times; captures of one repeated query about 100 times.
 type Limits struct {
 	InflatedBytes int64   // of the whole file, compressed or not
-	Ratio         float64 // inflated bytes for each compressed byte, looked at from ratioFloor on
+	Ratio         float64 // inflated bytes per compressed byte, checked from ratioFloor on
 }
 
 // DefaultLimits suit captures of some hours.
@@ -21,7 +21,7 @@ var DefaultLimits = Limits{InflatedBytes: 16 << 30, Ratio: 400}
 
 const ratioFloor = 64 << 20
 
-// readBuffer is also the longest stretch of a packet that is looked at.
+// readBuffer is also the maximum length of a packet that is examined.
 const readBuffer = 1 << 20
 
 // Why reading stopped before the end of the file ("stopped" in the report).
@@ -32,17 +32,17 @@ const (
 	stoppedDamaged  = "damaged"
 )
 
-// stopError ends reading; what was read before it still counts.
+// stopError ends reading; what was read before still counts.
 type stopError struct{ reason, detail string }
 
 func (e *stopError) Error() string { return e.detail }
 
-// NotCaptureError says that the file is none of the formats.
+// NotCaptureError says that the file has none of the supported formats.
 type NotCaptureError struct{ Detail string }
 
 func (e *NotCaptureError) Error() string { return e.Detail }
 
-// counted counts the bytes of the file as it lies on disk; another goroutine may read the count.
+// counted counts the bytes of the file on disk; another goroutine can read the count.
 type counted struct {
 	reader io.Reader
 	bytes  atomic.Int64
@@ -54,7 +54,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inflated enforces the limits behind decompression.
+// inflated enforces the limits after decompression.
 type inflated struct {
 	reader io.Reader
 	raw    *counted
@@ -92,7 +92,7 @@ type source struct {
 
 func openSource(reader io.Reader, limits Limits) (*source, error) {
 	raw := &counted{reader: reader}
-	// Small: it holds what gzip reads; without gzip the window below reads past it into its own memory.
+	// Small: it holds what gzip reads; without gzip the window below bypasses it and reads into its own memory.
 	first := bufio.NewReaderSize(raw, 64<<10)
 	magic, err := first.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -112,7 +112,7 @@ func openSource(reader io.Reader, limits Limits) (*source, error) {
 	return &source{Reader: bufio.NewReaderSize(limited, readBuffer), raw: raw, inflated: limited}, nil
 }
 
-// skip passes n bytes over; the end of the file on the way is a cut-off file.
+// skip skips n bytes; if the file ends on the way, it was cut off.
 func (s *source) skip(n int64) error {
 	for n > 0 {
 		step := int(min(n, 1<<30))
@@ -124,7 +124,7 @@ func (s *source) skip(n int64) error {
 	return nil
 }
 
-// cutOff turns an end of file in the middle of something into its reason.
+// cutOff converts an end of file in the middle of something to its reason.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &stopError{stoppedCutOff, "the file ends in the middle of a packet"}

@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// data follows sequence numbers and hands a segment's bytes on in order.
+// data follows sequence numbers and passes on a segment's bytes in order.
 func (a *Analyzer) data(f *flow, from int8, s *dnswire.Segment, ns int64) {
 	side := &f.sides[from]
 	start := s.TCPSequence
@@ -49,7 +49,7 @@ func (a *Analyzer) data(f *flow, from int8, s *dnswire.Segment, ns int64) {
 	a.unhold(f, from, ns)
 }
 
-// unhold delivers held segments that now fit; the application got them at ns.
+// unhold delivers held segments that now fit; the application received them at ns.
 func (a *Analyzer) unhold(f *flow, from int8, ns int64) {
 	side := &f.sides[from]
 	for at := 0; at < len(side.held); {
@@ -69,7 +69,8 @@ func (a *Analyzer) unhold(f *flow, from int8, ns int64) {
 	}
 }
 
-// acknowledged stops waiting for bytes that the receiver says it has: they are missing in the file, not in the connection.
+// acknowledged stops waiting for bytes that the receiver has acknowledged: they are missing in the file, not in the
+// connection.
 func (a *Analyzer) acknowledged(f *flow, sender int8, s *dnswire.Segment) {
 	side := &f.sides[sender]
 	if len(side.held) == 0 || s.TCPFlags&dnswire.TCPAck == 0 {
@@ -83,7 +84,8 @@ func (a *Analyzer) acknowledged(f *flow, sender int8, s *dnswire.Segment) {
 	}
 }
 
-// consider looks at the first data of a connection on a port that says nothing: one whole query, or it is not DNS.
+// consider examines the first data of a connection on a port that is not known for DNS: one complete query, or it is
+// not DNS.
 func (a *Analyzer) consider(f *flow, from int8, s *dnswire.Segment) {
 	f.state = dnsNot
 	if f.clientSide >= 0 && f.clientSide != from || len(s.Payload) < 2+dnswire.HeaderLength {
@@ -98,7 +100,7 @@ func (a *Analyzer) consider(f *flow, from int8, s *dnswire.Segment) {
 	f.state = dnsCandidate
 }
 
-// deliver gives bytes to the DNS reader of a side.
+// deliver passes bytes to the DNS reader of a side.
 func (a *Analyzer) deliver(f *flow, from int8, segment heldSegment) {
 	side := &f.sides[from]
 	if side.stream == nil {
@@ -117,14 +119,14 @@ func (a *Analyzer) deliver(f *flow, from int8, segment heldSegment) {
 	side.stream.Add(segment.sequence, segment.payload, segment.length, a.onMessage)
 }
 
-// delivery is the context of onMessage, which is made once so that following a stream allocates nothing.
+// delivery is the context of onMessage, created once so that following a stream allocates nothing.
 type delivery struct {
 	flow *flow
 	from int8
 	ns   int64
 }
 
-// streamMessage takes the start of one message of a TCP stream.
+// streamMessage handles the start of one message of a TCP stream.
 func (a *Analyzer) streamMessage(start []byte) {
 	f := a.current.flow
 	var m message

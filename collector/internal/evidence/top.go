@@ -1,6 +1,6 @@
 package evidence
 
-// top keeps the n items with the greatest scores, in memory for n.
+// top keeps the n items with the highest scores, in memory for n.
 type top[T any] struct {
 	limit  int
 	items  []scored[T] // a heap, the smallest score first
@@ -12,7 +12,7 @@ type scored[T any] struct {
 	item  T
 }
 
-// wants says whether an item of this score would be kept.
+// wants reports whether an item with this score would be kept.
 func (t *top[T]) wants(score int64) bool {
 	if len(t.items) < t.limit {
 		return true
@@ -21,7 +21,7 @@ func (t *top[T]) wants(score int64) bool {
 	return t.limit > 0 && score > t.items[0].score
 }
 
-// add keeps an item that wants said yes to.
+// add keeps an item for which wants returned true.
 func (t *top[T]) add(score int64, item T) {
 	if len(t.items) < t.limit {
 		t.items = append(t.items, scored[T]{score, item})

@@ -14,8 +14,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// testServer is a real DNS server on UDP and TCP whose names say how it answers: slow-40. after 40 ms, nx. does not exist,
-// fail. is SERVFAIL, never. gets no answer, last. has no records.
+// testServer is a real DNS server on UDP and TCP whose names select its answers: slow-40. after 40 ms, nx. does not
+// exist, fail. is SERVFAIL, never. gets no answer, last. has no records.
 type testServer struct {
 	address, host string
 	port          int
@@ -91,7 +91,7 @@ func withPrefix(messages ...[]byte) []byte {
 	return stream
 }
 
-// askUDP sends the names one after the other over one socket, with an unanswered one sent twice.
+// askUDP sends the names one after another over one socket; an unanswered one is sent twice.
 func askUDP(t *testing.T, server testServer, names []string) {
 	connection, err := net.Dial("udp", server.address)
 	if err != nil {
@@ -115,7 +115,7 @@ func askUDP(t *testing.T, server testServer, names []string) {
 	}
 }
 
-// askTCP sends all names at once in pieces of the given size (0: one piece), so that answers may share segments.
+// askTCP sends all names at once in pieces of the given size (0: one piece), so that answers can share segments.
 func askTCP(t *testing.T, server testServer, names []string, piece int) {
 	connection, err := net.Dial("tcp", server.address)
 	if err != nil {
@@ -179,7 +179,7 @@ func askFromPort(t *testing.T, server testServer) {
 	}
 }
 
-// closeBeforeAnswer sends a FIN while the server still works, as a client that expires its connections does.
+// closeBeforeAnswer sends a FIN while the server is still working, as a client that expires its connections does.
 func closeBeforeAnswer(t *testing.T, server testServer) {
 	connection, err := net.Dial("tcp", server.address)
 	if err != nil {
@@ -188,15 +188,15 @@ func closeBeforeAnswer(t *testing.T, server testServer) {
 	_, _ = connection.Write(withPrefix(packedQuery(t, 88, "slow-600.example.")))
 	_ = connection.(*net.TCPConn).CloseWrite()
 	time.Sleep(100 * time.Millisecond)
-	_ = connection.(*net.TCPConn).SetLinger(0) // its RST stands for a client that has forgotten the connection
+	_ = connection.(*net.TCPConn).SetLinger(0) // its RST represents a client that has forgotten the connection
 	_ = connection.Close()
 	time.Sleep(600 * time.Millisecond)
 }
 
-// lastName is asked for last, once: whoever sees its query and answer has seen everything.
+// lastName is looked up last, once: a capture with its query and answer is complete.
 const lastName = "last.example."
 
-// makeTraffic asks in all these ways, at the same time.
+// makeTraffic sends queries in all these ways, concurrently.
 func makeTraffic(t *testing.T, server testServer) {
 	var group sync.WaitGroup
 	together := func(do func()) { group.Go(do) }

@@ -16,7 +16,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// tshark prints fields of the packets that a filter lets through; a field with several values has them with commas.
+// tshark prints fields of the packets that match a filter; multiple values of a field are separated by commas.
 func tshark(t *testing.T, path string, port int, filter string, fields ...string) [][]string {
 	t.Helper()
 	arguments := []string{"-n", "-r", path, "-o", "tcp.analyze_sequence_numbers:TRUE", "-T", "fields", "-E", "occurrence=a"}
@@ -40,7 +40,7 @@ func tshark(t *testing.T, path string, port int, filter string, fields ...string
 	return rows
 }
 
-// analyzed runs the analysis and gives also all queries as the CSV file has them.
+// analyzed runs the analysis and also returns all queries from the CSV file.
 func analyzed(t *testing.T, path string) (*Report, []map[string]string) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -73,7 +73,7 @@ func readCSV(t *testing.T, reader io.Reader) []map[string]string {
 	return rows
 }
 
-// answeredQueries is one text for each answered query: protocol, id and duration in ns.
+// answeredQueries returns one text per answered query: protocol, id and duration in ns.
 func answeredQueries(rows []map[string]string) []string {
 	var all []string
 	for _, row := range rows {
@@ -90,7 +90,7 @@ func tsharkQueries(t *testing.T, path string, port int) []string {
 	t.Helper()
 	var all []string
 	for _, row := range tshark(t, path, port, "dns.time", "tcp.stream", "dns.id", "dns.time") {
-		protocol := "udp" // the packet of a tunnel has a UDP header as well
+		protocol := "udp" // a packet in a tunnel has a UDP header as well
 		if row[0] != "" {
 			protocol = "tcp"
 		}
@@ -159,10 +159,10 @@ func agree(t *testing.T, path string, port int) *Report {
 			t.Errorf("stream %d lasts %v us, tshark %v s", session.Stream, session.DurationUs, theirs.last-theirs.first)
 		}
 	}
-	once := report.File.Disordered == 0 // a message that is in the file twice, each after the other's answer, is anybody's guess
+	once := report.File.Disordered == 0 // a message that is in the file twice, each after the other's answer, is unclear
 	for filter, ours := range map[string]uint64{
 		"dns.retransmit_request": report.Totals.RepeatedQueries + report.Totals.Copies,
-		// What comes again within 3 ms is out of order for tshark.
+		// tshark treats a repetition within 3 ms as out of order.
 		"tcp.len > 1 && (tcp.analysis.retransmission || tcp.analysis.fast_retransmission || " +
 			"tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order)": report.TCP.Retransmissions,
 	} {
@@ -223,7 +223,7 @@ func TestAgreesWithTshark(t *testing.T) {
 	}
 }
 
-// expectTraffic checks what makeTraffic did, which tshark does not count.
+// expectTraffic checks those effects of makeTraffic that tshark does not count.
 func expectTraffic(t *testing.T, r *Report) {
 	t.Helper()
 	if len(r.Servers) != 1 || r.Servers[0].Recognised != recognisedText {

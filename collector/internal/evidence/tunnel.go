@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
-// Where overlay networks of clusters carry packets in packets.
+// Ports on which overlay networks of clusters encapsulate packets.
 const (
 	portVXLAN      = 4789 // RFC 7348
 	portVXLANLinux = 8472 // the kernel's default, flannel's
@@ -16,13 +16,13 @@ const (
 	etherTypeFrame = 0x6558
 )
 
-// inTunnel gives the packet that a datagram carries, if it is one of a tunnel.
+// inTunnel returns the packet that a datagram encapsulates, if it belongs to a tunnel.
 func inTunnel(s *dnswire.Segment) (etherType uint16, packet []byte, ok bool) {
 	p := s.Payload
 	var frame []byte
 	switch s.Destination.Port {
 	case portVXLAN, portVXLANLinux:
-		// Only the bit for "has an identifier" may be set, all else is reserved.
+		// Only the bit for "has an identifier" can be set, all others are reserved.
 		if len(p) < 8 || p[0] != 0x08 || p[1]|p[2]|p[3]|p[7] != 0 {
 			return 0, nil, false
 		}
@@ -46,7 +46,7 @@ func inTunnel(s *dnswire.Segment) (etherType uint16, packet []byte, ok bool) {
 	return etherType, packet, true
 }
 
-// ipInIP gives the packet in a packet of Calico's kind of tunnel.
+// ipInIP returns the encapsulated packet in an IP-in-IP tunnel, as Calico uses.
 func ipInIP(facts ipFacts) (etherType uint16, packet []byte, ok bool) {
 	if facts.fragment || facts.protocol != protocolIPIP && facts.protocol != protocolIPv6 {
 		return 0, nil, false
