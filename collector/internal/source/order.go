@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// inOrder sorts names so that each comes after those it names, and otherwise by name.
+// inOrder sorts names so that each comes after those it refers to, and otherwise by name.
 func inOrder(after map[string][]string) ([]string, error) {
 	left := slices.Sorted(maps.Keys(after))
 	for _, name := range left {
@@ -33,7 +33,7 @@ func inOrder(after map[string][]string) ([]string, error) {
 	return order, nil
 }
 
-// circle follows a source that can never run to the one that it meets again.
+// circle follows a source that can never run to the one that it encounters again.
 func circle(after map[string][]string, name string, done map[string]bool) []string {
 	var path []string
 	for {

@@ -21,7 +21,8 @@ func TestSourcesComeAfterThoseTheyName(t *testing.T) {
 	}
 }
 
-// TestOrderDoesNotDependOnRegistration registers the same sources in many orders; a map's own order differs each time, too.
+// TestOrderDoesNotDependOnRegistration registers the same sources in many orders; a map's iteration order also differs
+// each time.
 func TestOrderDoesNotDependOnRegistration(t *testing.T) {
 	type entry struct {
 		name  string

@@ -1,4 +1,4 @@
-// Package all makes every source known to package source. A source is a file in one of these folders; a new folder is
+// Package all registers every source with package source. A source is a file in one of these folders; a new folder is
 // one line here.
 package all
 

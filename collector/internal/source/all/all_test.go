@@ -11,7 +11,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source"
 )
 
-// files returns the files of Go below a folder with what they hold, tests or the others.
+// files returns the Go files below a folder with their content, either tests or the others.
 func files(t *testing.T, pattern string, tests bool) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -34,7 +34,7 @@ func files(t *testing.T, pattern string, tests bool) map[string]string {
 
 var registers = regexp.MustCompile(`source\.Register\("(\w+)"`)
 
-// TestEverySourceIsKnown: a folder that is not among the imports would be left out of the collector without a word.
+// TestEverySourceIsKnown: a folder missing from the imports would silently be left out of the collector.
 func TestEverySourceIsKnown(t *testing.T) {
 	var written []string
 	for path, text := range files(t, "../*/*.go", false) {
@@ -63,7 +63,7 @@ func TestSourcesRunInAnOrder(t *testing.T) {
 	if len(at) != len(source.Names()) {
 		t.Errorf("%d names of %d sources", len(at), len(source.Names()))
 	}
-	// What a tick of one reads of the same tick of the other, or its start of the other's start.
+	// What one source reads from the same tick of the other, or its start from the other's start.
 	for _, pair := range [][2]string{
 		{"cgroup_cpu", "dns_capture"}, {"cgroup_cpu", "self"}, {"cgroup_cpu", "tcp_requests"}, {"dentry_state", "failed_lookups"}, {"cgroup_memory", "cgroup_reclaim"},
 		{"dns_capture", "dns_tcp"}, {"dns_capture", "dns_names"}, {"dns_capture", "dns_settings"}, {"dns_capture", "dnsmasq_counters"},
@@ -74,7 +74,7 @@ func TestSourcesRunInAnOrder(t *testing.T) {
 	}
 }
 
-// TestEverySourceHasATest: beside it, on made-up file systems, or against the kernel in internal/livetest.
+// TestEverySourceHasATest: next to it, on fake file systems, or against the kernel in internal/livetest.
 func TestEverySourceHasATest(t *testing.T) {
 	beside := make(map[string]bool)
 	for path, text := range files(t, "../*/*_test.go", true) {

@@ -69,7 +69,7 @@ func TestTickDoesNotAllocate(t *testing.T) {
 			const ticks = 200
 			var before, after runtime.MemStats
 			allocations := uint64(1 << 63)
-			// The runtime itself allocates now and then; what a tick allocates is there each time.
+			// The runtime itself allocates occasionally; allocations of a tick occur every time.
 			for attempt := 0; attempt < 5 && allocations > 0; attempt++ {
 				batches = 0
 				runtime.ReadMemStats(&before)

@@ -17,7 +17,7 @@ import (
 func init() { source.Register("cgroup_cpu", func() sampler.Source { return &cgroupCPU{} }) }
 
 // cgroupCPU samples CPU use and CFS bandwidth of every cgroup, containers and their parents alike: the bandwidth
-// counters of a cgroup do not include those of its children, nor of its ancestors.
+// counters of a cgroup include neither those of its children nor those of its ancestors.
 type cgroupCPU struct {
 	registry *sampler.Registry
 	set      sampler.Members[*sampler.Group, cpuGroup]
@@ -27,7 +27,7 @@ type cgroupCPU struct {
 	buffer   [1024]byte
 }
 
-// cpuGroup is what is held for one cgroup.
+// cpuGroup is the state kept for one cgroup.
 type cpuGroup struct {
 	*sampler.Group
 	stat, usage, split, local procfs.Held // usage and split: v1 only, cpuacct.usage and cpuacct.stat
@@ -36,7 +36,7 @@ type cpuGroup struct {
 	limitsKnown               bool
 	constrained               bool // it or an ancestor has a quota; guarded by Between
 	triggered                 int64
-	throttledUS               atomic.Int64 // start of the last throttled tick, for the zoom: no lock, which may make the others late
+	throttledUS               atomic.Int64 // start of the last throttled tick, for the zoom: no lock, which could delay others
 
 	// Discovery side: how close it is to its quota.
 	usedUS    uint64
@@ -85,7 +85,7 @@ func (c *cgroupCPU) open(group *sampler.Group) *cpuGroup {
 	text, _ := g.stat.Read(make([]byte, len(c.buffer)))
 	var stat cgroup.CPUStat
 	cgroup.ParseCPUStat(text, &stat)
-	if stat.HasBandwidth { // on v2 only where the cpu controller is on
+	if stat.HasBandwidth { // on v2 only if the cpu controller is enabled
 		g.slots.periods, g.slots.throttledPeriods = series(catalogue.CPUPeriods), series(catalogue.CPUThrottledPeriods)
 		g.slots.throttled = series(catalogue.CPUThrottledUS)
 	}
@@ -123,7 +123,7 @@ func (c *cgroupCPU) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 				recorder.Delta(g.slots.system, system)
 			}
 		}
-		if g.constrained { // without a quota above it the counter stands still
+		if g.constrained { // without a quota above it the counter never changes
 			if text, ok := g.local.Read(c.buffer[:]); ok {
 				if us, ok := cgroup.ParseThrottledLocal(text); ok {
 					recorder.Delta(g.slots.local, us)

@@ -12,7 +12,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// needsCgroups is the probe that the cgroup sources share.
+// needsCgroups is the start check shared by the cgroup sources.
 func needsCgroups(registry *sampler.Registry, has func(cgroup.Layout) bool, controller string) error {
 	layout, err := cgroup.Detect(registry.Roots.Cgroup)
 	if err != nil {
@@ -24,7 +24,7 @@ func needsCgroups(registry *sampler.Registry, has func(cgroup.Layout) bool, cont
 	return nil
 }
 
-// Discover reads the limits, all of them after the tree or a limit changed, and picks the cgroups to zoom in on.
+// Discover reads the limits, all of them after the tree or a limit changed, and selects the cgroups to zoom in on.
 func (c *cgroupCPU) Discover(context.Context) {
 	c.readLimits()
 	c.zoom.choose(c.nearQuota(time.Now()))
@@ -32,11 +32,11 @@ func (c *cgroupCPU) Discover(context.Context) {
 }
 
 const (
-	nearShare = 0.2 // of the quota: from here on a burst may exhaust a period
+	nearShare = 0.2 // of the quota: from here on a burst can exhaust a period
 	nearFor   = 30 * time.Second
 )
 
-// nearQuota lists the cgroups that use a good part of their quota or did so lately, the closest first.
+// nearQuota lists the cgroups that use a good part of their quota or recently did, the closest first.
 func (c *cgroupCPU) nearQuota(now time.Time) []*cpuGroup {
 	var near []*cpuGroup
 	buffer := make([]byte, len(c.buffer))
@@ -87,7 +87,7 @@ func (c *cgroupCPU) readLimits() {
 		if limits, err := cgroup.ReadCPULimits(g.Location); err == nil {
 			g.limits, g.limitsKnown = limits, true
 		} else if g.Version == 2 && g.CPU != "" && cgroup.Vanished(err) {
-			// No cpu.max: the cpu controller is not on here, so there is no limit either.
+			// No cpu.max: the cpu controller is not enabled here, so there is no limit either.
 			g.limits, g.limitsKnown = cgroup.CPULimits{QuotaUS: -1, PeriodUS: 100_000, BurstUS: -1}, true
 		}
 	}
@@ -107,7 +107,7 @@ func (c *cgroupCPU) readLimits() {
 	})
 }
 
-// report states the limits of a cgroup as facts and tells whether it or an ancestor has a quota.
+// report records the limits of a cgroup as facts and reports whether it or an ancestor has a quota.
 func (c *cgroupCPU) report(g *cpuGroup, byPath map[string]*cpuGroup) (constrained bool) {
 	above := tightestAbove(g, byPath)
 	fact := func(name string, value int64) { c.registry.Fact(g.Resource, name, strconv.FormatInt(value, 10)) }
@@ -120,8 +120,8 @@ func (c *cgroupCPU) report(g *cpuGroup, byPath map[string]*cpuGroup) (constraine
 	return g.limits.QuotaUS > 0 || above > 0
 }
 
-// tightestAbove is the smallest share of a CPU that an ancestor allows, as microseconds per this cgroup's period; -1
-// where no ancestor has a quota.
+// tightestAbove is the smallest share of a CPU that an ancestor allows, as microseconds per this cgroup's period; -1 if
+// no ancestor has a quota.
 func tightestAbove(g *cpuGroup, byPath map[string]*cpuGroup) int64 {
 	tightest := int64(-1)
 	for path := g.Parent(); path != "/"; {

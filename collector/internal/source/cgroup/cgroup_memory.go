@@ -16,14 +16,14 @@ import (
 func init() { source.Register("cgroup_memory", func() sampler.Source { return &cgroupMemory{} }) }
 
 // cgroupMemory samples usage, limit hits and OOM kills at each tick, and memory.stat, which costs the kernel far more,
-// every second, or at each tick where the usage is on its way to the limit.
+// every second, or at each tick while the usage approaches the limit.
 type cgroupMemory struct {
 	registry *sampler.Registry
 	set      sampler.Members[*sampler.Group, memoryGroup]
 	reclaim  *reclaimSource
 	records  *oomRecords
 	gone     goneGroups
-	looks    int // at growing cgroups in this tick
+	looks    int // reads of growing cgroups in this tick
 	epoch    uint64
 	buffer   [8192]byte
 }
@@ -35,7 +35,7 @@ type memoryGroup struct {
 	anonSlot, fileSlot, majorFaultsSlot batch.Slot
 	refaultsSlot                        batch.Slot
 
-	reclaim *reclaimGroup // nil where the source cgroup_reclaim is off
+	reclaim *reclaimGroup // nil if the source cgroup_reclaim is off
 	growth  memoryGrowth
 	kill    oomPending
 	readUS  int64 // end of the last tick in which the usage was read
@@ -70,7 +70,7 @@ func (m *cgroupMemory) open(group *sampler.Group) *memoryGroup {
 	}
 	g.stat = procfs.HoldIfExists(group.Memory + "/memory.stat")
 	if !g.usage.Open() {
-		g.shut() // v2: the memory controller is not on here
+		g.shut() // v2: the memory controller is not enabled here
 		return nil
 	}
 	series := func(metric uint32) batch.Slot { return m.registry.Series(group.Resource, metric) }
@@ -91,7 +91,7 @@ func (g *memoryGroup) shut() {
 	g.reclaim.shut()
 }
 
-// shut lets go of a cgroup that was removed. What killed it may not have been counted.
+// shut releases a cgroup that was removed. The kill that ended it might not have been counted.
 func (m *cgroupMemory) shut(g *memoryGroup) {
 	m.gone.add(g, nowUS())
 	g.shut()
@@ -163,7 +163,7 @@ func (m *cgroupMemory) sampleStat(g *memoryGroup, tick sampler.Tick, recorder *s
 	}
 }
 
-// Discover states the memory limits as facts, and tells of kills in cgroups that went with them.
+// Discover records the memory limits as facts, and reports kills in cgroups that were removed with them.
 func (m *cgroupMemory) Discover(context.Context) {
 	m.tellGone(nowUS())
 	epoch := m.registry.CgroupEpoch()

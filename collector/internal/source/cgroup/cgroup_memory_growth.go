@@ -7,22 +7,22 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/trend"
 )
 
-// maxGrowthLooks bounds how many cgroups' memory.stat are read in a tick because they grow.
+// maxGrowthLooks bounds how many cgroups' memory.stat are read per tick because they grow.
 const maxGrowthLooks = 8
 
-// memoryGrowth tells when the memory of a cgroup is on its way to the limit. Files that are read fill a cgroup up to its
-// limit as well, which is no harm: the kernel takes that memory back. So usage, which is cheap, is followed at each tick,
-// and where it is on its way memory.stat tells how much of it is such cache.
+// memoryGrowth detects when the memory of a cgroup approaches the limit. File reads also fill a cgroup up to its limit,
+// which is harmless: the kernel reclaims that memory. So usage, which is cheap, is followed at each tick, and when it
+// approaches the limit memory.stat shows how much of it is such cache.
 type memoryGrowth struct {
 	limit atomic.Int64 // bytes; -1: none, 0: not known yet
 	usage trend.Trend
-	slow  trend.Trend // the same, a value a second: the heap of a runtime grows by leaps of some MiB, with seconds between them
+	slow  trend.Trend // the same, one value per second: the heap of a runtime grows in steps of some MiB, seconds apart
 	cache trend.Trend // as often as memory.stat is read
 }
 
 const slowEveryUS = 1_000_000
 
-// candidate tells whether all memory together reaches the limit soon.
+// candidate reports whether total memory will reach the limit soon.
 func (g *memoryGrowth) candidate(atUS int64, bytes float64) bool {
 	g.usage.Add(atUS, bytes)
 	if atUS-g.slow.LastUS() >= slowEveryUS {
@@ -33,7 +33,7 @@ func (g *memoryGrowth) candidate(atUS int64, bytes float64) bool {
 	return limit > 0 && (g.usage.Reaches(limit, trend.MemoryHorizonUS) || slow > 0 && (limit-bytes)/slow <= trend.MemoryHorizonUS)
 }
 
-// certain tells the same of memory that the kernel cannot take back.
+// certain reports the same for memory that the kernel cannot reclaim.
 func (g *memoryGrowth) certain(bytes float64) bool {
 	cacheSlope, ok := g.cache.Steepest()
 	if !ok {
@@ -44,7 +44,7 @@ func (g *memoryGrowth) certain(bytes float64) bool {
 	return slope > 0 && room/slope <= trend.MemoryHorizonUS
 }
 
-// watchGrowth asks for a diagnosis where a cgroup is about to reach its limit.
+// watchGrowth requests a diagnosis if a cgroup is about to reach its limit.
 func (m *cgroupMemory) watchGrowth(g *memoryGroup, tick sampler.Tick, recorder *sampler.Recorder, bytes float64) {
 	now := tick.EndUS()
 	if !g.growth.candidate(now, bytes) {

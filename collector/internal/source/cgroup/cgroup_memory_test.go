@@ -34,7 +34,7 @@ func TestCgroupMemory(t *testing.T) {
 	if got := r.Triggers("/group000"); !slices.Equal(got, []string{"oom_kill"}) {
 		t.Errorf("triggers %v", got)
 	}
-	// Nobody reads the kernel's log here: the event says only that there was a kill.
+	// The kernel's log is not read here: the event says only that there was a kill.
 	if got := r.Events("/group000", catalogue.EventMemoryOOMKill); len(got) != 1 || !maps.Equal(got[0], map[string]string{"count": "1"}) {
 		t.Errorf("events %v", got)
 	}

@@ -15,11 +15,11 @@ func init() {
 	source.Register("cgroup_reclaim", func() sampler.Source { return &cgroupReclaim{} }, "cgroup_memory")
 }
 
-// cgroupReclaim has cgroup_memory record slab and reclaim as well: they are in files that it reads anyway, and reading
-// memory.stat twice would cost the kernel twice.
+// cgroupReclaim makes cgroup_memory record slab and reclaim as well: they are in files that it reads anyway, and
+// reading memory.stat twice would cost the kernel twice.
 type cgroupReclaim struct{}
 
-// reclaimSource is what the two sources share.
+// reclaimSource is the state that the two sources share.
 type reclaimSource struct {
 	memory bool // cgroup_memory works
 	on     bool
@@ -31,7 +31,7 @@ func sharedReclaim(registry *sampler.Registry) *reclaimSource {
 
 func (c *cgroupReclaim) Name() string { return "cgroup_reclaim" }
 
-// Start runs after that of cgroup_memory and before the cgroups are told.
+// Start runs after that of cgroup_memory and before the cgroups are reported.
 func (c *cgroupReclaim) Start(_ context.Context, registry *sampler.Registry) error {
 	if err := needsCgroups(registry, func(l cgroup.Layout) bool { return l.Memory != "" }, "memory"); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (r *reclaimSource) open(registry *sampler.Registry, group *sampler.Group) *
 		g.scannedSlot = registry.Counter(group.Resource, catalogue.MemoryReclaimScannedPages, group.Born)
 		g.highSlot = registry.Counter(group.Resource, catalogue.MemoryHighEvents, group.Born)
 	} else if g.kernel = procfs.HoldIfExists(group.Memory + "/memory.kmem.usage_in_bytes"); !g.kernel.Open() {
-		return nil // v1 tells neither what was scanned nor has it memory.high
+		return nil // v1 neither reports scanned pages nor has memory.high
 	}
 	g.slabSlot = registry.Series(group.Resource, catalogue.MemorySlabBytes)
 	return g

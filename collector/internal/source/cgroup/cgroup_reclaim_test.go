@@ -34,7 +34,7 @@ func TestCgroupReclaimOnVersion1(t *testing.T) {
 	r.Want("/group000", catalogue.MemorySlabBytes, 4096)
 }
 
-// TestReclaimNeedsMemory: it has nobody to read the files.
+// TestReclaimNeedsMemory: without cgroup_memory nothing reads the files.
 func TestReclaimNeedsMemory(t *testing.T) {
 	r := sourcetest.Start(t, sourcetest.Setup{Cgroup: sourcetest.CgroupTree(t, 2, 1), Sources: []sampler.Source{&cgroupReclaim{}}})
 	if got := r.Status("cgroup_reclaim"); !strings.HasPrefix(got, "UNAVAILABLE: ") {

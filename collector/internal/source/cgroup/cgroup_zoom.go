@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	zoomTargets  = 16  // at most so many cgroups are sampled at 10 ms
-	zoomRing     = 512 // samples kept of each: 5.1 s
+	zoomTargets  = 16  // maximum number of cgroups sampled at 10 ms
+	zoomRing     = 512 // samples kept per cgroup: 5.1 s
 	zoomBeforeUS = 1_000_000
 	zoomAfterUS  = 2_000_000
-	// A sample that comes later than this after its deadline says too little about its 10 ms.
+	// A sample that is later than this after its deadline says too little about its 10 ms.
 	zoomLatestUS = batch.ZoomStepUS / 2
 )
 
 // zoom samples the cgroups that are near their quota every 10 ms into rings, and sends what surrounds a throttled tick.
-// The ring is filled before anything happens, because the stall itself lies before the tick that tells of it.
+// The ring is filled before anything happens, because the stall itself precedes the tick that shows it.
 type zoom struct {
 	registry *sampler.Registry
 	wake     chan struct{}
@@ -38,12 +38,12 @@ type zoom struct {
 	values  []byte
 }
 
-// zoomTarget is one cgroup with descriptors of its own, so that it may outlive the cgroup for a moment.
+// zoomTarget is one cgroup with its own descriptors, so that it can outlive the cgroup briefly.
 type zoomTarget struct {
 	path         string
 	resource     batch.ResourceID
 	throttled    *atomic.Int64 // of the cgroup
-	seen         int64         // the throttled tick that was marked last
+	seen         int64         // the throttled tick that was last marked
 	stat, usage  procfs.Held
 	ring         [zoomRing]zoomSample
 	from, until  int64 // numbers of the 10 ms ticks to send, [from, until)
@@ -80,7 +80,7 @@ func (z *zoom) choose(groups []*cpuGroup) {
 			kept = append(kept, target)
 			continue
 		}
-		if target.sent < target.until { // still owes something
+		if target.sent < target.until { // still has ticks to send
 			kept = append(kept, target)
 			continue
 		}
@@ -183,7 +183,7 @@ func (z *zoom) sample(number int64) {
 	}
 }
 
-// send states what was marked and has been sampled. It is called about every second.
+// send records what was marked and has been sampled. It is called about every second.
 func (z *zoom) send(shed int) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -202,7 +202,7 @@ func (z *zoom) send(shed int) {
 	}
 }
 
-// block makes the deltas of [from, until). As on the grid, growth over missed ticks is stated where it was seen.
+// block computes the deltas of [from, until). As on the grid, growth over missed ticks is recorded where it was seen.
 func (z *zoom) block(target *zoomTarget, from, until int64) *ingestpb.SeriesBlock {
 	ticks := int(until - from)
 	block := &ingestpb.SeriesBlock{
@@ -232,7 +232,7 @@ func (z *zoom) block(target *zoomTarget, from, until int64) *ingestpb.SeriesBloc
 	return block
 }
 
-// before is the last sample before number, where it is not older than a few ticks.
+// before is the last sample before number, if it is not older than a few ticks.
 func (t *zoomTarget) before(number int64) (zoomSample, bool) {
 	for back := int64(1); back <= 10; back++ {
 		if sample := t.ring[(number-back)%zoomRing]; sample.number == number-back && sample.number > 0 {

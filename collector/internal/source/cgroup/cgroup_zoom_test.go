@@ -22,7 +22,8 @@ import (
 )
 
 // TestZoomCoversWhatCameBefore has a cgroup use half of its quota and get throttled once, and expects it at 10 ms from
-// before the throttling on, with nothing twice and nothing lost between. A process without CPU time misses ticks of 10 ms.
+// before the throttling on, with nothing twice and nothing lost in between. A process without CPU time misses ticks of
+// 10 ms.
 func TestZoomCoversWhatCameBefore(t *testing.T) {
 	var values map[uint32]map[int64]int32
 	var throttledAt int64
@@ -50,8 +51,8 @@ func TestZoomCoversWhatCameBefore(t *testing.T) {
 	}
 }
 
-// zoomed gives the values at 10 ms by metric and number of the tick, when (us) the cgroup was throttled, and the longest
-// time in which this process had no CPU.
+// zoomed returns the values at 10 ms by metric and tick number, when (µs) the cgroup was throttled, and the longest
+// time for which this process had no CPU.
 func zoomed(t *testing.T) (values map[uint32]map[int64]int32, throttledAt int64, longest time.Duration) {
 	t.Helper()
 	root := sourcetest.CgroupTree(t, 2, 3)
@@ -62,7 +63,7 @@ func zoomed(t *testing.T) (values map[uint32]map[int64]int32, throttledAt int64,
 	defer func() { _ = stat.Close() }()
 	usage, throttled := 1_000_000_000, 100
 	write := func() {
-		// Of fixed length, so that one write replaces it whole.
+		// Of fixed length, so that one write replaces all of it.
 		text := fmt.Sprintf("usage_usec %010d\nuser_usec 1\nsystem_usec 1\nnr_periods 100\nnr_throttled %d\nthrottled_usec 5\n", usage, throttled)
 		if _, err := stat.WriteAt([]byte(text), 0); err != nil {
 			t.Error(err)

@@ -34,7 +34,7 @@ type ioGroup struct {
 	stat, serviced procfs.Held // v1: bytes and requests
 	slots          [4]batch.Slot
 	disk           diskSeries
-	device         cgroup.Device // of the counters below; of the disk that is recorded
+	device         cgroup.Device // that the counters below refer to; the one that is recorded
 	used           cgroup.DeviceIO
 	last           [len(cgroup.IOStat{}.Disks)]cgroup.DeviceIO
 	lasts          int
@@ -44,7 +44,7 @@ type ioGroup struct {
 	told           *cgroup.Device                // discovery
 }
 
-// diskSeries are the counters of a disk as one resource sees it; which disk that is may change.
+// diskSeries are the counters of a disk as one resource sees it; which disk that is can change.
 type diskSeries struct {
 	slots [4]batch.Slot
 	total diskUse
@@ -107,7 +107,7 @@ func (g *ioGroup) shut() {
 	g.serviced.Close()
 }
 
-// activeTicks is how long a cgroup that did something on a disk is read at each tick; others are once a second.
+// activeTicks is how long a cgroup that used a disk is read at each tick; others are read once a second.
 const activeTicks = 100
 
 func (d *diskIO) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
@@ -132,7 +132,7 @@ func (d *diskIO) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 		before := g.used
 		g.choose(&d.stat)
 		if g.device == (cgroup.Device{}) {
-			continue // it did nothing on any disk yet
+			continue // it has not used any disk yet
 		}
 		if g.used != before {
 			g.activeUntil = tick.Sequence + activeTicks
@@ -157,8 +157,8 @@ func (d *diskIO) readStat(g *ioGroup) bool {
 	return true
 }
 
-// choose takes in what the cgroup did on each disk. It is on the disk on which it did most requests in its life, so that a
-// burst elsewhere does not change it.
+// choose updates what the cgroup did on each disk. The cgroup is assigned to the disk with most of its requests ever,
+// so that a burst elsewhere does not change it.
 func (g *ioGroup) choose(stat *cgroup.IOStat) {
 	most, at := uint64(0), -1
 	for i := range stat.Disks[:stat.Count] {
@@ -180,8 +180,8 @@ func (g *ioGroup) choose(stat *cgroup.IOStat) {
 	g.known = true
 }
 
-// add counts what was done on the disk since the last reading; at the first one nothing is known, except that a new cgroup
-// began with nothing.
+// add counts what was done on the disk since the last reading; at the first one nothing is known, except that a new
+// cgroup began at zero.
 func (g *ioGroup) add(now cgroup.DeviceIO) {
 	before, found := cgroup.DeviceIO{}, false
 	for i := range g.last[:g.lasts] {
@@ -198,7 +198,7 @@ func (g *ioGroup) add(now cgroup.DeviceIO) {
 	g.used.Writes += now.Writes - before.Writes
 }
 
-// limitFact is what the fact disk.limits lists.
+// limitFact is an entry of the fact disk.limits.
 type limitFact struct {
 	Device        string `json:"device"`
 	Number        string `json:"number"`
@@ -208,7 +208,7 @@ type limitFact struct {
 	WriteRequests uint64 `json:"writes_per_s,omitempty"`
 }
 
-// Discover states the limits and the disk of each cgroup as facts.
+// Discover records the limits and the disk of each cgroup as facts.
 func (d *diskIO) Discover(context.Context) {
 	d.disks.list(d.registry.Roots.Sys)
 	epoch := d.registry.CgroupEpoch()

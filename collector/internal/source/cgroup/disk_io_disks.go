@@ -12,21 +12,21 @@ import (
 
 const mostDisks = 256
 
-// disks are the counters of the node's disks, and what they counted in the last tick. Lines keep their order from one reading
-// to the next unless a disk comes or goes: then the reading is the first again.
+// disks are the counters of the node's disks, and their increase in the last tick. Lines keep their order between
+// readings unless a disk appears or disappears: then the reading counts as the first one again.
 type disks struct {
 	file   procfs.Held
 	all    [mostDisks]diskCounts
 	count  int
-	whole  atomic.Pointer[map[cgroup.Device]bool] // disks that are neither partitions nor made of others; discovery
+	whole  atomic.Pointer[map[cgroup.Device]bool] // disks that are neither partitions nor composed of others; discovery
 	buffer [64 << 10]byte
 }
 
 type diskCounts struct {
 	device cgroup.Device
 	total  diskUse // as the kernel counts
-	did    diskUse // since the reading before
-	known  bool    // did
+	did    diskUse // since the previous reading
+	known  bool    // did is known
 }
 
 // diskUse is in units of /proc/diskstats.
@@ -43,7 +43,7 @@ func (u *diskUse) add(more diskUse) {
 	u.busyMS += more.busyMS
 }
 
-// read takes in the counters; false where they cannot be read.
+// read reads the counters; false if they cannot be read.
 func (d *disks) read() bool {
 	text, ok := d.file.Read(d.buffer[:])
 	if !ok {
@@ -66,7 +66,7 @@ func (d *disks) read() bool {
 	return true
 }
 
-// of is what a disk did since the reading before.
+// of is what a disk did since the previous reading.
 func (d *disks) of(device cgroup.Device) (did diskUse, ok bool) {
 	for i := range d.all[:d.count] {
 		if d.all[i].device == device {
@@ -76,7 +76,7 @@ func (d *disks) of(device cgroup.Device) (did diskUse, ok bool) {
 	return diskUse{}, false
 }
 
-// busiest is what the busiest whole disk did since the reading before.
+// busiest is what the busiest whole disk did since the previous reading.
 func (d *disks) busiest() (did diskUse, ok bool) {
 	whole := d.whole.Load()
 	for i := range d.all[:d.count] {
@@ -98,7 +98,7 @@ func (d *disks) list(sys string) {
 	for _, entry := range entries {
 		folder := filepath.Join(sys, "block", entry.Name())
 		if _, err := os.Stat(filepath.Join(folder, "device")); err != nil {
-			continue // a loop device, a RAM disk, a volume made of others
+			continue // a loop device, a RAM disk, a volume composed of others
 		}
 		text, err := os.ReadFile(filepath.Join(folder, "dev"))
 		if device, ok := cgroup.ParseDevice(text); err == nil && ok {
@@ -108,7 +108,7 @@ func (d *disks) list(sys string) {
 	d.whole.Store(&whole)
 }
 
-// describe returns the name of a disk, and whether it has platters ("1", "0", "" where that is not known).
+// describe returns the name of a disk, and whether it is rotational ("1", "0", "" if unknown).
 func describe(sys string, device cgroup.Device) (name, rotational string) {
 	folder := filepath.Join(sys, "dev/block", device.String())
 	target, err := os.Readlink(folder)

@@ -20,7 +20,7 @@ func diskstats(loop, disk [4]int) string {
 	return line("   7       0", "loop0", loop) + line("   8       0", "sda", disk) + line("   8       1", "sda1", disk)
 }
 
-// wantSum: in which tick it is does not matter.
+// wantSum: the tick does not matter.
 func wantSum(t *testing.T, r *sourcetest.Run, resource string, metric uint32, want float64) {
 	t.Helper()
 	values, sum := r.Values(resource, metric), 0.0

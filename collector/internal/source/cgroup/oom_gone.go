@@ -13,15 +13,16 @@ import (
 
 const (
 	goneKept   = 256
-	goneKeptUS = 120_000_000 // for the kubelet, which is asked at least once a minute
-	// The kubelet is believed only once the kernel's log, which knows more, had its time.
+	goneKeptUS = 120_000_000 // for the kubelet, which is queried at least once a minute
+	// The kubelet's report is used only after the kernel's log, which has more detail, had enough time.
 	goneLogUS = oomUnclaimedUS + 2_000_000
-	// A container that SIGKILL ended. "OOMKilled" alone may be about a child of long ago.
+	// A container ended by SIGKILL. "OOMKilled" alone can refer to an earlier child.
 	killedExitCode = 137
 	reasonOOM      = "OOMKilled"
 )
 
-// goneGroup is a cgroup that was removed: its counters were last read some time before, so the kill that ended it may be in none.
+// goneGroup is a cgroup that was removed: its counters were last read some time before, so the kill that ended it might
+// be in none.
 type goneGroup struct {
 	path    string
 	readUS  int64 // end of the last tick in which its memory was read
@@ -49,7 +50,8 @@ func (l *goneGroups) add(g *memoryGroup, nowUS int64) {
 	}
 }
 
-// tellGone makes events of kills whose cgroup went before they were counted: by the kernel's log, else by the kubelet.
+// tellGone makes events of kills whose cgroup was removed before they were counted: from the kernel's log, else from
+// the kubelet.
 func (m *cgroupMemory) tellGone(nowUS int64) {
 	m.gone.mu.Lock()
 	defer m.gone.mu.Unlock()
@@ -62,10 +64,10 @@ func (m *cgroupMemory) tellGone(nowUS int64) {
 	m.gone.list = kept
 }
 
-// tellOneGone returns true where there is nothing more to tell.
+// tellOneGone returns true if there is nothing more to report.
 func (m *cgroupMemory) tellOneGone(g goneGroup, nowUS int64) bool {
 	if _, again := m.registry.Cgroup(g.path); again {
-		return true // of the same name, made anew
+		return true // of the same name, created again
 	}
 	if record, ok := m.records.claimGone(g.path); ok {
 		attributes := killAttributes(&record.kill)
@@ -74,14 +76,14 @@ func (m *cgroupMemory) tellOneGone(g goneGroup, nowUS int64) bool {
 		return true
 	}
 	if g.counted {
-		return false // the last kill may be one of those
+		return false // the last kill can be one of those
 	}
 	end, ok := m.gone.ends.Of(names.Identify(g.path).ContainerID)
 	if !ok || nowUS-g.goneUS < goneLogUS {
 		return false
 	}
 	if end.Reason == reasonOOM && end.ExitCode == killedExitCode {
-		// The kubelet tells whole seconds; the memory was read until just before.
+		// The kubelet reports whole seconds; the memory was read until just before.
 		m.tellOf(g, min(max(g.readUS, end.AtUS), end.AtUS+999_999), map[string]string{
 			"uncounted_by": "kubelet", "reason": end.Reason, "exit_code": strconv.Itoa(end.ExitCode), "restarts": strconv.Itoa(end.Restarts),
 		})
@@ -89,7 +91,7 @@ func (m *cgroupMemory) tellOneGone(g goneGroup, nowUS int64) bool {
 	return true
 }
 
-// tellOf records the event of a cgroup that is no longer there.
+// tellOf records the event of a cgroup that no longer exists.
 func (m *cgroupMemory) tellOf(g goneGroup, atUS int64, attributes map[string]string) {
 	attributes["count"] = "1"
 	made := m.again(g.path)
@@ -101,8 +103,8 @@ func (m *cgroupMemory) tellOf(g goneGroup, atUS int64, attributes map[string]str
 	}
 }
 
-// again names the cgroups of a path that are no longer watched, so that events can be told of them: first the one above that still is,
-// or the node.
+// again recreates the resources of a path's cgroups that are no longer watched, so that events can be recorded for
+// them: first the ancestor that still is, or the node.
 func (m *cgroupMemory) again(cgroupPath string) []batch.ResourceID {
 	if cgroupPath == "/" || cgroupPath == "." {
 		return []batch.ResourceID{batch.Node}

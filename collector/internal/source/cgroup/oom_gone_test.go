@@ -15,7 +15,7 @@ import (
 
 const gonePod = "kubepods/burstable/pod9118fc9a-5622-43c2-a6a9-ea0a582ea247"
 
-// TestAKillWhoseCgroupWentIsTold has three containers of a pod that were removed before anybody read how many kills they had.
+// TestAKillWhoseCgroupWentIsTold has three containers of a pod that were removed before their kill counters were read.
 func TestAKillWhoseCgroupWentIsTold(t *testing.T) {
 	logged, asked, ended := strings.Repeat("a1", 32), strings.Repeat("b2", 32), strings.Repeat("c3", 32)
 	root := sourcetest.CgroupTree(t, 1, 0)

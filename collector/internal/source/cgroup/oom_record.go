@@ -16,12 +16,12 @@ import (
 
 func init() { source.Register("oom_record", func() sampler.Source { return &oomRecord{} }) }
 
-// oomRecord reads in the kernel's log whom it killed for memory, and why. cgroup_memory, which counts the kills, makes the
-// events; kills in cgroups that are not watched become events of the node.
+// oomRecord reads in the kernel's log which process it killed for memory, and why. cgroup_memory, which counts the
+// kills, makes the events; kills in cgroups that are not watched become events of the node.
 type oomRecord struct {
 	registry *sampler.Registry
 	records  *oomRecords
-	log      *oomlog.Log // nil where no device is to be had
+	log      *oomlog.Log // nil if no device is available
 	ended    chan struct{}
 }
 
@@ -30,7 +30,7 @@ type oomRecordOptions struct {
 	Device string `toml:"device"` // where the kernel's log is read; "": found; "syslog": no device, the system call
 }
 
-// oomPollEvery is how often the log is read as a whole where there is no device, for kills that no watched cgroup counts.
+// oomPollEvery is how often the log is read as a whole if there is no device, for kills that no watched cgroup counts.
 const oomPollEvery = 20 * time.Second
 
 func (o *oomRecord) Name() string { return "oom_record" }
@@ -63,7 +63,7 @@ func (o *oomRecord) Start(ctx context.Context, registry *sampler.Registry) error
 	return nil
 }
 
-// openLog opens the device. A container that shares the host's processes may reach the host's.
+// openLog opens the device. A container that shares the host's PID namespace might reach the host's device.
 func openLog(device, proc string) (*oomlog.Log, error) {
 	switch device {
 	case "":
@@ -80,7 +80,7 @@ func openLog(device, proc string) (*oomlog.Log, error) {
 	return oomlog.Open(device)
 }
 
-// poll reads the log when a cgroup has counted a kill, and now and then.
+// poll reads the log when a cgroup has counted a kill, and periodically.
 func (o *oomRecord) poll(ctx context.Context, buffer *oomlog.Buffer) {
 	defer close(o.ended)
 	ticker := time.NewTicker(oomPollEvery)
@@ -101,12 +101,12 @@ func (o *oomRecord) poll(ctx context.Context, buffer *oomlog.Buffer) {
 func (o *oomRecord) found(kill oomlog.Kill) {
 	now := nowUS()
 	o.records.add(kill, now)
-	if kill.Constraint != "memcg" && kill.Constraint != "" { // the node's memory, or that of some of its CPUs, was used up
+	if kill.Constraint != "memcg" && kill.Constraint != "" { // the memory of the node, or of some of its CPUs, ran out
 		o.registry.Trigger(batch.Node, "oom_kill", now)
 	}
 }
 
-// other tells who had caches dropped. The kernel writes that when it is done.
+// other reports which process dropped caches. The kernel logs that when it is done.
 func (o *oomRecord) other(text []byte) {
 	if drop, ok := oomlog.ParseDrop(text); ok {
 		o.registry.Event(batch.Node, catalogue.EventFsDropCaches, nowUS(), 0, map[string]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestOOMRecord has a kill in a watched cgroup, one in another and somebody drop caches. That the kernel's own log is
-// understood is shown by internal/oomlog and internal/livetest.
+// TestOOMRecord has a kill in a watched cgroup, one in another, and a process that drops caches. Tests of
+// internal/oomlog and internal/livetest show that the kernel's own log is understood.
 func TestOOMRecord(t *testing.T) {
 	device := filepath.Join(sourcetest.Tree(t, map[string]string{"kmsg": ""}), "kmsg")
 	root := sourcetest.CgroupTree(t, 2, 1)

@@ -14,13 +14,13 @@ import (
 const (
 	oomRecordsKept = 64
 	oomRecordUS    = 5_000_000 // an older record does not belong to a new kill
-	oomWaitUS      = 1_000_000 // for the record of a kill: the log may be slower than the counter
+	oomWaitUS      = 1_000_000 // for the record of a kill: the log can be slower than the counter
 	oomUnclaimedUS = 3_000_000
 )
 
-// oomRecords are the last kills that the kernel's log told of.
+// oomRecords are the latest kills in the kernel's log.
 type oomRecords struct {
-	wanted chan struct{} // a kill was counted and is not told of
+	wanted chan struct{} // a kill was counted and has not been reported
 
 	mu     sync.Mutex
 	active bool
@@ -51,7 +51,7 @@ func (r *oomRecords) isActive() bool {
 	return r.active
 }
 
-// want has the log read now where it is read as a whole.
+// want triggers a read of the log now if it is read as a whole.
 func (r *oomRecords) want() {
 	select {
 	case r.wanted <- struct{}{}:
@@ -66,7 +66,7 @@ func (r *oomRecords) add(kill oomlog.Kill, atUS int64) {
 	r.ring[r.count%oomRecordsKept] = oomKillRecord{kill: kill, atUS: atUS, number: r.count}
 }
 
-// claim returns the first record of a kill in a cgroup, or also below it, behind number after.
+// claim returns the first record of a kill in a cgroup, or also below it, after number after.
 func (r *oomRecords) claim(path string, below bool, after uint64, sinceUS int64) (oomKillRecord, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,17 +107,18 @@ func (r *oomRecords) unclaimed(untilUS int64) (found []oomKillRecord) {
 	return found
 }
 
-// belongs tells whether the cgroup of a kill is the one at path, or below it. "" is any: the kernel left the line out.
+// belongs reports whether the cgroup of a kill is the one at path, or below it. "" matches any: the kernel left the
+// line out.
 func belongs(cgroup, path string, below bool) bool {
 	return cgroup == path || cgroup == "" || below && strings.HasPrefix(cgroup, path) && cgroup[len(path)] == '/'
 }
 
-// oomPending are the kills of a cgroup that are counted and not told yet.
+// oomPending are the kills of a cgroup that are counted and not reported yet.
 type oomPending struct {
 	count   int64
-	tickUS  int64  // when they were counted; stays after they were told
-	claimed uint64 // number of the last record that was told
-	pid     int    // of it
+	tickUS  int64  // when they were counted; kept after they were reported
+	claimed uint64 // number of the last record that was reported
+	pid     int    // of that record
 }
 
 func (p *oomPending) add(count int64, tick sampler.Tick) {
@@ -125,7 +126,7 @@ func (p *oomPending) add(count int64, tick sampler.Tick) {
 	p.tickUS = tick.StartUS
 }
 
-// tellKills makes an event of each kill, with the kernel's record of it. Kills are rare and may allocate.
+// tellKills makes an event of each kill, with the kernel's record of it. Kills are rare, so this can allocate.
 func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 	p := &g.kill
 	if p.count == 0 {
@@ -137,7 +138,7 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 			break
 		}
 		p.count--
-		// With memory.oom.group the kernel kills, counts and writes the one that it chose twice.
+		// With memory.oom.group the kernel kills, counts and logs the chosen process twice.
 		again := p.claimed > 0 && record.kill.PID == p.pid
 		if p.claimed, p.pid = record.number, record.kill.PID; again || m.toldBelow(g, &record.kill) {
 			continue
@@ -155,7 +156,8 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 	}
 }
 
-// toldBelow tells whether the event is that of a cgroup further down: cgroup v2 counts a kill in all cgroups above as well.
+// toldBelow reports whether the event belongs to a cgroup further down: cgroup v2 counts a kill in all ancestors as
+// well.
 func (m *cgroupMemory) toldBelow(g *memoryGroup, kill *oomlog.Kill) bool {
 	if kill.Cgroup == "" || kill.Cgroup == g.Path {
 		return false
@@ -164,7 +166,7 @@ func (m *cgroupMemory) toldBelow(g *memoryGroup, kill *oomlog.Kill) bool {
 	return watched
 }
 
-// killAttributes is what the kernel told of a kill.
+// killAttributes is what the kernel reported about a kill.
 func killAttributes(kill *oomlog.Kill) map[string]string {
 	attributes := map[string]string{"pid": strconv.Itoa(kill.PID), "command": kill.Command}
 	for name, value := range map[string]string{

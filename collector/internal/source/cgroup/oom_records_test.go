@@ -15,7 +15,7 @@ func TestOOMRecordsAreClaimed(t *testing.T) {
 	add(4, "/pod/a", 9_000_000)
 	for _, sample := range []struct {
 		path    string
-		below   bool // cgroup v2 counts what is below as well
+		below   bool // cgroup v2 counts descendants as well
 		after   uint64
 		sinceUS int64
 		want    int

@@ -13,7 +13,7 @@ import (
 
 func init() { source.Register("psi", func() sampler.Source { return &psi{} }) }
 
-// psi samples pressure stall totals of the node and of every cgroup that the v2 hierarchy has, also beside v1 controllers.
+// psi samples pressure stall totals of the node and of every cgroup in the v2 hierarchy, also next to v1 controllers.
 type psi struct {
 	registry *sampler.Registry
 	node     pressureFiles
@@ -56,7 +56,7 @@ func (p *psi) open(group *sampler.Group) *pressureFiles {
 	return p.hold(group.Resource, group.Born, group.Pressure+"/", ".pressure")
 }
 
-// hold opens the files; nil where a first read gives nothing (PSI may be compiled in and turned off).
+// hold opens the files; nil if a first read returns nothing (PSI can be compiled in and turned off).
 func (p *psi) hold(resource batch.ResourceID, born bool, prefix, suffix string) *pressureFiles {
 	held := &pressureFiles{}
 	any := false

@@ -37,7 +37,7 @@ func TestPSI(t *testing.T) {
 	}
 }
 
-// Version 1 controllers, and the v2 hierarchy beside them, as systemd has it.
+// TestPSIOfAHybridMachine has version 1 controllers, and the v2 hierarchy next to them, as systemd sets it up.
 func TestPSIOfAHybridMachine(t *testing.T) {
 	total := func(us string) string { return strings.ReplaceAll(pressure, "%", us) }
 	proc := sourcetest.Tree(t, map[string]string{"pressure/memory": total("1")})

@@ -17,9 +17,9 @@ func init() {
 }
 
 const (
-	// A page of CoreDNS takes it some milliseconds of CPU. It is read every 5 s; every second while a server that forwards
-	// has slow or failed queries, as a pool of connections runs out within seconds; and so seldom, up to every 15 s, that
-	// reading takes no more than a hundredth of the time.
+	// A page of CoreDNS takes it some milliseconds of CPU. It is read every 5 s; every second while a server that
+	// forwards has slow or failed queries, because a pool of connections runs out within seconds; and as rarely, up to
+	// every 15 s, as needed so that reading takes no more than 1 % of the time.
 	coreDNSEvery  = gometrics.ReadUsual
 	coreDNSOften  = gometrics.ReadOften
 	coreDNSMost   = gometrics.ReadSeldom
@@ -27,9 +27,9 @@ const (
 	troubledSince = 10 * time.Second // after the last slow query
 )
 
-// coreDNSMetrics reads the counters of CoreDNS and of what is built from it (node-local-dns) from their metrics pages, which
-// are found without configuration. What they counted since the last reading is recorded in the tick in which it was read,
-// for one server address of the process: the counters do not tell addresses apart.
+// coreDNSMetrics reads the counters of CoreDNS and of programs built from it (node-local-dns) from their metrics pages,
+// which are found without configuration. Their increase since the last scrape is recorded in the tick in which they
+// were read, for one server address of the process: the counters do not distinguish addresses.
 type coreDNSMetrics struct {
 	registry *sampler.Registry
 	shared   *dnsShared
@@ -37,7 +37,7 @@ type coreDNSMetrics struct {
 
 	mu       sync.Mutex
 	watched  map[*procwatch.Process]*coreDNSProcess
-	recorded []*coreDNSProcess // read by Sample; changed in Registry.Between alone
+	recorded []*coreDNSProcess // read by Sample; changed only in Registry.Between
 }
 
 func (c *coreDNSMetrics) Name() string { return "coredns_metrics" }
@@ -80,12 +80,12 @@ func (c *coreDNSMetrics) Discover(context.Context) {
 	c.registry.Between(func() { c.recorded = recorded })
 }
 
-// mayBeCoreDNS keeps requests away from programs that cannot have the page.
+// mayBeCoreDNS avoids requests to programs that cannot have the page.
 func mayBeCoreDNS(process *procwatch.Process) bool {
 	return process.DNS == "coredns" || process.DNS == "node-cache" || (process.Go != nil && process.Go.ClientGolang != "")
 }
 
-// visitDue visits the pages that are due one after the other; a slow one delays only other pages.
+// visitDue visits the due pages one after another; a slow one delays only other pages.
 func (c *coreDNSMetrics) visitDue(ctx context.Context) {
 	c.mu.Lock()
 	var due []*coreDNSProcess
@@ -119,8 +119,9 @@ func (c *coreDNSMetrics) visit(ctx context.Context, p *coreDNSProcess) {
 	}
 }
 
-// serverOf chooses the address for which a process's counters are recorded: the one that is asked most when they are first
-// read. It is kept while it exists, so that a series does not jump; but not where it was never asked and another one is.
+// serverOf chooses the address for which a process's counters are recorded: the one with the most queries when they are
+// first read. It is kept while it exists, so that a series does not jump; but not if it never received a query and
+// another one does.
 func (c *coreDNSMetrics) serverOf(p *coreDNSProcess) *dnsServer {
 	if p.server != nil && slices.Contains(*c.shared.servers.Load(), p.server) && c.shared.everQueried(p.server) {
 		return p.server

@@ -15,7 +15,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestCoreDNSMetrics finds the page that this process serves and records what its counters grew by.
+// TestCoreDNSMetrics finds the page that this process serves and records the increase of its counters.
 func TestCoreDNSMetrics(t *testing.T) {
 	var hits atomic.Int32
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -23,11 +23,11 @@ func TestCoreDNSMetrics(t *testing.T) {
 			"coredns_cache_hits_total{type=\"denial\"} 3\ncoredns_panics_total 0\n", 100+hits.Add(1)))
 	}))
 	defer page.Close()
-	// Older than it may be for its counters to count from the start.
+	// Too old for its counters to count from the start.
 	server := &oneServer{process: procwatch.Process{PID: os.Getpid(), DNS: "coredns", StartTicks: 1}}
 	c := &coreDNSMetrics{}
 	r := sourcetest.Start(t, sourcetest.Setup{Proc: "/proc", Sources: []sampler.Source{server, c}})
-	// Each reading is a hit; what was counted before the first one is history.
+	// Each scrape is a hit; what was counted before the first one is history.
 	r.Eventually("hits", func() bool { return total(r.Values(serverKey, catalogue.CorednsCacheHits)) > 0 })
 	if got := total(r.Values(serverKey, catalogue.CorednsCacheHits)); got > float64(hits.Load()) {
 		t.Errorf("%v hits in %d readings", got, hits.Load())

@@ -19,12 +19,12 @@ var coreDNSMetricIDs = [...]uint32{
 	catalogue.CorednsMaxConcurrentRejects, catalogue.CorednsPanics,
 }
 
-// coreDNSProcess is one process whose page is read. All but what mu guards belongs to the loop.
+// coreDNSProcess is one process whose page is read. Everything except what mu guards belongs to the loop.
 type coreDNSProcess struct {
 	process  *procwatch.Process
 	due      time.Time
 	tries    int
-	server   *dnsServer // for which it is recorded
+	server   *dnsServer // for which its counters are recorded
 	last     [len(coreDNSMetricIDs)]float64
 	readings atomic.Uint64
 
@@ -44,7 +44,7 @@ func newCoreDNSProcess(process *procwatch.Process, proc string) *coreDNSProcess 
 	return p
 }
 
-// count notes what was counted since the last reading.
+// count records the increase since the last scrape.
 func (p *coreDNSProcess) count(registry *sampler.Registry, server *dnsServer, sample *gometrics.Sample) {
 	values := coreDNSValues(&sample.CoreDNS)
 	var slots [len(coreDNSMetricIDs)]batch.Slot
@@ -62,7 +62,7 @@ func (p *coreDNSProcess) count(registry *sampler.Registry, server *dnsServer, sa
 	for i, value := range values {
 		grown := value - p.last[i]
 		if !(grown >= 0) {
-			grown = math.NaN() // the first reading of an old process, or not a counter of this release
+			grown = math.NaN() // the first scrape of an old process, or not a counter of this release
 		}
 		p.last[i] = value
 		if p.fresh && !math.IsNaN(p.grown[i]) && !math.IsNaN(grown) {
@@ -74,10 +74,10 @@ func (p *coreDNSProcess) count(registry *sampler.Registry, server *dnsServer, sa
 	p.readings.Add(1)
 }
 
-// record writes what was read since the last tick. Called by Sample.
+// record writes what was read since the last tick. Sample calls it.
 func (p *coreDNSProcess) record(recorder *sampler.Recorder) {
 	if !p.mu.TryLock() {
-		return // being written: next tick
+		return // being written: wait for the next tick
 	}
 	defer p.mu.Unlock()
 	if !p.fresh {

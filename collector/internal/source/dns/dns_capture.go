@@ -23,7 +23,7 @@ type dnsCapture struct {
 	shared   *dnsShared
 	manager  *dnsManager
 	tracker  *dnscapture.Tracker
-	captures captures // changed in Registry.Between alone
+	captures captures // changed only in Registry.Between
 	packet   dnscapture.Packet
 	recorder *sampler.Recorder // of the current tick
 	isSlowed func(*dnscapture.Server) bool
@@ -36,7 +36,7 @@ func (d *dnsCapture) Name() string { return "dns_capture" }
 func (d *dnsCapture) Start(ctx context.Context, registry *sampler.Registry) error {
 	d.registry, d.shared = registry, sharedDNS(registry)
 	d.tracker = d.shared.tracker
-	d.isSlowed, d.addRead = d.throttled, d.tracker.Read // once: a method value is an allocation
+	d.isSlowed, d.addRead = d.throttled, d.tracker.Read // once: a method value allocates
 	d.manager = newDNSManager(registry, d.tracker, d.shared, &d.captures)
 	host, err := openCapture(0, 0, dnscapture.SmallRing)
 	if err != nil {
@@ -45,8 +45,8 @@ func (d *dnsCapture) Start(ctx context.Context, registry *sampler.Registry) erro
 	}
 	d.shared.noPackets = nil
 	d.captures.list = append(d.captures.list, host)
-	// What need not wait for the next discovery, off the sampling thread: servers met for the first time, and queries that
-	// are ready to be sent.
+	// Work that should not wait for the next discovery, off the sampling thread: servers seen for the first time, and
+	// queries that are ready to be sent.
 	registry.Every(ctx, 250*time.Millisecond, d.manager.candidates)
 	registry.Every(ctx, 500*time.Millisecond, d.flush)
 	return nil
@@ -82,8 +82,8 @@ func (d *dnsCapture) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// throttled tells whether a server's cgroup, or one above, has a throttled period in the current tick. The source
-// cgroup_cpu, which this one comes after, has written it before.
+// throttled reports whether a server's cgroup, or an ancestor, has a throttled period in the current tick. The source
+// cgroup_cpu, which runs before this one, has already written it.
 func (d *dnsCapture) throttled(server *dnscapture.Server) bool {
 	return d.recorder.Throttled(server.Throttled)
 }

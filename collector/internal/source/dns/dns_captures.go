@@ -16,7 +16,7 @@ func (m *dnsManager) widen() {
 	host, err := openCapture(old.number, old.namespace, dnscapture.Ring)
 	if err != nil {
 		m.registry.Log.Warn("packets are taken through a small buffer: a larger one cannot be had", "error", err)
-		m.wide = true // it works, and asking again would say so again
+		m.wide = true // it works, and a retry would report the same
 		return
 	}
 	m.wide = true
@@ -24,8 +24,8 @@ func (m *dnsManager) widen() {
 	_ = old.socket.Close()
 }
 
-// openNamespaces opens sockets in the namespaces of servers in containers: what stays inside is not seen from the host.
-// Called with mu held.
+// openNamespaces opens sockets in the namespaces of servers in containers: traffic that stays inside is not visible
+// from the host. Called with mu held.
 func (m *dnsManager) openNamespaces() {
 	wanted := make(map[uint64]int)
 	for i := range m.listeners {

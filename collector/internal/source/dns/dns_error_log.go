@@ -8,27 +8,28 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
-// dnsErrorTriggerEvery bounds how often a server whose errors go on asks for a diagnosis; slow queries ask too.
+// dnsErrorTriggerEvery bounds how often a server with continuing errors requests a diagnosis; slow queries also request
+// one.
 const dnsErrorTriggerEvery = 5 * time.Second
 
-// oldestLine is how late a line may be read without its time being doubted.
+// oldestLine is how late a line can be read before its time is doubted.
 const oldestLine = time.Minute
 
-// serverLog is the log of one server process and the errors in it that are not told yet.
+// serverLog is the log of one server process and its errors that have not been reported yet.
 type serverLog struct {
 	process   *procwatch.Process
 	files     []*logFile
 	unit      string // whose lines come from the journal
 	groups    [dnslog.Kinds]errorGroup
 	triggered time.Time
-	missed    uint64 // bytes of files that are closed
+	missed    uint64 // bytes of closed files
 }
 
 type logFile struct {
 	id     dnslog.FileID
 	tail   *dnslog.Tail
 	unwrap dnslog.Unwrapper
-	old    bool // another one has taken its place: it is closed after the next reading
+	old    bool // replaced by another one: it is closed after the next read
 }
 
 // errorGroup is the errors of one kind since the last event.
@@ -36,10 +37,10 @@ type errorGroup struct {
 	count       int
 	first, last time.Time
 	description dnslog.Description // of the first
-	told        time.Time          // when the last event was made
+	told        time.Time          // time of the last event
 }
 
-// follow opens the files that are new and lets go of those that are not there any more.
+// follow opens new files and closes those that no longer exist.
 func (l *serverLog) follow(targets []dnslog.Target) error {
 	var failed error
 	first := len(l.files) == 0
@@ -56,7 +57,8 @@ func (l *serverLog) follow(targets []dnslog.Target) error {
 		if known {
 			continue
 		}
-		// What was in a log before is history. A file that a container runtime begins while we look is not.
+		// The existing content of a log is history, but that of a file that a container runtime creates while it is
+		// followed is not.
 		tail, err := dnslog.OpenTail(target.Path, target.Container && !first)
 		if err != nil {
 			failed = err
@@ -67,7 +69,7 @@ func (l *serverLog) follow(targets []dnslog.Target) error {
 	return failed
 }
 
-// read takes what was written since the last reading.
+// read reads what was written since the last read.
 func (l *serverLog) read(buffer []byte) {
 	kept := l.files[:0]
 	for _, file := range l.files {
@@ -97,7 +99,7 @@ func (l *serverLog) take(line []byte, at time.Time) {
 	if !isError {
 		return
 	}
-	// The line's own clock may be wrong, or the line old.
+	// The line's own clock can be wrong, or the line old.
 	if now := time.Now(); at.After(now) || now.Sub(at) > oldestLine {
 		at = now
 	}

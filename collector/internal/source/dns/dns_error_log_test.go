@@ -82,7 +82,7 @@ func TestLogIsRotated(t *testing.T) {
 	}
 }
 
-// TestTimeOfALine doubts clocks that are far off, as the backend refuses what is too old.
+// TestTimeOfALine doubts clocks that are far off, because the backend rejects what is too old.
 func TestTimeOfALine(t *testing.T) {
 	for _, at := range []time.Time{{}, time.Now().Add(-24 * time.Hour), time.Now().Add(time.Hour)} {
 		log := &serverLog{}

@@ -18,11 +18,11 @@ func init() { source.Register("dns_errors", func() sampler.Source { return &dnsE
 
 const (
 	readLogsEvery = 250 * time.Millisecond
-	findLogsEvery = 5 * time.Second // a container that is restarted begins a new file
+	findLogsEvery = 5 * time.Second // a restarted container begins a new file
 )
 
-// dnsErrors makes events of the error lines of DNS servers. It reads what the servers write anyway: log files, the files of
-// container runtimes, the journal. It samples nothing on the grid.
+// dnsErrors makes events of the error lines of DNS servers. It reads what the servers write anyway: log files, the
+// files of container runtimes, the journal. It samples nothing on the grid.
 type dnsErrors struct {
 	registry *sampler.Registry
 	shared   *dnsShared
@@ -33,12 +33,12 @@ type dnsErrors struct {
 
 	mu      sync.Mutex
 	logs    map[*procwatch.Process]*serverLog
-	skipped uint64 // bytes of logs that are not followed any more
+	skipped uint64 // bytes of logs that are no longer followed
 }
 
 // errorOptions are the table [sources.dns_errors].
 type errorOptions struct {
-	// Where the node's file system may be seen, for the logs of containers.
+	// Where the node's file system might be visible, for the logs of containers.
 	Roots []string `toml:"roots"`
 	// Of the journal, "" for the system's own.
 	JournalDirectory string `toml:"journal_directory"`
@@ -77,7 +77,7 @@ func (d *dnsErrors) loop(ctx context.Context) {
 	}
 }
 
-// changed tells whether other processes serve DNS than those whose logs are followed.
+// changed reports whether the set of processes that serve DNS differs from those whose logs are followed.
 func (d *dnsErrors) changed() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +143,7 @@ func (d *dnsErrors) state(journal error, missing []string) {
 	}
 }
 
-// read looks at what was written since the last time.
+// read reads what was written since the last time.
 func (d *dnsErrors) read() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,7 +156,7 @@ func (d *dnsErrors) read() {
 	}
 }
 
-// journalLine takes a line of the journal.
+// journalLine handles a line of the journal.
 func (d *dnsErrors) journalLine(line []byte, at time.Time, pid int, unit string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -178,7 +178,8 @@ func (d *dnsErrors) journalLine(line []byte, at time.Time, pid int, unit string)
 	}
 }
 
-// report makes events of the errors that were found. The first of a kind is told at once; those of a second make one event.
+// report makes events of the errors that were found. The first of a kind is reported at once; those within a second are
+// combined into one event.
 func (d *dnsErrors) report(log *serverLog, server *dnsServer, now time.Time) {
 	for kind := range log.groups {
 		group := &log.groups[kind]
@@ -198,7 +199,7 @@ func (d *dnsErrors) report(log *serverLog, server *dnsServer, now time.Time) {
 
 func (d *dnsErrors) Sample(sampler.Tick, *sampler.Recorder) {}
 
-// Finish tells what was found last.
+// Finish reports the last errors found.
 func (d *dnsErrors) Finish() { d.read() }
 
 // EachCounter implements sampler.Counters.

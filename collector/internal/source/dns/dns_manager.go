@@ -23,7 +23,7 @@ const (
 	decayEvery      = 10 * time.Second
 )
 
-// dnsManager is the slow path of dns_capture: which servers there are, where packets are taken, what the servers are.
+// dnsManager is the slow path of dns_capture: which servers exist, where packets are taken, and what the servers are.
 type dnsManager struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
@@ -38,17 +38,17 @@ type dnsManager struct {
 	listeners  []dnsservers.Listener
 	servers    []*dnsServer
 	refused    map[uint64]error              // namespaces that could not be entered
-	unparsed   map[*procwatch.Process]string // why a Corefile was refused, as it was last said
+	unparsed   map[*procwatch.Process]string // why a Corefile was rejected, as last reported
 	reconsider time.Time
 	decayed    time.Time
-	drops      uint64 // seen by lossy
+	drops      uint64 // last value seen by lossy
 }
 
 // dnsServer is a server address together with the process behind it.
 type dnsServer struct {
 	*dnscapture.Server
 	process *procwatch.Process
-	sockets atomic.Pointer[[]netsock.Socket] // UDP sockets that receive what is sent to the address
+	sockets atomic.Pointer[[]netsock.Socket] // UDP sockets that receive packets to the address
 }
 
 func newDNSManager(registry *sampler.Registry, tracker *dnscapture.Tracker, shared *dnsShared, captures *captures) *dnsManager {
@@ -75,7 +75,7 @@ func (m *dnsManager) discover(ctx context.Context) {
 	m.addBound()
 	m.state(err, portsErr)
 	now := time.Now()
-	if fresh || now.Sub(m.reconsider) > reconsiderEvery { // who asked before the server was known was asking a stranger
+	if fresh || now.Sub(m.reconsider) > reconsiderEvery { // packets sent before the server was known made its address foreign
 		m.reconsider = now
 		m.tracker.Reconsider()
 	}
@@ -88,14 +88,14 @@ func (m *dnsManager) discover(ctx context.Context) {
 	}
 }
 
-// knows tells whether the last discovery found this process with these ports. Called with mu held.
+// knows reports whether the last discovery found this process with these ports. Called with mu held.
 func (m *dnsManager) knows(listener *dnsservers.Listener) bool {
 	return slices.ContainsFunc(m.listeners, func(l dnsservers.Listener) bool {
 		return l.Process == listener.Process && slices.Equal(l.Ports, listener.Ports)
 	})
 }
 
-// state says what cannot be seen.
+// state reports what cannot be seen.
 func (m *dnsManager) state(scan, ports error) {
 	detail, needs := "", ""
 	switch {
@@ -112,8 +112,8 @@ func (m *dnsManager) state(scan, ports error) {
 	m.registry.Degraded(detail, needs)
 }
 
-// addBound watches the addresses to which servers are bound without waiting for a query. Those behind a wildcard are met
-// when something is sent to them. Called with mu held.
+// addBound watches the addresses to which servers are bound without waiting for a query. Those behind a wildcard are
+// found when packets are sent to them. Called with mu held.
 func (m *dnsManager) addBound() {
 	for i := range m.listeners {
 		l := &m.listeners[i]
@@ -126,8 +126,8 @@ func (m *dnsManager) addBound() {
 	}
 }
 
-// captureOf returns the number of the capture in which the packets of a server count. Those of a namespace that has its own
-// are seen twice, there and on the host's side. Called with mu held.
+// captureOf returns the number of the capture in which the packets of a server count. Those of a namespace with its own
+// capture are seen twice, there and on the host's side. Called with mu held.
 func (m *dnsManager) captureOf(listener *dnsservers.Listener) uint8 {
 	for _, c := range m.captures.list[1:] {
 		if c.namespace == listener.Process.NetworkNS {
@@ -164,7 +164,7 @@ func (m *dnsManager) setPorts() error {
 	return err
 }
 
-// lossy tells whether packets were dropped since it was last asked.
+// lossy reports whether packets were dropped since the last call.
 func (m *dnsManager) lossy() bool {
 	_, drops := m.statistics()
 	m.mu.Lock()

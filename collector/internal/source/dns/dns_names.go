@@ -15,12 +15,12 @@ func init() {
 	source.Register("dns_names", func() sampler.Source { return &dnsNames{} }, "dns_capture")
 }
 
-// dnsNames tells which names were asked most, of whom and with what result: every 10 s, and at once after a trigger. The
-// packets are those of dns_capture; a query counts when it is answered or given up.
+// dnsNames reports which names were looked up most, by which clients and with what result: every 10 s, and at once
+// after a trigger. The packets are those of dns_capture; a query counts when it is answered or given up.
 type dnsNames struct {
 	registry *sampler.Registry
 	shared   *dnsShared
-	top      dnscapture.TopNames // used again and again
+	top      dnscapture.TopNames // reused
 	rows     []byte
 }
 
@@ -53,7 +53,7 @@ func (d *dnsNames) report(server *dnsServer) {
 	})
 }
 
-// encode writes as many rows as there is room for, as a JSON list of lists.
+// encode writes as many rows as fit, as a JSON list of lists.
 func (d *dnsNames) encode(rows []dnscapture.NameRow) []byte {
 	d.rows = batch.AppendRows(d.rows[:0], batch.MaxAttributeBytes, len(rows), func(out []byte, i int) []byte {
 		return appendRow(out, &rows[i])
@@ -61,8 +61,8 @@ func (d *dnsNames) encode(rows []dnscapture.NameRow) []byte {
 	return d.rows
 }
 
-// appendRow writes [client, name, type, queries, nxdomain, servfail, latency_sum_us]. Names are printable ASCII already
-// (dnswire.AppendQuestion), so quotes and backslashes are all that JSON wants escaped.
+// appendRow writes [client, name, type, queries, nxdomain, servfail, latency_sum_us]. Names are already printable ASCII
+// (dnswire.AppendQuestion), so only quotes and backslashes need JSON escapes.
 func appendRow(out []byte, row *dnscapture.NameRow) []byte {
 	out = append(out, '[', '"')
 	out = append(out, dnscapture.Text(row.Client)...)

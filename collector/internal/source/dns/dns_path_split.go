@@ -14,8 +14,8 @@ func init() {
 	source.Register("dns_path_split", func() sampler.Source { return &dnsPathSplit{} }, "dns_capture")
 }
 
-// dnsPathSplit tells waiting in the socket's queue from being worked on. It asks the kernel when queries are read;
-// dns_capture, which knows when they arrived and were answered, puts them together and records the result.
+// dnsPathSplit separates waiting in the socket's queue from processing. It learns from the kernel when queries are
+// read; dns_capture, which knows when they arrived and were answered, combines both and records the result.
 type dnsPathSplit struct {
 	registry *sampler.Registry
 	shared   *dnsShared

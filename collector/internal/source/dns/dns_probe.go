@@ -22,7 +22,7 @@ import (
 
 func init() { source.Register("dns_probe", func() sampler.Source { return &dnsProbe{} }) }
 
-// dnsProbe asks DNS servers what clients would ask and measures how long they wait.
+// dnsProbe sends the queries of clients to DNS servers and measures how long the answers take.
 type dnsProbe struct {
 	registry *sampler.Registry
 	probes   []*probe
@@ -130,9 +130,10 @@ func probeServer(server string) (string, error) {
 	return server, nil
 }
 
-// run sends on a fixed schedule, whether or not earlier probes were answered: a server that stalls must not be asked less.
+// run sends on a fixed schedule, whether or not earlier probes were answered: a server that stalls must not receive
+// fewer queries.
 func (p *probe) run(ctx context.Context, wait *sync.WaitGroup) {
-	time.Sleep(rand.N(p.interval)) // several collectors do not ask at the same instant
+	time.Sleep(rand.N(p.interval)) // several collectors must not send at the same instant
 	ticker := time.NewTicker(p.interval)
 	defer ticker.Stop()
 	slots := make(chan struct{}, 64)

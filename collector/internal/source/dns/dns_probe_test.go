@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestDNSProbe asks a server that answers one name and refuses another.
+// TestDNSProbe queries a server that answers one name and refuses another.
 func TestDNSProbe(t *testing.T) {
 	listener, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
-// add begins to watch an address of a server. Called with mu held.
+// add starts watching an address of a server. Called with mu held.
 func (m *dnsManager) add(key dnscapture.ServerKey, listener *dnsservers.Listener) {
 	if m.tracker.Known(key) {
 		return
@@ -41,7 +41,7 @@ func (m *dnsManager) add(key dnscapture.ServerKey, listener *dnsservers.Listener
 	m.describe(watched)
 }
 
-// serverName is the resource key. The loopback addresses of a container's namespace are told from the host's.
+// serverName is the resource key. It distinguishes the loopback addresses of a container's namespace from the host's.
 func (m *dnsManager) serverName(key dnscapture.ServerKey, process *procwatch.Process) string {
 	address := netip.AddrFrom16(key.Address).Unmap()
 	name := netip.AddrPortFrom(address, key.Port).String()
@@ -59,7 +59,7 @@ func (m *dnsManager) subject(process *procwatch.Process, server batch.ResourceID
 	return server
 }
 
-// refresh looks again at what changes while a server runs. Called with mu held.
+// refresh updates what changes while a server runs. Called with mu held.
 func (m *dnsManager) refresh(server *dnsServer, decay bool) {
 	if slots := m.registry.ThrottledSeries(server.process.Cgroup); !slices.Equal(slots, server.Throttled) {
 		m.registry.Between(func() { server.Throttled = slots })
@@ -89,7 +89,7 @@ func (m *dnsManager) describe(server *dnsServer) {
 	}
 }
 
-// describeCorefile states the Corefile. Why it cannot be parsed is said once.
+// describeCorefile records the Corefile as a fact. The reason why it cannot be parsed is logged once.
 func (m *dnsManager) describeCorefile(server *dnsServer) {
 	process := server.process
 	text, parsed, err := dnsservers.ReadCorefile(m.registry.Roots.Proc, process.PID)
@@ -108,7 +108,7 @@ func (m *dnsManager) describeCorefile(server *dnsServer) {
 	}
 }
 
-// promote gives the busiest clients paths of their own. Called with mu held.
+// promote gives the busiest clients their own paths. Called with mu held.
 func (m *dnsManager) promote(server *dnsServer) {
 	for range dnscapture.MaxPaths {
 		change, ok := m.tracker.Promote(server.Server)

@@ -14,8 +14,8 @@ func init() {
 	source.Register("dns_settings", func() sampler.Source { return &dnsSettings{} }, "dns_capture")
 }
 
-// dnsSettings states how the DNS servers are set: whom they ask, how many connections they serve, what they keep. It samples
-// nothing on the grid.
+// dnsSettings records how the DNS servers are configured: their upstreams, how many connections they serve, what they
+// cache. It samples nothing on the grid.
 type dnsSettings struct {
 	registry *sampler.Registry
 	shared   *dnsShared
@@ -27,12 +27,12 @@ func (d *dnsSettings) Name() string { return "dns_settings" }
 func (d *dnsSettings) Start(_ context.Context, registry *sampler.Registry) error {
 	d.registry, d.shared, d.read = registry, sharedDNS(registry), make(map[*dnsServer]time.Time)
 	if d.shared.noPackets != nil {
-		return d.shared.noPackets // nobody finds out which servers there are
+		return d.shared.noPackets // without packets the servers are not found
 	}
 	return nil
 }
 
-// Discover reads the settings of new servers at once and those of all again from time to time.
+// Discover reads the settings of new servers at once and those of all servers again periodically.
 func (d *dnsSettings) Discover(ctx context.Context) {
 	servers := *d.shared.servers.Load()
 	present := make(map[*dnsServer]bool, len(servers))

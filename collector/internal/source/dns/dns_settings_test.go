@@ -15,7 +15,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// corefileOf gives the process of a /proc a Corefile.
+// corefileOf gives the process of a fake /proc a Corefile.
 func corefileOf(t *testing.T, proc, text string) (pid int, path string) {
 	t.Helper()
 	pid, _ = sourcetest.AddProcess(t, proc, "coredns", "/")
@@ -38,7 +38,7 @@ func TestDNSSettings(t *testing.T) {
 	}
 }
 
-// TestDNSSettingsWithoutPackets: nobody finds out which servers there are.
+// TestDNSSettingsWithoutPackets: without packets no servers are found.
 func TestDNSSettingsWithoutPackets(t *testing.T) {
 	r := sourcetest.Start(t, sourcetest.Setup{Sources: []sampler.Source{&dnsSettings{}}})
 	if got := r.Status("dns_settings"); got != "OFF: the source dns_capture is off" {
@@ -46,7 +46,7 @@ func TestDNSSettingsWithoutPackets(t *testing.T) {
 	}
 }
 
-// TestCorefileIsStated: as it is and as CoreDNS understands it; why it does not is logged once.
+// TestCorefileIsStated: both as written and as CoreDNS parses it; the reason why it cannot be parsed is logged once.
 func TestCorefileIsStated(t *testing.T) {
 	proc := t.TempDir()
 	pid, path := corefileOf(t, proc, ". {\n forward . 10.1.0.1\n}\n")

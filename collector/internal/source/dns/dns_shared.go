@@ -11,12 +11,12 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// dnsShared is what the DNS sources share.
+// dnsShared is the state that the DNS sources share.
 type dnsShared struct {
-	tracker *dnscapture.Tracker // given packets by dns_capture
-	// noPackets is why there are none; set when dns_capture starts, which the others come after.
+	tracker *dnscapture.Tracker // dns_capture passes it the packets
+	// noPackets is why there are none; set when dns_capture starts, before the others.
 	noPackets error
-	// split is where reads come from, nil where the kernel does not offer it; set by dns_path_split.
+	// split is where reads come from, nil if the kernel does not support it; set by dns_path_split.
 	split atomic.Pointer[dnspath.Split]
 	// splitState is the value of the fact dns.path_split.
 	splitState atomic.Pointer[string]
@@ -37,8 +37,8 @@ func sharedDNS(registry *sampler.Registry) *dnsShared {
 	}).(*dnsShared)
 }
 
-// mainServer is the address under which a process is asked most, for what belongs to the process and not to one address; nil
-// where it has none. An address that others can reach comes before a loopback address.
+// mainServer is the address at which a process receives most queries, for what belongs to the process and not to one
+// address; nil if it has none. An address that is reachable from elsewhere comes before a loopback address.
 func (s *dnsShared) mainServer(process *procwatch.Process) *dnsServer {
 	var best *dnsServer
 	var most uint64
@@ -58,10 +58,10 @@ func isLoopback(server *dnsServer) bool {
 	return netip.AddrFrom16(server.Key.Address).Unmap().IsLoopback()
 }
 
-// everQueried tells whether a server ever got a query.
+// everQueried reports whether a server ever received a query.
 func (s *dnsShared) everQueried(server *dnsServer) bool { return s.tracker.Queries(server.Server) > 0 }
 
-// troubled tells whether a server had a slow answer, a timeout or a SERVFAIL within a time.
+// troubled reports whether a server had a slow answer, a timeout or a SERVFAIL within a time.
 func (s *dnsShared) troubled(server *dnsServer, within time.Duration) bool {
 	since, ever := s.tracker.SinceTrouble(server.Server)
 	return ever && since < within

@@ -18,12 +18,12 @@ import (
 
 func init() { source.Register("dns_tcp", func() sampler.Source { return &dnsTCP{} }, "dns_capture") }
 
-// dnsTCP samples the TCP sockets of DNS servers: accept queues and what overflowed them, the connections of clients, and
+// dnsTCP samples the TCP sockets of DNS servers: accept queues and their overflows, the connections of clients, and
 // those of the servers to their upstreams.
 type dnsTCP struct {
 	registry   *sampler.Registry
 	shared     *dnsShared
-	namespaces []*tcpNamespace // changed in Registry.Between alone
+	namespaces []*tcpNamespace // changed only in Registry.Between
 	refused    map[uint64]refusedNamespace
 	own        uint64 // inode of the collector's network namespace
 	buffer     [16 << 10]byte
@@ -35,30 +35,30 @@ type tcpNamespace struct {
 	diag        *sockdiag.Socket
 	netstat     procfs.Held
 	listening   *sockdiag.Query
-	connections *sockdiag.Query // of the ports of servers, local, and of whom they ask, remote
+	connections *sockdiag.Query // of the ports of servers, local, and of their upstreams, remote
 	local       []uint16
 	remote      []uint16
 	servers     []*tcpServer
 	askers      []*tcpAsker
 
 	costNS       int64 // CPU time of a dump of connections, smoothed
-	wait         int   // ticks since the last one
-	troubled     int   // ticks for which it is worth more
+	wait         int   // ticks since the last dump
+	troubled     int   // ticks for which more time can be spent
 	onListening  func(*sockdiag.TCP)
 	onConnection func(*sockdiag.TCP)
 }
 
 const (
-	// To find a few connections the kernel looks at each one of the machine, at 0.1 us and more, and at a table of up to half
-	// a million places. This is what all dumps together may take of a tick on average: 0.5 % of a CPU, and 3 % while
-	// connections wait to be accepted. Where they take longer they are made less often; the ticks between are missing.
-	// Accept queues are found at once and read in each tick.
+	// To find a few connections the kernel visits every one on the machine, at 0.1 µs or more each, and a table of up
+	// to half a million slots. This is what all dumps together can take per tick on average: 0.5 % of a CPU, and 3 %
+	// while connections wait to be accepted. If they take longer they are made less often; the ticks in between are
+	// missing. Accept queues are found at once and read in each tick.
 	calmNSPerTick      = 500_000
 	troubledNSPerTick  = 3_000_000
 	troubledFor        = 100    // ticks after connections waited
-	tooLongNS          = 30e6   // holds up other sources: more seldom still
+	tooLongNS          = 30e6   // delays other sources: make it even rarer
 	maxConnectionTicks = 36_000 // an hour
-	backlogTicks       = 2      // a connection may just be on its way at the instant of a sample
+	backlogTicks       = 2      // a connection can be in transit at the instant of a sample
 )
 
 func (d *dnsTCP) Name() string { return "dns_tcp" }
@@ -66,7 +66,7 @@ func (d *dnsTCP) Name() string { return "dns_tcp" }
 func (d *dnsTCP) Start(_ context.Context, registry *sampler.Registry) error {
 	d.registry, d.shared, d.refused = registry, sharedDNS(registry), make(map[uint64]refusedNamespace)
 	if d.shared.noPackets != nil {
-		return d.shared.noPackets // nobody finds out which servers there are
+		return d.shared.noPackets // without packets the servers are not found
 	}
 	d.own, _ = netns.ID(registry.Roots.Proc, "self")
 	diag, err := sockdiag.Open()
@@ -79,8 +79,8 @@ func (d *dnsTCP) Start(_ context.Context, registry *sampler.Registry) error {
 func (d *dnsTCP) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	for _, ns := range d.namespaces {
 		news := ns.sampleListening(tick, recorder)
-		// A drop is told in its tick, and what drops are counted from is read with a new server: the tick of its second may be
-		// missed. Others are no news of these servers: once a second.
+		// A drop is reported in its tick, and the base from which drops are counted is read with a new server, because
+		// the tick of its second can be missed. Other drops do not concern these servers: once a second.
 		if news || (tick.Sequence+ns.inode)%sampler.SlowEvery == 0 {
 			d.sampleOverflows(ns, recorder)
 		}
@@ -90,7 +90,7 @@ func (d *dnsTCP) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// sampleListening says whether a server has dropped connections, or is counted for the first time.
+// sampleListening reports whether a server has dropped connections, or is counted for the first time.
 func (n *tcpNamespace) sampleListening(tick sampler.Tick, recorder *sampler.Recorder) (news bool) {
 	for _, server := range n.servers {
 		server.found, server.backlog, server.drops = noListener, 0, 0
@@ -121,7 +121,7 @@ func (d *dnsTCP) sampleOverflows(ns *tcpNamespace, recorder *sampler.Recorder) {
 	}
 }
 
-// connectionsDue tells whether the connections are read in this tick. Each of the namespaces has its turn.
+// connectionsDue reports whether the connections are read in this tick. The namespaces take turns.
 func (d *dnsTCP) connectionsDue(ns *tcpNamespace, tick sampler.Tick) bool {
 	budget := float64(calmNSPerTick)
 	if ns.troubled > 0 {
@@ -148,7 +148,7 @@ func (d *dnsTCP) sampleConnections(ns *tcpNamespace, recorder *sampler.Recorder)
 		asker.begin()
 	}
 	started := threadCPU()
-	// The clients' paths are the tracker's.
+	// The clients' paths belong to the tracker.
 	d.shared.tracker.Lock()
 	defer d.shared.tracker.Unlock()
 	complete := ns.diag.Dump(ns.connections, ns.onConnection) == nil
@@ -168,7 +168,8 @@ func (d *dnsTCP) sampleConnections(ns *tcpNamespace, recorder *sampler.Recorder)
 	}
 }
 
-// threadCPU is the CPU time of the calling thread in nanoseconds: on a busy machine a dump takes long and yet costs little.
+// threadCPU is the CPU time of the calling thread in nanoseconds: on a busy machine a dump takes long and yet costs
+// little.
 func threadCPU() int64 {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now) != nil {

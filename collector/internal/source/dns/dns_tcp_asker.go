@@ -14,16 +14,16 @@ import (
 // maxSeen bounds the connections whose owner is looked up.
 const maxSeen = 512
 
-// tcpAsker is a process that asks other DNS servers over TCP.
+// tcpAsker is a process that queries other DNS servers over TCP.
 type tcpAsker struct {
 	process   *procwatch.Process
 	owners    tcpOwners          // discovery side
 	upstreams []dnswire.Endpoint // none: any server's port 53 or 853
-	slots     []askerSlots       // one pair for each address of the process
+	slots     []askerSlots       // one pair per address of the process
 	foreign   []uint32           // inodes of other processes' sockets, sorted
 
 	connections, idle int
-	seen              [maxSeen]uint32 // inodes of what was last counted
+	seen              [maxSeen]uint32 // inodes of the connections last counted
 	seenCount         int
 }
 

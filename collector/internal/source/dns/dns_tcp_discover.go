@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	settingsEvery  = 10 * time.Second // configuration files change seldom
+	settingsEvery  = 10 * time.Second // configuration files rarely change
 	ownersEvery    = time.Second
-	ownersSlow     = 2 * time.Millisecond // looking up whose a socket is takes longer: a process with thousands
+	ownersSlow     = 2 * time.Millisecond // finding the owners of sockets takes longer: a process with thousands
 	ownersSeldom   = 10 * time.Second
 	refusedAgainIn = 30 * time.Second
 )
 
-// refusedNamespace could not be entered.
+// refusedNamespace is a namespace that could not be entered.
 type refusedNamespace struct {
 	err error
 	at  time.Time
@@ -39,7 +39,7 @@ type tcpOwners struct {
 	settings time.Time
 }
 
-// Discover follows the servers, their namespaces and whom they ask.
+// Discover follows the servers, their namespaces and their upstreams.
 func (d *dnsTCP) Discover(context.Context) {
 	byNamespace := make(map[uint64][]*dnsServer)
 	for _, server := range *d.shared.servers.Load() {
@@ -75,7 +75,7 @@ func (d *dnsTCP) Discover(context.Context) {
 	}
 }
 
-// open begins to sample a namespace; nil where that is not possible now.
+// open starts sampling a namespace; it returns nil if that is not possible now.
 func (d *dnsTCP) open(inode uint64, servers []*dnsServer, already int) *tcpNamespace {
 	if refused, ok := d.refused[inode]; ok && time.Since(refused.at) < refusedAgainIn {
 		return nil
@@ -92,13 +92,13 @@ func (d *dnsTCP) open(inode uint64, servers []*dnsServer, already int) *tcpNames
 		return nil
 	}
 	ns := &tcpNamespace{inode: inode, diag: diag, listening: sockdiag.Listening()}
-	ns.onListening, ns.onConnection = ns.listeningSocket, ns.connection // once: a method value is an allocation
+	ns.onListening, ns.onConnection = ns.listeningSocket, ns.connection // once: a method value allocates
 	ns.netstat = procfs.HoldIfExists(filepath.Join(d.registry.Roots.Proc, strconv.Itoa(process.PID), "net/netstat"))
 	d.update(ns, servers)
 	return ns
 }
 
-// state says what cannot be seen.
+// state reports what cannot be seen.
 func (d *dnsTCP) state(wanted map[uint64][]*dnsServer) {
 	for inode := range d.refused {
 		if _, still := wanted[inode]; !still {
@@ -112,7 +112,7 @@ func (d *dnsTCP) state(wanted map[uint64][]*dnsServer) {
 	d.registry.Degraded("", "")
 }
 
-// update follows the servers of a namespace and the ports that matter.
+// update follows the servers of a namespace and the relevant ports.
 func (d *dnsTCP) update(ns *tcpNamespace, servers []*dnsServer) {
 	fresh := make([]*tcpServer, 0, len(servers))
 	for _, server := range servers {
@@ -152,7 +152,7 @@ func distinct(ports []uint16) []uint16 {
 	return slices.Compact(ports)
 }
 
-// askersOf returns the processes of the servers. One whose settings or addresses changed is another.
+// askersOf returns the processes of the servers. One whose settings or addresses changed counts as a new one.
 func (d *dnsTCP) askersOf(ns *tcpNamespace, servers []*dnsServer) (askers []*tcpAsker) {
 	byProcess := make(map[*procwatch.Process][]*dnsServer)
 	var order []*procwatch.Process
@@ -191,7 +191,7 @@ func (d *dnsTCP) askersOf(ns *tcpNamespace, servers []*dnsServer) (askers []*tcp
 	return askers
 }
 
-// upstreamsOf reads whom a process asks; empty where its settings do not tell.
+// upstreamsOf reads the upstreams of a process; empty if its settings do not tell.
 func (d *dnsTCP) upstreamsOf(servers []*dnsServer) (list []dnswire.Endpoint) {
 	for _, server := range servers {
 		settings := dnsservers.ReadSettings(d.registry.Roots.Proc, server.process, server.Key.Port)
@@ -206,7 +206,7 @@ func (d *dnsTCP) upstreamsOf(servers []*dnsServer) (list []dnswire.Endpoint) {
 	return list
 }
 
-// lookUpOwners finds out which of the connections that were counted are another process's, which asks the same server.
+// lookUpOwners finds out which of the counted connections belong to another process that queries the same server.
 func (d *dnsTCP) lookUpOwners(asker *tcpAsker) {
 	if time.Now().Before(asker.owners.due) {
 		return
@@ -233,7 +233,7 @@ func (d *dnsTCP) lookUpOwners(asker *tcpAsker) {
 	d.registry.Between(func() { asker.foreign = foreign })
 }
 
-// heldBy returns the sockets of a process and of its children, which dnsmasq has ask in its place.
+// heldBy returns the sockets of a process and of its children, which dnsmasq uses for queries.
 func (d *dnsTCP) heldBy(pid int) (map[uint64]struct{}, error) {
 	held, err := netsock.Inodes(d.registry.Roots.Proc, pid)
 	if err != nil {

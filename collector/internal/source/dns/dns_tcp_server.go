@@ -9,7 +9,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sockdiag"
 )
 
-// idleMS is from where a connection without data counts as idle; the catalogue says so too.
+// idleMS is the time without data from which a connection counts as idle; the catalogue says so too.
 const idleMS = 1000
 
 // tcpServer is one address of a DNS server.
@@ -17,15 +17,15 @@ type tcpServer struct {
 	server                            *dnsServer
 	backlogSlot, dropSlot             batch.Slot
 	overflowSlot, closeSlot, idleSlot batch.Slot
-	found                             int // how well the listening sockets of this tick fit
+	found                             int // how well the listening sockets of this tick match
 	backlog, drops, lastDrops         uint64
 	dropsKnown                        bool
-	backlogFor                        int   // ticks with a backlog, up to now
+	backlogFor                        int   // ticks with a backlog until now
 	triggered                         int64 // when
 	closeWait, idle                   int
 }
 
-// How well a listening socket fits an address: those that fit best are the ones that receive its connections.
+// How well a listening socket matches an address: the best matches receive its connections.
 const (
 	noListener    = iota
 	otherWildcard // [::] for an IPv4 address
@@ -41,7 +41,7 @@ func newTCPServer(registry *sampler.Registry, server *dnsServer) *tcpServer {
 	}
 }
 
-// listening counts a listening socket for the servers that it serves.
+// listeningSocket counts a listening socket for the servers that it serves.
 func (n *tcpNamespace) listeningSocket(row *sockdiag.TCP) {
 	for _, server := range n.servers {
 		fit := server.fits(&row.Local)
@@ -73,13 +73,13 @@ func (s *tcpServer) fits(local *dnswire.Endpoint) int {
 	return otherWildcard
 }
 
-// isIPv4 tells an IPv4 address, mapped as all are here, from an IPv6 one.
+// isIPv4 distinguishes an IPv4 address, mapped as all are here, from an IPv6 one.
 func isIPv4(address *dnswire.Address) bool {
 	return address[10] == 0xff && address[11] == 0xff && [10]byte(address[:10]) == [10]byte{}
 }
 
-// recordListening writes the accept queue and asks for a diagnosis where connections stay in it. It says whether connections were
-// dropped, or are counted for the first time.
+// recordListening writes the accept queue and requests a diagnosis if connections stay in it. It reports whether
+// connections were dropped, or are counted for the first time.
 func (s *tcpServer) recordListening(tick sampler.Tick, recorder *sampler.Recorder) (news bool) {
 	if s.found == noListener { // no TCP
 		s.backlogFor = 0
@@ -102,8 +102,8 @@ func (s *tcpServer) recordListening(tick sampler.Tick, recorder *sampler.Recorde
 	return news
 }
 
-// connection counts a connection for the server that it reached, and for the process that made it to ask. Within one
-// machine these are two sockets, one of each.
+// connection counts a connection for the server that it reached, and for the process that opened it to send queries.
+// Within one machine these are two sockets, one of each.
 func (n *tcpNamespace) connection(row *sockdiag.TCP) {
 	for _, server := range n.servers {
 		if server.server.Key.Endpoint == row.Local {
@@ -130,10 +130,10 @@ func (s *tcpServer) count(row *sockdiag.TCP) {
 	}
 }
 
-// isIdle tells whether a connection is without data for over a second and without a query that waits for its answer: queryMS
-// and answerMS are how long ago data last went into either direction, queries and answers how many segments did. The kernel's
-// clock has steps of some milliseconds; within one of them the order is told by the segments, of which a query and a usual
-// answer each take one.
+// isIdle reports whether a connection has had no data for over a second and no query is waiting for its answer: queryMS
+// and answerMS are how long ago data was last sent in either direction, queries and answers how many segments were. The
+// kernel's clock has a resolution of some milliseconds; within one step the order follows from the segments, of which a
+// query and a usual answer take one each.
 func isIdle(queryMS, answerMS, queries, answers uint32) bool {
 	if queryMS <= idleMS || answerMS <= idleMS {
 		return false
@@ -141,7 +141,7 @@ func isIdle(queryMS, answerMS, queries, answers uint32) bool {
 	return queryMS > answerMS || queryMS == answerMS && queries != answers+1
 }
 
-// recordConnections writes the connections of clients; what is not complete is forgotten.
+// recordConnections writes the connections of clients; incomplete counts are discarded.
 func (s *tcpServer) recordConnections(recorder *sampler.Recorder, complete bool) {
 	if !complete || s.found == noListener {
 		s.server.RecordConnections(discard{})
@@ -152,7 +152,7 @@ func (s *tcpServer) recordConnections(recorder *sampler.Recorder, complete bool)
 	recorder.Set(s.idleSlot, float64(s.idle))
 }
 
-// discard is a dnscapture.Recorder that forgets.
+// discard is a dnscapture.Recorder that discards everything.
 type discard struct{}
 
 func (discard) SetAt(int, batch.Slot, float64)                               {}

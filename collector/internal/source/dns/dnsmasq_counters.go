@@ -23,12 +23,12 @@ func init() {
 
 const (
 	dnsmasqEvery  = 10 * time.Second
-	dnsmasqSeldom = 10 * time.Minute // where it does not answer such questions
+	dnsmasqSeldom = 10 * time.Minute // if it does not answer such questions
 	dnsmasqTries  = 3
 )
 
-// dnsmasqCounters asks each dnsmasq of this machine for its cache statistics and its version. What was counted since the last
-// answer is recorded in the tick in which it came, for one address of the process.
+// dnsmasqCounters queries each dnsmasq on this machine for its cache statistics and its version. The increase since the
+// last answer is recorded in the tick in which it arrived, for one address of the process.
 type dnsmasqCounters struct {
 	registry *sampler.Registry
 	shared   *dnsShared
@@ -39,17 +39,17 @@ type dnsmasqCounters struct {
 	watched map[*procwatch.Process]*dnsmasqProcess
 }
 
-// dnsmasqProcess is one dnsmasq. All but what is marked belongs to the loop.
+// dnsmasqProcess is one dnsmasq. Everything not marked belongs to the loop.
 type dnsmasqProcess struct {
 	process *procwatch.Process
-	server  *dnsServer // whose address is asked and for which it is recorded
+	server  *dnsServer // whose address is queried and for which the counters are recorded
 	client  *dnsmasq.Client
 	due     time.Time
 	failed  int
 	known   bool
 	last    dnsmasq.Counters
 
-	fresh             bool // not recorded yet; guarded by dnsmasqCounters.mu like those below
+	fresh             bool // not recorded yet; guarded by dnsmasqCounters.mu, as are those below
 	hits, misses      float64
 	hitSlot, missSlot batch.Slot
 }
@@ -59,14 +59,14 @@ func (d *dnsmasqCounters) Name() string { return "dnsmasq_counters" }
 func (d *dnsmasqCounters) Start(ctx context.Context, registry *sampler.Registry) error {
 	d.registry, d.shared, d.watched = registry, sharedDNS(registry), make(map[*procwatch.Process]*dnsmasqProcess)
 	if d.shared.noPackets != nil {
-		return d.shared.noPackets // nobody finds out which servers there are
+		return d.shared.noPackets // without packets the servers are not found
 	}
 	d.own, _ = netns.ID(registry.Roots.Proc, "self")
 	d.asking.Go(func() { d.loop(ctx) })
 	return nil
 }
 
-// loop asks one after the other, off the sampling thread: a server that hangs delays only others of its kind.
+// loop queries one after another, off the sampling thread: a server that hangs delays only other dnsmasq servers.
 func (d *dnsmasqCounters) loop(ctx context.Context) {
 	ticker := time.NewTicker(500 * time.Millisecond)
 	defer ticker.Stop()
@@ -87,7 +87,7 @@ func (d *dnsmasqCounters) loop(ctx context.Context) {
 	}
 }
 
-// follow finds the processes that are to be asked.
+// follow finds the processes to query.
 func (d *dnsmasqCounters) follow() (list []*dnsmasqProcess) {
 	present := make(map[*procwatch.Process]bool)
 	for _, server := range *d.shared.servers.Load() {
@@ -129,7 +129,7 @@ func (d *dnsmasqCounters) visit(p *dnsmasqProcess) {
 	counters, err := d.ask(p)
 	if err != nil {
 		p.disconnect()
-		p.known = false // it may be another by the time it answers
+		p.known = false // it can be another one by the time it answers
 		if p.failed++; p.failed >= dnsmasqTries || errors.Is(err, dnsmasq.ErrNoAnswer) {
 			p.failed, p.due = 0, time.Now().Add(dnsmasqSeldom)
 			d.registry.Log.Debug("a dnsmasq does not tell what it counts", "pid", p.process.PID, "error", err)
@@ -144,7 +144,7 @@ func (d *dnsmasqCounters) visit(p *dnsmasqProcess) {
 	p.last, p.known = counters, true
 }
 
-// ask connects where that is to be done, which is also when the version is asked for.
+// ask connects if necessary, which is also when it asks for the version.
 func (d *dnsmasqCounters) ask(p *dnsmasqProcess) (counters dnsmasq.Counters, err error) {
 	if p.client == nil {
 		address := netip.AddrPortFrom(netip.AddrFrom16(p.server.Key.Address).Unmap(), p.server.Key.Port)
@@ -164,7 +164,7 @@ func (d *dnsmasqCounters) ask(p *dnsmasqProcess) (counters dnsmasq.Counters, err
 	return p.client.Counters()
 }
 
-// count notes what was counted for the next tick.
+// count records the increase for the next tick.
 func (d *dnsmasqCounters) count(p *dnsmasqProcess, hits, misses float64) {
 	hitSlot := d.registry.Series(p.server.Resource(), catalogue.DnsmasqCacheHits)
 	missSlot := d.registry.Series(p.server.Resource(), catalogue.DnsmasqCacheMisses)
@@ -178,7 +178,7 @@ func (d *dnsmasqCounters) count(p *dnsmasqProcess, hits, misses float64) {
 
 func (d *dnsmasqCounters) Sample(_ sampler.Tick, recorder *sampler.Recorder) {
 	if !d.mu.TryLock() {
-		return // being written: next tick
+		return // being written: wait for the next tick
 	}
 	defer d.mu.Unlock()
 	for _, p := range d.watched {

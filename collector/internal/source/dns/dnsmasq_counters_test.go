@@ -13,7 +13,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestDnsmasqCounters asks a server that counts like dnsmasq: its own questions are hits, which are left out.
+// TestDnsmasqCounters queries a server that counts like dnsmasq: the collector's own questions are hits, which are
+// subtracted.
 func TestDnsmasqCounters(t *testing.T) {
 	var hits, misses atomic.Int64
 	hits.Store(100)
@@ -38,7 +39,7 @@ func TestDnsmasqCounters(t *testing.T) {
 	found := &oneServer{process: procwatch.Process{PID: pid, DNS: "dnsmasq"}, address: address}
 	d := &dnsmasqCounters{}
 	r := sourcetest.Start(t, sourcetest.Setup{Proc: proc, Sources: []sampler.Source{found}})
-	// Its loop waits ten seconds between two questions: here it is asked when the test wants it to.
+	// Its loop waits ten seconds between two queries: here the test decides when it sends.
 	d.registry, d.shared, d.watched = found.registry, sharedDNS(found.registry), make(map[*procwatch.Process]*dnsmasqProcess)
 	list := d.follow()
 	if len(list) != 1 {

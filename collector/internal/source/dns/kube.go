@@ -18,16 +18,16 @@ func init() { source.Register("kube", func() sampler.Source { return &kube{} }) 
 
 const (
 	kubeFirst = 5 * time.Second
-	kubeAgain = time.Minute // where nobody answered
+	kubeAgain = time.Minute // if there was no answer
 	kubeEvery = 15 * time.Minute
-	// The list of nodes takes kilobytes for each, and every node's collector asks for it: so seldom that all together
-	// ask for one in ten seconds, however many there are.
+	// The list of nodes takes kilobytes per node, and every node's collector requests it: so rarely that all together
+	// request one every ten seconds, however many there are.
 	kubeNodesEach = 10 * time.Second
 	kubeNeeds     = "a service account that may list nodes and get, in kube-system, the ConfigMaps kube-dns and kube-dns-autoscaler and the Deployment kube-dns"
 )
 
-// kube states what the API server knows of the cluster and its DNS. It asks only where a DNS server runs on this node, and
-// samples nothing on the grid.
+// kube records what the API server knows about the cluster and its DNS. It sends requests only if a DNS server runs on
+// this node, and samples nothing on the grid.
 type kube struct {
 	registry *sampler.Registry
 	shared   *dnsShared
@@ -88,7 +88,8 @@ func (k *kube) loop(ctx context.Context) {
 	}
 }
 
-// ask states what can be had; one thing that is forbidden does not keep back the others. It returns whether the server answers.
+// ask records what is available; a forbidden request does not prevent the others. It reports whether the server
+// answers.
 func (k *kube) ask(ctx context.Context) (answers bool) {
 	var problems []error
 	failed := func(err error) bool {
@@ -132,7 +133,7 @@ func (k *kube) fact(name, value string) {
 	}
 }
 
-// countNodes asks for the nodes where that is due.
+// countNodes requests the nodes if that is due.
 func (k *kube) countNodes(ctx context.Context) error {
 	if time.Now().Before(k.nodesDue) {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestKube asks an API server that forbids one of the things asked for.
+// TestKube queries an API server that forbids one of the requests.
 func TestKube(t *testing.T) {
 	k := &kube{}
 	r := sourcetest.Start(t, sourcetest.Setup{Options: sourcetest.APIServer(t, sourcetest.Cluster), Sources: []sampler.Source{k}})
-	k.ask(t.Context()) // the loop does so when there is a DNS server, after some seconds
+	k.ask(t.Context()) // the loop does so some seconds after there is a DNS server
 	for name, want := range map[string]string{
 		"kube.server_version": "v1.30.5-gke.1014001", "kube.dns_autoscaler": `{"linear":{"coresPerReplica":256,"nodesPerReplica":16}}`,
 		"kube.cluster_size": `{"cores":32,"kube_dns_replicas":2,"nodes":2}`, "kube.stub_domains": "",

@@ -29,17 +29,18 @@ func init() {
 }
 
 const (
-	resolvAgain   = time.Second // a young container is still being given its network and files; then after 2, 4, 8 … seconds
+	resolvAgain   = time.Second // a young container might still lack its network and files; then after 2, 4, 8 … seconds
 	resolvMost    = 64 * time.Second
-	resolvAtOnce  = 32              // cgroups in one round of discovery
-	resolvCheck   = 5 * time.Second // then a known file is looked at: another one, or changed, is read at once
-	resolvChecks  = 64              // of those in one round
-	resolvMaxPIDs = 4               // tried in a cgroup
+	resolvAtOnce  = 32              // cgroups per round of discovery
+	resolvCheck   = 5 * time.Second // how often a known file is checked: a replaced or changed one is read at once
+	resolvChecks  = 64              // of those per round
+	resolvMaxPIDs = 4               // tried per cgroup
 	maxAddresses  = 32
 	resolvPath    = "/etc/resolv.conf"
 )
 
-// resolvConf states how containers look names up, and under which addresses they ask. It samples nothing on the grid.
+// resolvConf records how containers resolve names, and from which addresses they send queries. It samples nothing on
+// the grid.
 type resolvConf struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
@@ -55,7 +56,7 @@ type resolvingGroup struct {
 	group    *sampler.Group
 	due      time.Time
 	interval time.Duration
-	file     *resolvFile // what its facts were read from; nil: none were
+	file     *resolvFile // that its facts were read from; nil: none were
 	checked  time.Time
 }
 
@@ -65,7 +66,8 @@ type resolvFile struct {
 	info os.FileInfo
 }
 
-// changed says whether the process has another file by now. Where it has ended, the next look finds another process.
+// changed reports whether the process has another file by now. If the process has ended, the next look finds another
+// one.
 func (f *resolvFile) changed(proc string) bool {
 	info, err := procroot.Stat(proc, f.pid, resolvPath)
 	return err == nil && (!os.SameFile(info, f.info) || info.Size() != f.info.Size() || !info.ModTime().Equal(f.info.ModTime()))
@@ -97,7 +99,7 @@ func (r *resolvConf) change(added, removed []*sampler.Group) {
 	}
 }
 
-// Discover looks at the cgroups that are due, and at those whose file changed.
+// Discover examines the cgroups that are due, and those whose file changed.
 func (r *resolvConf) Discover(ctx context.Context) {
 	now := r.now()
 	r.mu.Lock()
@@ -135,15 +137,15 @@ func (r *resolvConf) Discover(ctx context.Context) {
 	}
 }
 
-// look states the facts of a cgroup if it is a container, or its processes resolve names in another way than the node does, or
-// it is watched anyway. Of the node's other services nothing is to be said: the node's resolv.conf holds for them. It returns the
-// file that they were read from.
+// look records the facts of a cgroup if it is a container, or if its processes resolve names differently from the node,
+// or if it is watched anyway. For the node's other services there is nothing to record: the node's resolv.conf applies
+// to them. It returns the file from which the facts were read.
 func (r *resolvConf) look(group *sampler.Group, watched bool) *resolvFile {
 	proc := r.registry.Roots.Proc
 	for _, pid := range processesIn(group) {
-		info, err := procroot.Stat(proc, pid, resolvPath) // before it is read: a later change is then seen
+		info, err := procroot.Stat(proc, pid, resolvPath) // before it is read, so that a later change is seen
 		if err != nil {
-			continue // another process may be there still, or have one
+			continue // another process might still exist, or have one
 		}
 		conf, err := dnsservers.ReadResolvConf(proc, pid, resolvPath)
 		if err != nil {
@@ -186,7 +188,7 @@ func processesIn(group *sampler.Group) (pids []int) {
 	var buffer [256]byte
 	n, _ := file.Read(buffer[:])
 	lines := strings.Split(string(buffer[:n]), "\n")
-	for _, line := range lines[:min(len(lines)-1, resolvMaxPIDs)] { // the last one is empty or cut
+	for _, line := range lines[:min(len(lines)-1, resolvMaxPIDs)] { // the last one is empty or truncated
 		if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
 			pids = append(pids, pid)
 		}
@@ -194,7 +196,7 @@ func processesIn(group *sampler.Group) (pids []int) {
 	return pids
 }
 
-// addressesOf lists the addresses of a process's network namespace, loopback and link-local ones left out.
+// addressesOf lists the addresses of a process's network namespace, without loopback and link-local ones.
 func addressesOf(proc string, pid int) (list []string) {
 	local, err := netsock.Local(proc, pid)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestResolvConf has a container with a resolv.conf of its own. Its network is the node's.
+// TestResolvConf has a container with its own resolv.conf. Its network is the node's.
 func TestResolvConf(t *testing.T) {
 	proc := t.TempDir()
 	container := "docker/" + strings.Repeat("0123456789abcdef", 4)
@@ -33,7 +33,7 @@ func TestResolvConf(t *testing.T) {
 	}
 }
 
-// TestChangedResolvConfIsReadAtOnce changes the file when the next look is far away.
+// TestChangedResolvConfIsReadAtOnce changes the file when the next look is far in the future.
 func TestChangedResolvConfIsReadAtOnce(t *testing.T) {
 	proc := t.TempDir()
 	container := "docker/" + strings.Repeat("0123456789abcdef", 4)

@@ -18,10 +18,10 @@ import (
 // serverKey is the resource key of oneServer.
 const serverKey = "127.0.0.1:53"
 
-// oneServer stands for dns_capture, which finds servers by their packets: there is one, of a process that the test makes up.
+// oneServer replaces dns_capture, which finds servers by their packets: there is one, of a process that the test fakes.
 type oneServer struct {
 	process procwatch.Process
-	address string // serverKey where it is empty
+	address string // serverKey if empty
 	sockets []netsock.Socket
 
 	registry *sampler.Registry
@@ -64,7 +64,7 @@ func total(values []float64) (sum float64) {
 	return sum
 }
 
-// needsNothing fails where a source is not at work.
+// needsNothing fails if a source does not work.
 func needsNothing(t *testing.T, status string) {
 	t.Helper()
 	if status != "ACTIVE" {

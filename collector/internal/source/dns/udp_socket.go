@@ -24,9 +24,9 @@ type udpSocket struct {
 	registry *sampler.Registry
 	shared   *dnsShared
 	tables   map[tableKey]*socketTable
-	servers  []queueOfServer // changed in Registry.Between alone, like list
+	servers  []queueOfServer // changed only in Registry.Between, like list
 	list     []*socketTable
-	costNS   int64 // of one reading of all tables, smoothed
+	costNS   int64 // of one read of all tables, smoothed
 	buffer   []byte
 }
 
@@ -41,7 +41,7 @@ type socketTable struct {
 	found []socketReading
 }
 
-// socketReading is one wanted socket and what was last read of it.
+// socketReading is one wanted socket and its last reading.
 type socketReading struct {
 	inode, queue, drops uint64
 	seen                bool
@@ -56,8 +56,8 @@ type queueOfServer struct {
 	known        bool
 }
 
-// The kernel walks its whole socket table for a reading, 60 us on a small machine: where it takes longer than this, once a
-// second must do.
+// The kernel walks its whole socket table for a read, 60 µs on a small machine: if it takes longer than this, the table
+// is read only once a second.
 const expensiveNS = 300_000
 
 func (u *udpSocket) Name() string { return "udp_socket" }
@@ -108,7 +108,7 @@ func (u *udpSocket) Discover(context.Context) {
 		u.registry.Fact(server.Resource(), "dns.udp_sockets", strconv.Itoa(len(q.inodes)))
 		wanted = append(wanted, q)
 	}
-	for i := range wanted { // after all were appended: the slices do not move any more
+	for i := range wanted { // after all were appended: the slices no longer move
 		for _, table := range namespaces[wanted[i].server.process.NetworkNS] {
 			for k := range table.found {
 				for _, inode := range wanted[i].inodes {
@@ -122,7 +122,7 @@ func (u *udpSocket) Discover(context.Context) {
 	old := u.tables
 	u.registry.Between(func() {
 		for i := range wanted {
-			for k := range u.servers { // what is dropped meanwhile counts
+			for k := range u.servers { // drops in the meantime count
 				if was := &u.servers[k]; was.server == wanted[i].server && slices.Equal(was.inodes, wanted[i].inodes) {
 					wanted[i].lastDrops, wanted[i].known = was.lastDrops, was.known
 				}
@@ -135,7 +135,7 @@ func (u *udpSocket) Discover(context.Context) {
 	}
 }
 
-// same tells whether the servers and their sockets are those that are sampled.
+// same reports whether the servers and their sockets are those already sampled.
 func (u *udpSocket) same(servers []*dnsServer) bool {
 	if len(servers) != len(u.servers) {
 		return false
@@ -169,7 +169,7 @@ func (u *udpSocket) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// read looks the wanted sockets up in a table.
+// read finds the wanted sockets in a table.
 func (u *udpSocket) read(table *socketTable) {
 	for i := range table.found {
 		table.found[i].seen = false
@@ -193,7 +193,7 @@ func (u *udpSocket) read(table *socketTable) {
 	}
 }
 
-// record sums the sockets of a server up: with SO_REUSEPORT it has several.
+// record sums the sockets of a server: with SO_REUSEPORT it has several.
 func (u *udpSocket) record(q *queueOfServer, recorder *sampler.Recorder) {
 	var drops, queue uint64
 	seen := false

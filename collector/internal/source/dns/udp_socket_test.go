@@ -11,7 +11,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestUDPSocket adds up the two sockets of a server, and leaves out that of another.
+// TestUDPSocket sums the two sockets of a server, and leaves out that of another.
 func TestUDPSocket(t *testing.T) {
 	proc := t.TempDir()
 	pid, _ := sourcetest.AddProcess(t, proc, "coredns", "/")

@@ -7,7 +7,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
 )
 
-// finishedCycle is on its way from the sampling thread to the one that makes events.
+// finishedCycle is a GC cycle on its way from the sampling thread to the goroutine that makes events.
 type finishedCycle struct {
 	resource batch.ResourceID
 	cycle    gctrace.Cycle
@@ -22,7 +22,7 @@ func (g *goRuntime) Finish() {
 			return
 		}
 		attributes := map[string]string{"source": f.source}
-		if f.source == "uprobe" { // nothing else sees pauses
+		if f.source == "uprobe" { // no other source sees pauses
 			attributes["pause_us"] = strconv.FormatInt(f.cycle.PauseUS, 10)
 		}
 		g.registry.Event(f.resource, "go.gc_cycle", f.cycle.StartUS, f.cycle.EndUS-f.cycle.StartUS, attributes)

@@ -10,19 +10,19 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// goGoroutines counts the goroutines of one process: in its memory, which takes one system call, of a DNS server at each
-// tick and of others every second; where that cannot be had, on its metrics page whenever that is read.
+// goGoroutines counts the goroutines of one process: in its memory, which takes one system call, for a DNS server at
+// each tick and for others every second; if that is not possible, on its metrics page whenever that is scraped.
 type goGoroutines struct {
 	slot    batch.Slot
-	counter *goruntime.Goroutines // changed in Registry.Between alone
-	lost    bool                  // it has other processors than before
+	counter *goruntime.Goroutines // changed only in Registry.Between
+	lost    bool                  // its processors changed
 	due     time.Time             // for a search; discovery
 	wait    time.Duration
 	never   bool
 }
 
 const (
-	searchGoroutinesFirst = time.Second // a young program has not begun yet
+	searchGoroutinesFirst = time.Second // a young program has not started running yet
 	searchGoroutinesMost  = time.Minute
 )
 
@@ -30,7 +30,7 @@ func newGoGoroutines(registry *sampler.Registry, p *goProcess) goGoroutines {
 	return goGoroutines{slot: registry.Series(p.watched.Resource, catalogue.GoGoroutines), wait: searchGoroutinesFirst}
 }
 
-// search looks for the counts where there are none, seldom where they were not found. Called by Discover.
+// search looks for the counts if there are none, rarely if they were not found before. Discover calls it.
 func (g *goGoroutines) search(registry *sampler.Registry, p *goProcess) {
 	now := time.Now()
 	if g.never || g.counter != nil && !g.lost || now.Before(g.due) {
@@ -48,7 +48,7 @@ func (g *goGoroutines) search(registry *sampler.Registry, p *goProcess) {
 	registry.Between(func() { g.counter, g.lost = counter, false })
 }
 
-// sample records the number. Called by Sample.
+// sample records the number. Sample calls it.
 func (g *goGoroutines) sample(tick sampler.Tick, index int, p *goProcess, recorder *sampler.Recorder) {
 	if g.counter == nil || g.lost || p.watched.DNS == "" && !tick.Due(index) {
 		return
@@ -60,7 +60,7 @@ func (g *goGoroutines) sample(tick sampler.Tick, index int, p *goProcess, record
 	}
 }
 
-// recordScraped records what the metrics page says where nothing better is known.
+// recordScraped records the number from the metrics page if there is no better source.
 func (g *goGoroutines) recordScraped(count float64, recorder *sampler.Recorder) {
 	if g.counter == nil && !math.IsNaN(count) {
 		recorder.Set(g.slot, count)

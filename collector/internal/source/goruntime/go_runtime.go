@@ -26,25 +26,25 @@ type goRuntime struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
 	pages    *gometrics.Pages
-	probes   *probes.Probes // nil where the kernel or a privilege is missing
+	probes   *probes.Probes // nil if a kernel feature or a privilege is missing
 	missing  error          // why
 	clock    bpf.Clock
 
-	// Read by Sample, changed in Registry.Between alone. The index is the process's number in probe cookies.
+	// Read by Sample, changed only in Registry.Between. The index is the process's number in probe cookies.
 	processes [procwatch.Limit]*goProcess
 	pending   []pendingMoment
 	finished  handover.Ring[finishedCycle]
 
 	mu   sync.Mutex // guards each goProcess's page; Discover and scraping
 	live map[*procwatch.Process]*goProcess
-	// numbers goes up with every process, so that late moments of an ended one are not given to its successor.
+	// numbers grows with every process, so that late moments of an ended one are not attributed to its successor.
 	numbers uint32
 	rounds  int // of discovery
 }
 
 // goRuntimeOptions is the table [sources.go_runtime].
 type goRuntimeOptions struct {
-	Probes bool `toml:"probes"` // false: never put probes into processes
+	Probes bool `toml:"probes"` // false: never attach probes to processes
 }
 
 var errTurnedOff = errors.New("turned off by probes = false")
@@ -54,7 +54,7 @@ type pendingMoment struct {
 	moment  gctrace.Moment
 }
 
-const maxPending = 4096 // a busy program stops the world some hundred times a second
+const maxPending = 4096 // a busy program stops the world some hundred times/s
 
 // goProcess is one watched Go process.
 type goProcess struct {
@@ -62,7 +62,7 @@ type goProcess struct {
 	number     uint32
 	attachment *probes.Attachment
 	tracker    gctrace.Tracker
-	fromUS     int64 // nothing is known of earlier ticks
+	fromUS     int64 // nothing is known about earlier ticks
 	counted    bool  // since the first tick
 
 	cycles, active, pause, heapLive, heapGoal batch.Slot
@@ -138,7 +138,7 @@ func (g *goRuntime) change(added, removed []*procwatch.Process) {
 	}
 }
 
-// open prepares a process: series, facts, and probes where possible. Called with mu held.
+// open prepares a process: series, facts, and probes if possible. Called with mu held.
 func (g *goRuntime) open(watched *procwatch.Process) *goProcess {
 	p := &goProcess{watched: watched, number: g.freeNumber(), scraper: newGoScraper(watched)}
 	series := func(metric uint32) batch.Slot { return g.registry.Series(watched.Resource, metric) }
@@ -159,7 +159,7 @@ func (g *goRuntime) open(watched *procwatch.Process) *goProcess {
 		if g.missing == nil {
 			g.registry.Log.Info("process cannot be probed", "pid", watched.PID, "command", watched.Command, "error", err)
 		}
-		return p // go.gc_source follows when the metrics page was found
+		return p // go.gc_source follows when the metrics page has been found
 	}
 	p.fromUS = time.Now().UnixMicro()
 	p.tracker.Tick(p.fromUS)
@@ -167,7 +167,8 @@ func (g *goRuntime) open(watched *procwatch.Process) *goProcess {
 	return p
 }
 
-// freeNumber returns a number whose place in processes is free: the watcher watches no more than there are places.
+// freeNumber returns a number whose place in processes is free: the watcher watches no more processes than there are
+// places.
 func (g *goRuntime) freeNumber() uint32 {
 	taken := make(map[uint32]bool, len(g.live))
 	for _, p := range g.live {
@@ -204,7 +205,7 @@ func (p *goProcess) close(registry *sampler.Registry) {
 func (g *goRuntime) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	g.clock.Set()
 	g.drain()
-	// Probes are exact about time, so ticks that the sampler missed are filled in.
+	// Probes have exact times, so ticks that the sampler missed are filled in.
 	for back := min(tick.Missed, batch.Lag); back >= 0; back-- {
 		endUS := tick.EndUS() - int64(back)*batch.StepUS
 		g.leaveOutEarlier(endUS - batch.StepUS)
@@ -233,7 +234,7 @@ func (g *goRuntime) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// leaveOutEarlier keeps what a process did before its first tick out of that tick: its probes were in already.
+// leaveOutEarlier keeps what a process did before its first tick out of that tick: its probes were already attached.
 func (g *goRuntime) leaveOutEarlier(startUS int64) {
 	g.addUntil(startUS)
 	for _, p := range g.processes {
@@ -257,7 +258,7 @@ func (g *goRuntime) drain() {
 	}
 }
 
-// addUntil gives the trackers the moments before endUS and keeps the others for the next tick.
+// addUntil passes the moments before endUS to the trackers and keeps the others for the next tick.
 func (g *goRuntime) addUntil(endUS int64) {
 	kept := 0
 	for _, pending := range g.pending {

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// Serving a metrics page is work that the observed process does for us: seldom where only the heap is wanted.
+	// Serving a metrics page is work for the observed process: rarely if only the heap is wanted.
 	scrapeHeapEvery   = gometrics.ReadSeldom
 	scrapeCyclesEvery = gometrics.ReadOften
-	pageTries         = 2 // in vain before another source is used
+	pageTries         = 2 // failures before another source is used
 )
 
-// goScraper reads the metrics page of one process, where it has one.
+// goScraper scrapes the metrics page of one process, if it has one.
 type goScraper struct {
 	watched *procwatch.Process
 	due     time.Time
 	last    gometrics.Sample
 
 	hasPage atomic.Bool
-	missed  atomic.Int32 // how often a page was looked for in vain
+	missed  atomic.Int32 // how often a page was looked for and not found
 
 	mu         sync.Mutex
 	fresh      bool // not recorded yet
@@ -46,7 +46,7 @@ func newGoScraper(watched *procwatch.Process) *goScraper {
 	s := &goScraper{watched: watched, cycles: nan, pauseUS: nan, heapLive: nan, heapGoal: nan, goroutines: nan, last: gometrics.Sample{Cycles: nan}}
 	s.due = time.Now().Add(gometrics.FindFirst)
 	if watched.Go.ClientGolang == "" {
-		s.due = time.Now().AddDate(100, 0, 0) // no Prometheus client in the program: no port of it is tried
+		s.due = time.Now().AddDate(100, 0, 0) // no Prometheus client in the program: none of its ports is tried
 		s.missed.Store(pageTries)
 	}
 	return s
@@ -54,10 +54,10 @@ func newGoScraper(watched *procwatch.Process) *goScraper {
 
 func (s *goScraper) found() bool { return s.hasPage.Load() }
 
-// searching tells whether a page may still turn up.
+// searching reports whether a page might still be found.
 func (s *goScraper) searching() bool { return !s.found() && s.missed.Load() < pageTries }
 
-// scrapeDue visits the pages that are due one after the other; a slow one delays only other pages.
+// scrapeDue visits the due pages one after another; a slow one delays only other pages.
 func (g *goRuntime) scrapeDue(ctx context.Context) {
 	g.mu.Lock()
 	due := make([]*goProcess, 0, len(g.live))
@@ -82,7 +82,7 @@ func (g *goRuntime) scrape(ctx context.Context, p *goProcess) {
 	switch {
 	case err == nil:
 		s.due = gometrics.NextReading(time.Now(), every)
-	case s.hasPage.Swap(false): // it may be back soon
+	case s.hasPage.Swap(false): // it might be back soon
 		s.due = gometrics.NextReading(time.Now(), every)
 		return
 	default:
@@ -99,8 +99,8 @@ func (g *goRuntime) scrape(ctx context.Context, p *goProcess) {
 	g.countScraped(p, sample)
 }
 
-// countScraped keeps a sample for the next tick and, where there are no probes, makes an event of a new cycle. The page
-// tells when the last cycle ended, not how long it took: duration 0.
+// countScraped keeps a sample for the next tick and, if there are no probes, makes an event of a new cycle. The page
+// reports when the last cycle ended, not how long it took: duration 0.
 func (g *goRuntime) countScraped(p *goProcess, sample gometrics.Sample) {
 	s := p.scraper
 	grown, paused := sample.Cycles-s.last.Cycles, sample.PauseSeconds-s.last.PauseSeconds
@@ -122,7 +122,7 @@ func (g *goRuntime) countScraped(p *goProcess, sample gometrics.Sample) {
 func (p *goProcess) recordScraped(recorder *sampler.Recorder) {
 	s := p.scraper
 	if !s.mu.TryLock() {
-		return // being written: next tick
+		return // being written: wait for the next tick
 	}
 	defer s.mu.Unlock()
 	if !s.fresh {
@@ -138,7 +138,8 @@ func (p *goProcess) recordScraped(recorder *sampler.Recorder) {
 	}
 }
 
-// describeGo records what the program says about itself. Only variables that steer the Go runtime leave the machine.
+// describeGo records what the program reports about itself. Only variables that control the Go runtime leave the
+// machine.
 func describeGo(registry *sampler.Registry, watched *procwatch.Process) {
 	fact := func(name, value string) {
 		if value != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/probes"
 )
 
-// readGOMAXPROCS records the value in effect; a program may change it, and since Go 1.25 the runtime does.
+// readGOMAXPROCS records the value in effect; a program can change it, and since Go 1.25 the runtime does.
 func (g *goRuntime) readGOMAXPROCS(p *goProcess) {
 	if p.procs == nil {
 		return
@@ -39,7 +39,7 @@ func (g *goRuntime) lastResort(p *goProcess) {
 	threads.follow(g.registry, p.watched.PID)
 }
 
-// stateOfSource says which processes are seen by a fallback, and why.
+// stateOfSource reports which processes are covered only by a fallback, and why.
 func (g *goRuntime) stateOfSource() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/threads"
 )
 
-// maxGoThreads bounds how many threads of a process are read in a tick.
+// maxGoThreads bounds how many threads of a process are read per tick.
 const maxGoThreads = 48
 
 // goThreads is the last resort for a process without probes and without a metrics page: see gctrace.ThreadTracker.
@@ -26,7 +26,7 @@ func (g *goThreads) follow(registry *sampler.Registry, pid int) {
 	}
 }
 
-// sample reads the threads and records what is suspected. Pauses cannot be seen this way.
+// sample reads the threads and records suspected cycles. Pauses cannot be seen this way.
 func (g *goThreads) sample(tick sampler.Tick, recorder *sampler.Recorder, p *goProcess, finished *handover.Ring[finishedCycle]) {
 	count := 0
 	for _, thread := range g.threads.All {

@@ -21,7 +21,8 @@ import (
 
 func init() { source.Register("bpf_loads", func() sampler.Source { return &bpfLoads{} }) }
 
-// bpfLoads tells of eBPF programs that are loaded, by whom and how long the kernel took to verify them.
+// bpfLoads reports eBPF programs that are loaded, which process loaded them, and how long the kernel took to verify
+// them.
 type bpfLoads struct {
 	registry          *sampler.Registry
 	watcher           *bpfload.Watcher
@@ -30,7 +31,7 @@ type bpfLoads struct {
 	loads, took       atomic.Uint64
 	loadsSlot, usSlot batch.Slot
 
-	// Of the goroutine that waits for loads.
+	// Used only by the goroutine that waits for loads.
 	second      int64 // of the last one
 	told        int   // events in this second
 	recent      int64 // microseconds spent, in the window that began at
@@ -39,10 +40,10 @@ type bpfLoads struct {
 }
 
 const (
-	smallLoadUS    = 1_000 // below, a load is told of only when there are few
+	smallLoadUS    = 1_000 // below this, a load is reported only if there are few
 	smallPerSecond = 20
 	loadsPerSecond = 200
-	// So much verification within so long delays a pod's start for anybody to see.
+	// This much verification within this time visibly delays the start of a pod.
 	loadWindowUS   = 10_000_000
 	loadTroubleUS  = 300_000
 	loadAskEveryUS = 5_000_000

@@ -7,7 +7,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// cgroupInodes finds the cgroup that kernel programs name by the inode of its directory.
+// cgroupInodes finds the cgroup that kernel programs identify by the inode of its directory.
 type cgroupInodes struct {
 	mutex  sync.Mutex
 	groups map[uint64]*sampler.Group
@@ -37,14 +37,14 @@ func (c *cgroupInodes) change(added, removed []*sampler.Group) {
 	}
 }
 
-// find returns the cgroup, nil where it is not watched: the root, one that is gone, one that is too new.
+// find returns the cgroup, nil if it is not watched: the root, one that is gone, one that is too new.
 func (c *cgroupInodes) find(inode uint64) *sampler.Group {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.groups[inode]
 }
 
-// unified tells whether the node has cgroup v2.
+// unified reports whether the node has cgroup v2.
 func unified(registry *sampler.Registry) bool {
 	layout, err := cgroup.Detect(registry.Roots.Cgroup)
 	return err == nil && layout.Version == 2

@@ -8,8 +8,9 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
 
-// glimpses reads the number of negative dentries once a tick more, at a moment left to chance. Names that are there for some
-// tens of milliseconds, made by a program that starts at even distances, would otherwise miss the end of every tick or of none.
+// glimpses reads the number of negative dentries once more per tick, at a random moment. Names that exist for some tens
+// of milliseconds, created by a program that starts at regular intervals, would otherwise miss the end of every tick or
+// of none.
 func (f *failedLookups) glimpses(ctx context.Context, path string) {
 	held, err := procfs.Hold(path)
 	if err != nil {
@@ -26,7 +27,7 @@ func (f *failedLookups) glimpses(ctx context.Context, path string) {
 		case <-timer.C:
 		}
 		if negative, ok := negativeIn(held, buffer[:]); ok && negative > f.glimpsed.Load() {
-			f.glimpsed.Store(negative) // Sample may just have taken the one before: then this counts for its tick
+			f.glimpsed.Store(negative) // Sample might just have taken the previous one: then this counts for its tick
 		}
 		timer.Reset(50*time.Millisecond + rand.N(100*time.Millisecond))
 	}

@@ -2,31 +2,31 @@ package kernel
 
 import "github.com/jitterscope/jitterscope/collector/internal/procfs"
 
-// What counts as growth of negative dentries. Compilers and package managers look for thousands of names that do not
-// exist, for a moment: growth has to go on, the longer the slower it is.
+// What counts as growth of negative dentries. Compilers and package managers briefly look up thousands of names that do
+// not exist: growth must persist, the longer the slower it is.
 const (
 	dentryWindowUS     = 5_000_000
 	dentrySlots        = 10     // of half a second: the window
 	dentryGrowthLeast  = 5_000  // in the window: 1,000/s
 	dentryGrowthSudden = 20_000 // in a second
 	dentryAgainUS      = 10_000_000
-	// Before Linux 5.0 the kernel does not count negative dentries. Unused ones that grow may as well be those of files.
+	// Before Linux 5.0 the kernel does not count negative dentries. Growing unused ones can also be those of files.
 	dentryUnusedFactor = 5
 )
 
 // dentryGrowth follows the number of negative dentries over the last five seconds. It does not allocate.
 type dentryGrowth struct {
-	values      [dentrySlots + 1]int64 // one each half second, ring
+	values      [dentrySlots + 1]int64 // one per half second, ring
 	count       int
 	slotUS      int64 // when the last one was taken
 	everKnown   bool  // the kernel counts negative ones
 	triggeredUS int64
 }
 
-// add takes the reading of a tick and tells whether they grow fast.
+// add takes the reading of a tick and reports whether they grow fast.
 func (g *dentryGrowth) add(nowUS int64, state procfs.DentryState) bool {
 	if state.Negative > 0 && !g.everKnown {
-		g.everKnown, g.count = true, 0 // what is remembered is of the unused ones
+		g.everKnown, g.count = true, 0 // the remembered values are of the unused ones
 	}
 	value, factor := int64(state.Negative), int64(1)
 	if !g.everKnown {
@@ -34,7 +34,7 @@ func (g *dentryGrowth) add(nowUS int64, state procfs.DentryState) bool {
 	}
 	const slotUS = dentryWindowUS / dentrySlots
 	if elapsed := nowUS - g.slotUS; elapsed < 0 || elapsed > 3*slotUS {
-		g.count = 0 // the first, or a long stall
+		g.count = 0 // the first reading, or a long stall
 	}
 	if g.count == 0 || nowUS-g.slotUS >= slotUS {
 		g.values[g.count%len(g.values)] = value
@@ -62,7 +62,7 @@ func (g *dentryGrowth) growing(value, factor int64) bool {
 	return rises >= 3
 }
 
-// ask tells whether to ask for a diagnosis now.
+// ask reports whether to request a diagnosis now.
 func (g *dentryGrowth) ask(nowUS int64) bool {
 	if g.triggeredUS != 0 && nowUS-g.triggeredUS < dentryAgainUS {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// dentrySample is what dentry_state read last, for sources that run after it in the same tick: the kernel visits every CPU for
-// each reading.
+// dentrySample is the latest reading of dentry_state, for sources that run after it in the same tick: the kernel visits
+// every CPU for each read.
 type dentrySample struct {
 	negative atomic.Int64
 	endUS    atomic.Int64 // of the tick
@@ -23,7 +23,7 @@ func (d *dentrySample) set(tick sampler.Tick, negative int64) {
 	d.endUS.Store(tick.EndUS())
 }
 
-// get returns the number of negative dentries, where it was read in this tick.
+// get returns the number of negative dentries, if it was read in this tick.
 func (d *dentrySample) get(tick sampler.Tick) (negative int64, ok bool) {
 	return d.negative.Load(), d.endUS.Load() == tick.EndUS()
 }

@@ -17,8 +17,8 @@ func init() { source.Register("dentry_state", func() sampler.Source { return &de
 
 const dentryLimitEvery = 10 * time.Second
 
-// dentryState samples how many names the kernel remembers, and of these how many do not exist. While the latter grow fast
-// it asks for a diagnosis of the node.
+// dentryState samples how many dentries the kernel holds, and how many of these are negative. While the latter grow
+// fast it requests a diagnosis of the node.
 type dentryState struct {
 	registry                   *sampler.Registry
 	stated                     time.Time
@@ -61,7 +61,7 @@ func (d *dentryState) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// Discover states the limits that this kernel has for negative dentries.
+// Discover records the limits that this kernel has for negative dentries.
 func (d *dentryState) Discover(context.Context) {
 	if time.Since(d.stated) >= dentryLimitEvery {
 		d.stated = time.Now()
@@ -74,8 +74,8 @@ func (d *dentryState) Close() error {
 	return nil
 }
 
-// dentryLimits are the settings that some kernels have: Red Hat's since 7.8 and since 8.10, upstream's since 6.11, which
-// acts on the removal of files alone.
+// dentryLimits are settings that some kernels have: Red Hat's since 7.8 and since 8.10, upstream's since 6.11, which
+// affects only the removal of files.
 var dentryLimits = [...]string{"negative-dentry-limit", "dentry-fs-klimit", "dentry-negative"}
 
 // dentryLimitFact is the JSON of the fact node.dentry_limit.

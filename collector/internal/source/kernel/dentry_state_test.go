@@ -34,11 +34,11 @@ func TestDentryState(t *testing.T) {
 	if got := r.Fact(sourcetest.Node, catalogue.FactNodeDentryLimit); got != "{}" {
 		t.Errorf("limit %s", got)
 	}
-	// For the source that comes after it in the same tick.
+	// For the source that runs after it in the same tick.
 	if negative := d.shared.negative.Load(); negative != 6715 {
 		t.Errorf("%d negative ones are shared", negative)
 	}
-	for tick := range 30 { // 10,000 more in each
+	for tick := range 30 { // 10,000 more in each tick
 		sourcetest.Write(t, proc, "sys/fs/dentry-state", fmt.Sprintf("33223\t28631\t45\t0\t%d\t0\n", 6715+10_000*tick))
 		r.Ticks(1)
 	}

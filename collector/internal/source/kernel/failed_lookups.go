@@ -22,7 +22,7 @@ func init() {
 	source.Register("failed_lookups", func() sampler.Source { return &failedLookups{} }, "dentry_state")
 }
 
-// failedLookups tells who asks for names that do not exist, while the kernel remembers more and more of them.
+// failedLookups reports which processes look up names that do not exist, while the number of negative dentries grows.
 type failedLookups struct {
 	registry *sampler.Registry
 	tracer   *lookups.Tracer
@@ -37,9 +37,9 @@ type failedLookups struct {
 	running  sync.WaitGroup
 	buffer   [128]byte
 
-	// Changed in Registry.Between alone, but for what Sample counts.
+	// Changed only in Registry.Between, except for what Sample counts.
 	tracing  bool
-	sampled  bool   // a tick of this phase was: the first one is not whole
+	sampled  bool   // a tick of this phase was sampled: the first one is incomplete
 	failures uint64 // so far, all phases
 	total    uint64 // in this span
 	table    *lookups.Table
@@ -48,16 +48,16 @@ type failedLookups struct {
 	take     func(cgroup uint64, failures float64)
 	why      lookups.Why
 
-	// Of Discover.
+	// Used by Discover.
 	taken       *lookups.Table
-	phaseUS     int64 // begin of this phase
-	spanUS      int64 // begin of what the next report tells
+	phaseUS     int64 // start of this phase
+	spanUS      int64 // start of the period of the next report
 	reported    bool
 	triggeredUS int64 // for a diagnosis
 	lost        atomic.Uint64
 }
 
-// tracedGroup is a cgroup whose processes were seen to fail in this phase.
+// tracedGroup is a cgroup whose processes had failing lookups in this phase.
 type tracedGroup struct {
 	inode uint64 // 0: free
 	fresh float64
@@ -124,8 +124,8 @@ func (f *failedLookups) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// negative is how many negative dentries there are. The kernel visits every CPU for that: dentry_state, which runs before,
-// has done it already where it is enabled.
+// negative is how many negative dentries there are. The kernel visits every CPU for that: dentry_state, which runs
+// before, has already read it if it is enabled.
 func (f *failedLookups) negative(tick sampler.Tick) (int64, bool) {
 	if negative, ok := f.shared.get(tick); ok {
 		return negative, true
@@ -133,7 +133,7 @@ func (f *failedLookups) negative(tick sampler.Tick) (int64, bool) {
 	return negativeIn(f.dentries, f.buffer[:])
 }
 
-// drain counts what was told since the last call and returns how many lookups failed.
+// drain counts the samples since the last call and returns how many lookups failed.
 func (f *failedLookups) drain() uint64 {
 	var lookup lookups.Lookup
 	for f.tracer.Next(&lookup) {
@@ -165,7 +165,7 @@ func (f *failedLookups) countGroup(inode uint64, failures float64) {
 	}
 }
 
-// forget lets go of the series of cgroups that are gone.
+// forget drops the series of removed cgroups.
 func (f *failedLookups) forget(_, removed []*sampler.Group) {
 	if len(removed) == 0 {
 		return
@@ -181,7 +181,7 @@ func (f *failedLookups) forget(_, removed []*sampler.Group) {
 	})
 }
 
-// Discover switches tracing on and off and tells what was found.
+// Discover turns tracing on and off and reports the results.
 func (f *failedLookups) Discover(context.Context) {
 	wanted, now := f.wanted.Load(), time.Now().UnixMicro()
 	switch {
@@ -230,7 +230,7 @@ func (f *failedLookups) end() {
 	}
 }
 
-// findGroups gives the cgroups that were seen their series.
+// findGroups assigns series to the cgroups that were seen.
 func (f *failedLookups) findGroups() {
 	for i := range f.groups {
 		group := &f.groups[i]

@@ -12,11 +12,11 @@ import (
 
 const (
 	toldGroups   = 8
-	leastOfTotal = 0.01 // a cgroup with less of all lookups gets no event of its own
+	leastOfTotal = 0.01 // a cgroup with a smaller share of all lookups gets no event of its own
 	askAgainUS   = 30_000_000
 )
 
-// report tells who failed since the last report, and asks for a diagnosis when it is the first of a phase.
+// report reports the failing processes since the last report, and requests a diagnosis if it is the first of a phase.
 func (f *failedLookups) report(now int64, last bool) {
 	var total uint64
 	enough := true
@@ -36,7 +36,7 @@ func (f *failedLookups) report(now int64, last bool) {
 	byGroup := make(map[uint64][]lookups.Row)
 	counts := make(map[uint64]uint64)
 	var order []uint64
-	for _, row := range rows { // most first
+	for _, row := range rows { // largest first
 		if counts[row.Cgroup] == 0 {
 			order = append(order, row.Cgroup)
 		}

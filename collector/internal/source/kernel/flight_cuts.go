@@ -5,8 +5,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/flightrecorder"
 )
 
-// flightCuts decides for which triggers a capture is sent, when, and from when on it reaches. Nearly every trigger of the
-// same kind looks alike, and a capture has some ten kilobytes: the more often one comes, the rarer it is captured.
+// flightCuts decides for which triggers a capture is sent, when, and from what time on. Nearly all triggers of one kind
+// look alike, and a capture has some ten kilobytes: the more often a trigger comes, the more rarely it is captured.
 type flightCuts struct {
 	last                     map[flightKey]*flightLast
 	pending                  []flightTrigger
@@ -40,17 +40,17 @@ const (
 	flightBeforeUS = 10_000_000
 	flightAfterUS  = 2_000_000
 	flightLeadUS   = 3_000_000 // before a stall
-	// One resource and reason: once a minute, then after 2, 4, 8, 10 minutes, until it was quiet for 10 minutes.
+	// Per resource and reason: once a minute, then after 2, 4, 8, 10 minutes, until it was quiet for 10 minutes.
 	flightAgainUS     = 60_000_000
 	flightAgainMostUS = 600_000_000
-	// Cgroups together; the node has its own limit only.
+	// All cgroups together; the node has only its own limit.
 	flightsAMinute = 2
 	flightsKnown   = 1024
 )
 
 func newFlightCuts() flightCuts { return flightCuts{last: make(map[flightKey]*flightLast)} }
 
-// stalled notes that nobody ran who could have taken over what the kernel recorded.
+// stalled records that no thread ran that could have drained what the kernel recorded.
 func (c *flightCuts) stalled(fromUS, toUS int64) {
 	if c.stalledUS >= fromUS { // the same stall, seen by another thread
 		fromUS = min(fromUS, c.stalledFromUS)

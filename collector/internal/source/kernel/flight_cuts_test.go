@@ -8,14 +8,14 @@ import (
 
 const flightStart = int64(1_800_000_000_000_000)
 
-// flights plays triggers and counts captures.
+// flights simulates triggers and counts captures.
 type flights struct {
 	cuts  flightCuts
 	nowUS int64
 	made  []flightDue
 }
 
-// every triggers each so many seconds for so long.
+// every triggers at an interval of seconds for total seconds.
 func (f *flights) every(seconds, total int, resource batch.ResourceID, reason string) (captures int) {
 	before := len(f.made)
 	for range total {
@@ -69,7 +69,7 @@ func TestCaptureReachesBackToTheStall(t *testing.T) {
 	f.every(10, 4, batch.Node, "late_tick")
 	f.nowUS += 100_000_000
 	f.every(1, 1, batch.Node, "oom_kill")
-	f.every(1, 4, batch.Node, "late_tick") // the stall is long ago
+	f.every(1, 4, batch.Node, "late_tick") // the stall is long past
 	if len(f.made) != 3 || f.made[0].fromUS != flightStart-30_000_000-flightLeadUS {
 		t.Fatalf("%+v", f.made)
 	}

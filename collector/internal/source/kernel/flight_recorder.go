@@ -24,8 +24,8 @@ import (
 
 func init() { source.Register("flight_recorder", func() sampler.Source { return &flightRecorder{} }) }
 
-// flightRecorder ships what ran on the node around triggers of any source. The kernel records by itself; a goroutine takes
-// that over every second.
+// flightRecorder ships what ran on the node around triggers of any source. The kernel records by itself; a goroutine
+// drains the recording every second.
 type flightRecorder struct {
 	registry *sampler.Registry
 	recorder *flightrecorder.Recorder
@@ -42,15 +42,15 @@ type flightRecorder struct {
 	usedNS atomic.Int64
 }
 
-// stallTime is when the sampling thread did not run; written by it.
+// stallTime is when the sampling thread did not run; that thread writes it.
 type stallTime struct{ fromUS, toUS atomic.Int64 }
 
 const (
 	flightEvery      = time.Second
-	flightEverySmall = 250 * time.Millisecond // where rings are small, on machines with many CPUs
+	flightEverySmall = 250 * time.Millisecond // if rings are small, on machines with many CPUs
 	flightSmallRing  = 128 << 10
 	flightReopen     = 15 * time.Second
-	stalledTicks     = 5 // so many missed ticks in a row are a stall
+	stalledTicks     = 5 // this many missed ticks in a row are a stall
 )
 
 func (f *flightRecorder) Name() string { return "flight_recorder" }
@@ -75,7 +75,7 @@ func (f *flightRecorder) Start(ctx context.Context, registry *sampler.Registry) 
 	return nil
 }
 
-// state says what works. Without samples there is the process table.
+// state reports what works. Without samples there is the process table.
 func (f *flightRecorder) state(err error) {
 	wanted, least := f.recorder.RingBytes()
 	switch {
@@ -97,7 +97,7 @@ func (f *flightRecorder) state(err error) {
 	}
 }
 
-// explainPerf says why the kernel does not sample and what would make it.
+// explainPerf says why the kernel does not sample and how to enable it.
 func explainPerf(proc string, err error) (detail, needs string) {
 	detail = err.Error()
 	if text, readError := os.ReadFile(filepath.Join(proc, "sys/kernel/perf_event_paranoid")); readError == nil {
@@ -135,7 +135,7 @@ func (f *flightRecorder) loop(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		// The goroutine keeps its thread so that the CPU time can be told.
+		// The goroutine keeps its thread so that its CPU time can be measured.
 		runtime.LockOSThread()
 		before, now := threadNS(), time.Now()
 		if now.Sub(last) > f.every+time.Second {
@@ -189,7 +189,7 @@ func (f *flightRecorder) ship(now time.Time) {
 	}
 }
 
-// capture makes one capture. It reads programs of strangers: what goes wrong there costs this capture and nothing else.
+// capture makes one capture. It reads untrusted programs: an error there costs only this capture.
 func (f *flightRecorder) capture(due flightDue, now time.Time) (made *ingestpb.Capture) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -14,8 +14,8 @@ import (
 
 func init() { source.Register("process_exits", func() sampler.Source { return &processExits{} }) }
 
-// processExits counts the threads that end, and tells of processes of which many end at once: each of them has the kernel
-// throw away what it remembers of the thread's files under /proc.
+// processExits counts threads that exit, and reports processes many of whose threads exit at once: each makes the
+// kernel free its dentries of the thread's files under /proc.
 type processExits struct {
 	registry *sampler.Registry
 	cgroups  *cgroupInodes
@@ -41,7 +41,7 @@ func (p *processExits) Sample(_ sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// Discover tells of the mass exits that are over.
+// Discover reports the mass exits that are over.
 func (p *processExits) Discover(context.Context) {
 	for _, mass := range p.tracer.Take() {
 		resource := batch.Node

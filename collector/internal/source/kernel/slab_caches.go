@@ -11,7 +11,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
 
-// scan takes up the caches that came.
+// scan adds new caches.
 func (s *slabinfo) scan() error {
 	s.scanned = time.Now()
 	fresh, err := findSlabCaches(s.registry.Roots.Sys, s.page, s.caches)
@@ -28,7 +28,7 @@ func (s *slabinfo) scan() error {
 // findSlabCaches finds the caches below /sys/kernel/slab that are not held yet.
 func findSlabCaches(sys string, page uint64, held []slabCache) (fresh []slabCache, err error) {
 	root := filepath.Join(sys, "kernel/slab")
-	// Before Linux 5.9 every memory cgroup had caches of its own, and these files count the root's alone.
+	// Before Linux 5.9 every memory cgroup had its own caches, and these files count only the root's.
 	if _, err := os.Stat(filepath.Join(root, "dentry/cgroup")); err == nil {
 		return nil, errors.New("/sys/kernel/slab counts the caches of each cgroup apart (before Linux 5.9)")
 	}

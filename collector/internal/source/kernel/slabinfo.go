@@ -17,16 +17,16 @@ import (
 
 func init() { source.Register("slabinfo", func() sampler.Source { return &slabinfo{} }) }
 
-// slabinfo samples the memory of dentries and inodes. /proc/slabinfo makes the kernel walk lists with interrupts off, which
-// takes milliseconds just when there are many of these: it is read every ten seconds, off the sampling thread, and only
-// where the counters below /sys/kernel/slab cannot be had. Those are plain numbers, read every second.
+// slabinfo samples the memory of dentries and inodes. /proc/slabinfo makes the kernel walk lists with interrupts off,
+// which takes milliseconds exactly when there are many of these: it is read every ten seconds, off the sampling thread,
+// and only if the counters below /sys/kernel/slab are not available. Those are plain numbers, read every second.
 type slabinfo struct {
 	registry      *sampler.Registry
 	dentry, inode batch.Slot
 	page          uint64
 	buffer        [256]byte
 
-	caches  []slabCache // /sys; changed in Registry.Between alone
+	caches  []slabCache // /sys; changed only in Registry.Between
 	scanned time.Time
 
 	mu    sync.Mutex // /proc
@@ -39,12 +39,12 @@ type slabinfo struct {
 type slabCache struct {
 	name   string
 	slabs  procfs.Held
-	bytes  uint64 // of a slab
+	bytes  uint64 // per slab
 	dentry bool
 }
 
 const (
-	slabScanEvery = time.Minute // a module may bring a cache
+	slabScanEvery = time.Minute // a module can add a cache
 	slabinfoEvery = 10 * time.Second
 	maxSlabCaches = 128
 	maxSlabOrder  = 10
@@ -100,7 +100,7 @@ func (s *slabinfo) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 
 func (s *slabinfo) recordRead(recorder *sampler.Recorder) {
 	if !s.mu.TryLock() {
-		return // being written: next tick
+		return // being written: wait for the next tick
 	}
 	defer s.mu.Unlock()
 	if s.fresh {
@@ -123,7 +123,7 @@ func (s *slabinfo) Discover(context.Context) {
 	}
 	began := time.Now()
 	slabs, err := s.readProc()
-	// Never more than a thousandth of the time: on a node with huge lists this is slow.
+	// Never more than 0.1 % of the time: on a node with huge lists this is slow.
 	s.due = time.Now().Add(max(slabinfoEvery, 1000*time.Since(began)))
 	if err == nil {
 		s.mu.Lock()

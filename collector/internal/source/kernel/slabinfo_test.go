@@ -58,7 +58,7 @@ func TestSlabinfo(t *testing.T) {
 	r.Want(sourcetest.Node, catalogue.SlabInodeBytes, 40*page)
 }
 
-// TestSlabinfoWithoutSys falls back to the file that is dear to read.
+// TestSlabinfoWithoutSys falls back to the file that is expensive to read.
 func TestSlabinfoWithoutSys(t *testing.T) {
 	proc := sourcetest.Tree(t, map[string]string{"slabinfo": "@../../procfs/testdata/linux-6.18/slabinfo"})
 	r := sourcetest.Start(t, sourcetest.Setup{Proc: proc, Sources: []sampler.Source{&slabinfo{}}})

@@ -15,7 +15,7 @@ import (
 
 func init() { source.Register("unmounts", func() sampler.Source { return &unmounts{} }) }
 
-// unmounts tells of file systems that are unmounted, and how long the kernel then threw away the names it remembered.
+// unmounts reports file systems that are unmounted, and how long the kernel then took to free their dentries.
 type unmounts struct {
 	registry *sampler.Registry
 	watcher  *mounts.Watcher

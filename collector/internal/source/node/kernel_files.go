@@ -2,7 +2,7 @@ package node
 
 import "github.com/jitterscope/jitterscope/collector/internal/procfs"
 
-// readAll reads a file that may come in several pieces, cut to the buffer's length.
+// readAll reads a file that can come in several pieces, truncated to the buffer's length.
 func readAll(file procfs.Held, buffer []byte) (text []byte, ok bool) {
 	length := 0
 	for length < len(buffer) {

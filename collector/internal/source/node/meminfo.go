@@ -14,7 +14,7 @@ import (
 
 func init() { source.Register("meminfo", func() sampler.Source { return &meminfo{} }) }
 
-// meminfo samples the memory of the node. It asks for a diagnosis of the node while what is available runs out.
+// meminfo samples the memory of the node. It requests a diagnosis of the node while available memory runs out.
 type meminfo struct {
 	file                                                procfs.Held
 	pace                                                sampler.Pace

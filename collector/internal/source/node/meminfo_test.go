@@ -25,7 +25,7 @@ func TestMeminfo(t *testing.T) {
 	}
 }
 
-// TestMemoryRunsOut: 1 GiB less each tick of 20.
+// TestMemoryRunsOut: 1 GiB less in each of 20 ticks.
 func TestMemoryRunsOut(t *testing.T) {
 	proc := sourcetest.Tree(t, map[string]string{"meminfo": ""})
 	left := func(gib int) string {

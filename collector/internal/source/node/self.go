@@ -15,7 +15,7 @@ import (
 
 func init() { source.Register("self", func() sampler.Source { return &self{} }, "cgroup_cpu") }
 
-// self is what the collector says about itself: a late tick is evidence too.
+// self is what the collector reports about itself: a late tick is evidence too.
 type self struct {
 	lateness, cpu, rss, number batch.Slot
 	statm                      procfs.Held
@@ -30,7 +30,7 @@ func (s *self) Start(_ context.Context, registry *sampler.Registry) error {
 	s.cpu = registry.Series(batch.Node, catalogue.CollectorCPUUS)
 	s.rss = registry.Series(batch.Node, catalogue.CollectorRSSBytes)
 	s.number = registry.Series(batch.Node, catalogue.CollectorTick)
-	// /proc and not Roots.Proc: this is about our own process, wherever the files of others are mounted.
+	// /proc and not Roots.Proc: this is about this process, wherever other processes' files are mounted.
 	s.statm = procfs.HoldIfExists("/proc/self/statm")
 	s.pageBytes = float64(os.Getpagesize())
 	return nil

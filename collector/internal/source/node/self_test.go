@@ -22,7 +22,7 @@ func TestSelf(t *testing.T) {
 		t.Errorf("lateness %v", lateness)
 	}
 	spent := 0.0
-	for range 1000 { // the clock of CPU time may be coarse
+	for range 1000 { // the clock of CPU time can be coarse
 		r.Ticks(1)
 	}
 	for _, us := range r.Values(sourcetest.Node, catalogue.CollectorCPUUS) {

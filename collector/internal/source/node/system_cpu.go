@@ -1,14 +1,14 @@
 package node
 
-// systemCPU notices when the kernel of the node gets much busier than it was: the first sign of reclaim, of a contended
-// lock, of a storm of system calls.
+// systemCPU detects when the kernel of the node becomes much busier than before: the first sign of reclaim, of a
+// contended lock, or of a storm of system calls.
 type systemCPU struct {
 	readings [systemTicks + 1]systemReading // a ring, the last systemTicks ticks
 	count    int
 	usual    float64 // CPUs in the kernel: follows a rise within about a minute, a fall within seconds
 	known    bool
-	raised   bool  // since the last trigger it has not been quiet
-	firedUS  int64 // when there was a trigger last
+	raised   bool  // it has not been quiet since the last trigger
+	firedUS  int64 // time of the last trigger
 }
 
 type systemReading struct {
@@ -21,13 +21,13 @@ const (
 	systemAverage = 60 * 10
 	systemFall    = 2 * 10
 	systemAgainUS = 60_000_000
-	// So many CPUs more than usual, and of the further CPUs this part: 0.6 of one, 0.7 of two, 7 of 64.
+	// The rise above usual, in CPUs, for the first CPU and for each further one: 0.6 on 1 CPU, 0.7 on 2, 7 on 64.
 	systemRise     = 0.6
 	systemRiseEach = 0.1
 )
 
-// update takes the counters of a tick and tells whether that is worth a trigger: once when it begins, and again each minute
-// while it lasts.
+// update takes the counters of a tick and reports whether they are worth a trigger: once at the beginning, and again
+// each minute while the rise lasts.
 func (s *systemCPU) update(atUS int64, kernel, total uint64) bool {
 	oldest := s.readings[(s.count+1)%len(s.readings)]
 	s.readings[s.count%len(s.readings)] = systemReading{atUS, kernel, total}

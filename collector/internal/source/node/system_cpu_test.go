@@ -2,7 +2,7 @@ package node
 
 import "testing"
 
-// kernelTime plays ticks with so many CPUs in the kernel and counts triggers.
+// kernelTime simulates ticks with a number of CPUs in the kernel and counts triggers.
 type kernelTime struct {
 	watch         systemCPU
 	atUS          int64
@@ -55,7 +55,7 @@ func TestSystemCPUThatStays(t *testing.T) {
 	}
 }
 
-// TestSystemCPUAfterAStall: ticks are missing, the counters went on.
+// TestSystemCPUAfterAStall: ticks are missing, but the counters continued.
 func TestSystemCPUAfterAStall(t *testing.T) {
 	k := &kernelTime{}
 	k.play(100, 2, 0.1)

@@ -13,8 +13,8 @@ import (
 
 func init() { source.Register("vmstat", func() sampler.Source { return &vmstat{} }) }
 
-// vmstat samples what reclaiming memory does on the node. It asks for a diagnosis of the node while tasks have to reclaim
-// for themselves.
+// vmstat samples the effects of memory reclaim on the node. It requests a diagnosis of the node while tasks have to
+// reclaim directly.
 type vmstat struct {
 	file        procfs.Held
 	pace        sampler.Pace
@@ -22,7 +22,7 @@ type vmstat struct {
 	stat        procfs.VMStat
 	last        uint64 // allocation stalls
 	known       bool
-	stalled     int // readings in a row in which tasks stalled
+	stalled     int // consecutive readings in which tasks stalled
 	triggeredUS int64
 	buffer      [16 << 10]byte
 }
@@ -33,7 +33,7 @@ type vmCounter struct {
 	slot  batch.Slot
 }
 
-// Tasks that reclaim once are no trouble. Two readings in a row, or again within moments, are.
+// A single direct reclaim is harmless. Two readings in a row, or another one soon after, are not.
 const (
 	stalledReadings = 2
 	stalledAgainUS  = 10_000_000
@@ -79,7 +79,7 @@ func (v *vmstat) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// read reads the pieces of the file until everything has been seen: each costs the kernel a visit to every CPU.
+// read reads the pieces of the file until all fields have been seen: each piece makes the kernel visit every CPU.
 func (v *vmstat) read() bool {
 	v.stat = procfs.VMStat{}
 	for offset := int64(0); ; {

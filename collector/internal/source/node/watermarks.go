@@ -17,7 +17,7 @@ import (
 
 func init() { source.Register("watermarks", func() sampler.Source { return &watermarks{} }) }
 
-// watermarks samples how far the node is from having to reclaim memory, and states where the watermarks are.
+// watermarks samples how far the node is from having to reclaim memory, and records where the watermarks are.
 type watermarks struct {
 	registry *sampler.Registry
 	file     procfs.Held
@@ -25,7 +25,7 @@ type watermarks struct {
 	margin   batch.Slot
 	page     float64
 	zones    [maxZones]procfs.Zone
-	buffer   []byte // of the size that the file has here
+	buffer   []byte // of the file's size on this machine
 	stated   time.Time
 }
 
@@ -72,7 +72,7 @@ func (w *watermarks) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// Discover states the watermarks.
+// Discover records the watermarks as a fact.
 func (w *watermarks) Discover(context.Context) {
 	if time.Since(w.stated) < stateWatermarksEvery {
 		return

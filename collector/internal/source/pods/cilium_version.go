@@ -16,8 +16,9 @@ import (
 // ciliumSocket is where an agent serves its API, in its own mount namespace.
 const ciliumSocket = "root/var/run/cilium/cilium.sock"
 
-// ciliumVersion asks an agent over its API which release it is: also one that serves no metrics, or is older than 1.14 and does
-// not tell it there. The status of Cilium itself is told as {"state": "Ok", "msg": "1.12.3 (v1.12.3-1c466d2)"}.
+// ciliumVersion asks an agent over its API for its release: this also works for one that serves no metrics, or is older
+// than 1.14 and does not include it there. The status of Cilium itself is {"state": "Ok", "msg": "1.12.3
+// (v1.12.3-1c466d2)"}.
 func ciliumVersion(ctx context.Context, proc string, pid int) (string, error) {
 	socket := filepath.Join(proc, strconv.Itoa(pid), ciliumSocket)
 	client := &http.Client{

@@ -22,7 +22,7 @@ import (
 
 func init() { source.Register("cni_metrics", func() sampler.Source { return &cniMetrics{} }) }
 
-// ciliumPorts are where agents serve metrics: since 1.12, before, and on GKE Dataplane V2.
+// ciliumPorts are the ports on which agents serve metrics: since 1.12, before, and on GKE Dataplane V2.
 var ciliumPorts = []uint16{9962, 9090, 9990}
 
 const ciliumNeeds = "prometheus.enabled=true in Cilium's Helm values (--prometheus-serve-addr)"
@@ -70,7 +70,7 @@ func (c *cniMetrics) Start(ctx context.Context, registry *sampler.Registry) erro
 	return nil
 }
 
-// readCilium reads the page of an agent at an address of the configuration.
+// readCilium reads the page of an agent at a configured address.
 func readCilium(ctx context.Context, client *http.Client, base string) (*podmetrics.Reading, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/metrics", nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func readCilium(ctx context.Context, client *http.Client, base string) (*podmetr
 	return podmetrics.Cilium(io.LimitReader(response.Body, maxKubeletPage), time.Now())
 }
 
-// local reads the page of the agent that runs here; a reading that is not Present where there is none.
+// local reads the page of the agent that runs here; it returns a reading that is not Present if there is none.
 func (c *cniMetrics) local(ctx context.Context) (*podmetrics.Reading, error) {
 	if c.found == nil {
 		pid := processNamed(c.proc, "cilium-agent")
@@ -112,14 +112,14 @@ func (c *cniMetrics) local(ctx context.Context) (*podmetrics.Reading, error) {
 	return reading, err
 }
 
-// askVersion states the agent's version, also where it serves no metrics.
+// askVersion records the agent's version, even if it serves no metrics.
 func (c *cniMetrics) askVersion(ctx context.Context, pid int) {
 	if pid == c.versionOf {
 		return
 	}
 	version, err := ciliumVersion(ctx, c.proc, pid)
 	if err != nil {
-		return // not served yet, or not to us: the page may tell it
+		return // not served yet, or not accessible: the page might contain it
 	}
 	c.versionOf = pid
 	c.page.registry.Fact(batch.Node, catalogue.FactNodeCilium, version)
@@ -133,7 +133,7 @@ func ciliumPage(ctx context.Context, page *gometrics.Page) (reading *podmetrics.
 	return reading, err
 }
 
-// processNamed is the oldest process with this command name, 0 where there is none.
+// processNamed is the oldest process with this command name, 0 if there is none.
 func processNamed(proc, name string) int {
 	entries, err := os.ReadDir(proc)
 	if err != nil {

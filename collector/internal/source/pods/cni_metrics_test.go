@@ -9,7 +9,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestCNIMetrics reads a page at an address of the configuration; pod_page_test.go has an agent that is found.
+// TestCNIMetrics reads a page at a configured address; pod_page_test.go covers an agent that is found.
 func TestCNIMetrics(t *testing.T) {
 	url := pageThatChanges(t, "cilium-1.14.1-before.txt", "cilium-1.14.1-after.txt")
 	r := sourcetest.Start(t, sourcetest.Setup{

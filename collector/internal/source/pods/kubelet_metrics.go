@@ -23,7 +23,7 @@ func init() { source.Register("kubelet_metrics", func() sampler.Source { return 
 
 const maxKubeletPage = 16 << 20
 
-// kubeletMetrics reads from the kubelet of this node how long pods take to start, and what of it.
+// kubeletMetrics reads from the kubelet of this node how long pods take to start, and the phases of that.
 type kubeletMetrics struct {
 	page   podPage
 	asking sync.WaitGroup
@@ -34,7 +34,7 @@ type kubeletOptions struct {
 	URL         string  `toml:"url"` // auto, off, or "https://127.0.0.1:10250"
 	TokenFile   string  `toml:"token_file"`
 	CAFile      string  `toml:"ca_file"`
-	InsecureTLS bool    `toml:"insecure_tls"` // many clusters let the kubelet sign its certificate itself
+	InsecureTLS bool    `toml:"insecure_tls"` // in many clusters the kubelet signs its own certificate
 	EverySecs   float64 `toml:"every_s"`
 }
 
@@ -92,7 +92,7 @@ func podInterval(seconds float64) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// onKubernetes tells whether a kubelet may run here: this is a pod, or the kubelet's folder is on the node.
+// onKubernetes reports whether a kubelet might run here: this is a pod, or the kubelet's folder is on the node.
 func onKubernetes(proc string) bool {
 	for _, path := range []string{kubeapi.ServiceAccount + "/token", filepath.Join(proc, "1/root/var/lib/kubelet")} {
 		if _, err := os.Stat(path); err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// pageThatChanges serves one page at first and another one from the second reading on.
+// pageThatChanges serves one page at first and another one from the second scrape on.
 func pageThatChanges(t *testing.T, before, after string) string {
 	t.Helper()
 	var texts [2][]byte
@@ -37,7 +37,7 @@ func pageThatChanges(t *testing.T, before, after string) string {
 	return server.URL
 }
 
-// TestKubeletMetrics has four pods start between two readings.
+// TestKubeletMetrics has four pods start between two scrapes.
 func TestKubeletMetrics(t *testing.T) {
 	url := pageThatChanges(t, "kubelet-1.30.5-before.txt", "kubelet-1.30.5-after.txt")
 	r := sourcetest.Start(t, sourcetest.Setup{

@@ -17,8 +17,8 @@ import (
 
 func init() { source.Register("names", func() sampler.Source { return &workloadNames{} }) }
 
-// workloadNames states what each cgroup runs: container, pod, namespace, owner and image, or the systemd unit. It samples
-// nothing on the grid.
+// workloadNames records what each cgroup runs: container, pod, namespace, owner and image, or the systemd unit. It
+// samples nothing on the grid.
 type workloadNames struct {
 	registry *sampler.Registry
 	resolver *names.Resolver
@@ -27,14 +27,14 @@ type workloadNames struct {
 	wake     chan struct{}
 
 	mu       sync.Mutex
-	ended    time.Time // when a container of a pod ended of which the kubelet was not asked yet; zero: none
+	ended    time.Time // when a pod's container ended, if the kubelet has not been queried since; zero: none
 	groups   map[string]*sampler.Group
-	complete map[string]bool // facts are as good as they get
-	promised map[string]bool // an objective was stated
+	complete map[string]bool // facts are final
+	promised map[string]bool // an objective was recorded
 }
 
 const (
-	// The kubelet says some seconds after a container's end how it ended. Where many end it is not asked more often than this.
+	// The kubelet reports how a container ended some seconds later. If many end it is not queried more often than this.
 	endSettles = 3 * time.Second
 	endsEvery  = 10 * time.Second
 )
@@ -70,13 +70,13 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 	return nil
 }
 
-// directories lists whom to ask: the kubelet first, because it alone knows the owners of pods.
+// directories lists the services to query: the kubelet first, because it alone knows the owners of pods.
 func (o nameOptions) directories() []names.Directory {
 	var list []names.Directory
 	switch o.Kubelet {
 	case "off":
 	case "auto":
-		// JITTERSCOPE_NODE_IP comes from the downward API (status.hostIP) where the collector has a network of its own.
+		// JITTERSCOPE_NODE_IP comes from the downward API (status.hostIP) if the collector has its own network.
 		host := cmp.Or(os.Getenv("JITTERSCOPE_NODE_IP"), "127.0.0.1")
 		list = append(list, names.LocalKubelet{Host: host, Insecure: o.KubeletInsecureTLS, ServiceAccount: kubeapi.ServiceAccount})
 	default:
@@ -108,7 +108,7 @@ func (w *workloadNames) change(added, removed []*sampler.Group) {
 	}
 }
 
-// loop asks for names on a goroutine of its own: a runtime that hangs must not hold up discovery.
+// loop queries names on its own goroutine: a runtime that hangs must not delay discovery.
 func (w *workloadNames) loop(ctx context.Context) {
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
@@ -135,7 +135,7 @@ func (w *workloadNames) loop(ctx context.Context) {
 	}
 }
 
-// endSettled tells whether the kubelet may know by now how a container ended.
+// endSettled reports whether the kubelet should know by now how a container ended.
 func (w *workloadNames) endSettled(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,7 +148,7 @@ func (w *workloadNames) endAsked() {
 	w.ended = time.Time{}
 }
 
-// askable is false where no cgroup can belong to a container: then nobody is asked.
+// askable is false if no cgroup can belong to a container: then no service is queried.
 func (w *workloadNames) askable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +160,7 @@ func (w *workloadNames) askable() bool {
 	return false
 }
 
-// state states the facts of all cgroups that lack some and counts those that still do.
+// state records the facts of all cgroups that lack some and counts those that still do.
 func (w *workloadNames) state() (unknown int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,7 +186,7 @@ func (w *workloadNames) state() (unknown int) {
 	return unknown
 }
 
-// forgetComplete has all facts stated again after new answers; those that did not change are not sent.
+// forgetComplete makes all facts be recorded again after new answers; unchanged ones are not sent.
 func (w *workloadNames) forgetComplete() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

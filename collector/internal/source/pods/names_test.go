@@ -14,7 +14,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestNames has a Docker that knows one of two containers, and a unit of systemd.
+// TestNames has a Docker that knows one of two containers, and a systemd unit.
 func TestNames(t *testing.T) {
 	known, unknown := strings.Repeat("0123456789abcdef", 4), strings.Repeat("fedcba9876543210", 4)
 	cgroups := sourcetest.Tree(t, map[string]string{"cgroup.controllers": "cpu\n"})
@@ -46,8 +46,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestObjectiveOfAPod has a kubelet whose pod has an objective, then another one, then none. A container that nobody knows
-// has it asked again every 2 s.
+// TestObjectiveOfAPod has a kubelet whose pod has an objective, then another one, then none. An unknown container makes
+// the source query it again every 2 s.
 func TestObjectiveOfAPod(t *testing.T) {
 	const pod = "9118fc9a-5622-43c2-a6a9-ea0a582ea247"
 	known, unknown := strings.Repeat("0123456789abcdef", 4), strings.Repeat("fedcba9876543210", 4)

@@ -15,8 +15,8 @@ import (
 const (
 	podPageEvery = 10 * time.Second
 	podPageFirst = 2 * time.Second
-	podPageAgain = 30 * time.Second // where nobody answered
-	// A page is read so seldom that its reading takes no more than this share of the time.
+	podPageAgain = 30 * time.Second // if there was no answer
+	// A page is scraped so rarely that it takes no more than 1/podPageShare of the time.
 	podPageShare = 100
 	podPageMost  = time.Minute
 )
@@ -27,14 +27,14 @@ var podMetricIDs = [podmetrics.Phases]uint32{
 	catalogue.PodContainerStartUS, catalogue.PodCgroupUS, catalogue.PodCniUS, catalogue.PodBpfLoadUS, catalogue.PodBpfCompileUS,
 }
 
-// podPage follows the histograms of one metrics page: what came since the last reading is recorded for the node in the tick
-// after it.
+// podPage follows the histograms of one metrics page: the increase since the last scrape is recorded for the node in
+// the tick after it.
 type podPage struct {
 	registry *sampler.Registry
 	every    time.Duration
-	fact     string // that says the program's version
+	fact     string // for the program's version
 	read     func(context.Context) (*podmetrics.Reading, error)
-	needs    string // to be allowed to read
+	needs    string // required permission
 	last     *podmetrics.Reading
 
 	mu      sync.Mutex
@@ -56,7 +56,7 @@ func (p *podPage) loop(ctx context.Context) {
 	}
 }
 
-// visit reads the page once and returns how long to wait for the next time.
+// visit scrapes the page once and returns how long to wait until the next time.
 func (p *podPage) visit(ctx context.Context, now time.Time) time.Duration {
 	reading, err := p.read(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *podPage) visit(ctx context.Context, now time.Time) time.Duration {
 	}
 	if !reading.Present {
 		if p.last == nil && !reading.At.IsZero() {
-			p.last = reading // a page on which nothing was observed yet: all that comes is new
+			p.last = reading // a page without any observation yet: all that follows is new
 		}
 		return podPageAgain
 	}
@@ -79,12 +79,12 @@ func (p *podPage) visit(ctx context.Context, now time.Time) time.Duration {
 	return min(max(p.every, time.Since(now)*podPageShare), max(p.every, podPageMost))
 }
 
-// take notes what is new in a reading.
+// take records what is new in a scrape.
 func (p *podPage) take(reading *podmetrics.Reading) {
 	before := p.last
 	p.last = reading
 	if before == nil {
-		// What a young program counted since it began is a part of what is watched; of an old one it is history.
+		// What a young program has counted since it started is part of what is watched; for an old one it is history.
 		if reading.Started.IsZero() || reading.At.Sub(reading.Started) > procwatch.Young {
 			return
 		}
@@ -104,10 +104,10 @@ func (p *podPage) take(reading *podmetrics.Reading) {
 	}
 }
 
-// record writes what was read since the last tick. Called by Sample.
+// record writes what was scraped since the last tick. Sample calls it.
 func (p *podPage) record(recorder *sampler.Recorder) {
 	if !p.mu.TryLock() {
-		return // being written: next tick
+		return // being written: wait for the next tick
 	}
 	defer p.mu.Unlock()
 	if !p.fresh {

@@ -38,7 +38,7 @@ func TestCiliumAgentHelper(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends
 }
 
-// TestCiliumIsFound looks for an agent by the name of its process and the ports on which it listens.
+// TestCiliumIsFound finds an agent by the name of its process and the ports on which it listens.
 func TestCiliumIsFound(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "cilium-agent")
 	self, err := os.Executable()
@@ -79,7 +79,7 @@ func TestCiliumIsFound(t *testing.T) {
 	if _, err := io.ReadFull(output, ready); err != nil || string(ready) != "ready\n" {
 		t.Fatalf("%q, %v", ready, err)
 	}
-	// Other agents may run on this machine: only this one's process is shown.
+	// Other agents can run on this machine: only this one's process is shown.
 	proc := t.TempDir()
 	pid := showProcess(t, proc, agent.Process.Pid)
 	c := &cniMetrics{proc: proc, versionOf: agent.Process.Pid}
@@ -97,7 +97,7 @@ func TestCiliumIsFound(t *testing.T) {
 	}
 }
 
-// showProcess makes a /proc of one process, with a file system of its own.
+// showProcess creates a /proc with one process, which has its own file system.
 func showProcess(t *testing.T, proc string, pid int) string {
 	t.Helper()
 	name := strconv.Itoa(pid)
@@ -115,7 +115,7 @@ func showProcess(t *testing.T, proc string, pid int) string {
 	return name
 }
 
-// TestCiliumTellsItsVersion asks an API on a socket in the agent's own file system.
+// TestCiliumTellsItsVersion queries an API on a socket in the agent's own file system.
 func TestCiliumTellsItsVersion(t *testing.T) {
 	for _, c := range []struct{ answer, want string }{
 		{`{"cilium":{"msg":"1.12.3 (v1.12.3-1c466d2)","state":"Ok"},"kvstore":{"state":"Disabled"}}`, "1.12.3"},

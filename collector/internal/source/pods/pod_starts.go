@@ -19,14 +19,14 @@ func init() { source.Register("pod_starts", func() sampler.Source { return &podS
 
 const followKubeletEvery = 30 * time.Second
 
-// kubeletUnits are the units in which a kubelet runs: of its own, or inside a distribution's single program.
+// kubeletUnits are the units in which a kubelet runs: its own, or inside a distribution's single program.
 var kubeletUnits = []string{
 	"kubelet.service", "k3s.service", "k3s-agent.service", "rke2-server.service", "rke2-agent.service",
 	"snap.microk8s.daemon-kubelite.service",
 }
 
-// podStarts makes an event of each pod that started, from the line that the kubelet writes to the journal: which pod it was,
-// and its times to the microsecond. It samples nothing on the grid.
+// podStarts makes an event of each pod that started, from the line that the kubelet writes to the journal: which pod it
+// was, and its times to the microsecond. It samples nothing on the grid.
 type podStarts struct {
 	registry *sampler.Registry
 	journal  dnslog.Journal
@@ -54,7 +54,7 @@ func (p *podStarts) Start(ctx context.Context, registry *sampler.Registry) error
 	return nil
 }
 
-// loop keeps journalctl running, and says where it cannot.
+// loop keeps journalctl running, and reports if it cannot.
 func (p *podStarts) loop(ctx context.Context) {
 	defer p.journal.Close()
 	for wait := time.Duration(0); ; wait = followKubeletEvery {
@@ -63,7 +63,7 @@ func (p *podStarts) loop(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		// A kubelet that runs in another unit, or in none, is known by its name.
+		// A kubelet that runs in another unit, or in none, is recognized by its name.
 		var pids []int
 		if pid := processNamed(p.registry.Roots.Proc, "kubelet"); pid != 0 {
 			pids = []int{pid}
@@ -72,7 +72,7 @@ func (p *podStarts) loop(ctx context.Context) {
 	}
 }
 
-// told says what is missing, and what it takes.
+// told reports what is missing, and what it requires.
 func told(failed error, unreadable int64) (detail, needs string) {
 	switch {
 	case failed != nil:

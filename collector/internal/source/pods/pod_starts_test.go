@@ -12,7 +12,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestPodStarts gives the source lines of a kubelet; that journalctl is read is shown by internal/livetest.
+// TestPodStarts passes the source lines of a kubelet; internal/livetest tests that journalctl is read.
 func TestPodStarts(t *testing.T) {
 	const line = `I0225 19:30:12.230929    4509 pod_startup_latency_tracker.go:104] "Observed pod startup duration" pod="kube-system/aws-node-vw7c6" podStartSLOduration=2.471963941 podStartE2EDuration="13.230915126s" podCreationTimestamp="2025-02-25 19:29:59 +0000 UTC" firstStartedPulling="2025-02-25 19:30:00.84531012 +0000 UTC m=+2.984554843" lastFinishedPulling="2025-02-25 19:30:11.604261306 +0000 UTC m=+13.743506028" observedRunningTime="2025-02-25 19:30:12.230780261 +0000 UTC m=+14.370025005" watchObservedRunningTime="2025-02-25 19:30:12.230915126 +0000 UTC m=+14.370159852"`
 	p := &podStarts{}

@@ -14,8 +14,8 @@ import (
 
 func init() { source.Register("blocked", func() sampler.Source { return &blockedTime{} }) }
 
-// blockedTime samples how long the threads of the watched processes were blocked in the kernel: by a disk, a lock of a file
-// system, a page that has to be read.
+// blockedTime samples how long the threads of the watched processes were blocked in the kernel: by a disk, a file
+// system lock, or a page that has to be read.
 type blockedTime struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
@@ -48,7 +48,7 @@ func (b *blockedTime) open(watched *procwatch.Process) *blockedProcess {
 	if meter == nil {
 		return nil
 	}
-	// The account begins with the watching: all of it is new.
+	// The account begins when watching begins: all of it is new.
 	return &blockedProcess{
 		meter:   meter,
 		blocked: b.registry.Counter(watched.Resource, catalogue.ProcessBlockedUS, true),

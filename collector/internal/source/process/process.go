@@ -64,7 +64,7 @@ func (p *process) open(watched *procwatch.Process) *sampledProcess {
 	}
 }
 
-// ended makes an event of each process that is gone, as long as it has its resource.
+// ended makes an event of each process that is gone, while it still has its resource.
 func (p *process) ended(_, removed []*procwatch.Process) {
 	for _, watched := range removed {
 		p.registry.Event(watched.Resource, "process.exit", time.Now().UnixMicro(), 0, map[string]string{"command": watched.Command})
@@ -75,7 +75,7 @@ func (p *process) describe(watched *procwatch.Process) {
 	startUS := time.Now().UnixMicro()
 	var boot unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) == nil {
-		// Field 22 of /proc/PID/stat counts in 10 ms since boot.
+		// Field 22 of /proc/PID/stat counts units of 10 ms since boot.
 		startUS -= boot.Nano()/1000 - int64(watched.StartTicks)*10_000
 	}
 	p.registry.Event(watched.Resource, "process.start", startUS, 0, map[string]string{"command": watched.Command})
@@ -97,7 +97,7 @@ func (p *process) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 		if unix.ClockGettime(s.clock, &now) == nil {
 			recorder.Delta(s.cpu, uint64(now.Nano()/1000))
 		}
-		// Counting threads makes the kernel visit each of them: spread over a second.
+		// Counting threads makes the kernel visit each of them, so it is spread over a second.
 		if tick.Due(i) {
 			if text, ok := s.stat.Read(p.buffer[:]); ok {
 				if threads, ok := procfs.ParseThreads(text); ok {

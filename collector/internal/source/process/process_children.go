@@ -17,7 +17,7 @@ import (
 
 func init() { source.Register("process_children", func() sampler.Source { return &processChildren{} }) }
 
-// processChildren counts the children of DNS servers. dnsmasq makes one for each TCP connection, up to a limit.
+// processChildren counts the children of DNS servers. dnsmasq forks one per TCP connection, up to a limit.
 type processChildren struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
@@ -52,7 +52,7 @@ func (p *processChildren) open(watched *procwatch.Process) *parentProcess {
 		return nil
 	}
 	pid := strconv.Itoa(watched.PID)
-	// The children of the first thread. Servers that fork have no other.
+	// The children of the first thread. Servers that fork have no other threads.
 	children, err := procfs.Hold(filepath.Join(p.registry.Roots.Proc, pid, "task", pid, "children"))
 	if err != nil {
 		return nil
@@ -68,7 +68,7 @@ func (p *processChildren) Sample(_ sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// count counts the numbers in the file, each of which a space follows.
+// count counts the numbers in the file, each followed by a space.
 func (p *processChildren) count(file procfs.Held) (count int, ok bool) {
 	for offset := int64(0); ; {
 		text, ok := file.ReadAt(p.buffer[:], offset)

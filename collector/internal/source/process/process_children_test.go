@@ -18,7 +18,7 @@ func TestProcessChildren(t *testing.T) {
 	sourcetest.Write(t, proc, children, "5001 5002 5003 ")
 	r.Ticks(1)
 	many := ""
-	for child := range 2000 { // more than one read gives
+	for child := range 2000 { // more than one read returns
 		many += fmt.Sprint(10_000+child) + " "
 	}
 	sourcetest.Write(t, proc, children, many)

@@ -16,8 +16,8 @@ import (
 
 func init() { source.Register("process_memory", func() sampler.Source { return &processMemory{} }) }
 
-// processMemory samples the resident memory of the watched processes, and the open descriptors of DNS servers: of these at
-// each tick, because a burst of queries fills them within seconds, of others every second.
+// processMemory samples the resident memory of the watched processes, and their open descriptors: those of DNS servers
+// at each tick, because a burst of queries uses them up within seconds, those of others every second.
 type processMemory struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
@@ -30,7 +30,7 @@ type memoryProcess struct {
 	watched         *procwatch.Process
 	statm           procfs.Held
 	descriptors     procfs.Descriptors // DNS servers
-	listing         sampler.Pace       // where they have to be listed
+	listing         sampler.Pace       // if they have to be listed
 	rss, openedSlot batch.Slot
 }
 

@@ -16,7 +16,7 @@ func TestProcessMemory(t *testing.T) {
 	r.Ticks(3)
 	page := float64(os.Getpagesize())
 	r.Want(sourcetest.ProcessKey(), catalogue.ProcessRSSBytes, 300*page, 300*page, 300*page)
-	// How many descriptors there are depends on the file system of a made-up folder: procfs has the test of that.
+	// The number of descriptors depends on the file system of a fake folder: the tests of procfs cover it.
 	if got := r.Values(sourcetest.ProcessKey(), catalogue.ProcessFds); len(got) == 0 {
 		t.Error("descriptors are not counted")
 	}

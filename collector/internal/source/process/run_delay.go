@@ -18,8 +18,8 @@ import (
 
 func init() { source.Register("run_delay", func() sampler.Source { return &runDelay{} }) }
 
-// runDelay samples how long the threads of the watched processes were runnable and waited for a CPU. Waiting counts when it
-// ends: a thread that waits for half a second adds 500 ms to the tick in which it gets a CPU.
+// runDelay samples how long the threads of the watched processes were runnable and waited for a CPU. Waiting counts
+// when it ends: a thread that waits for half a second adds 500 ms to the tick in which it gets a CPU.
 type runDelay struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
@@ -32,7 +32,7 @@ type delayedProcess struct {
 	watched *procwatch.Process
 	threads threads.Set
 	slot    batch.Slot
-	waitNS  uint64       // of all threads, those that have ended too
+	waitNS  uint64       // of all threads, including ended ones
 	listed  map[int]bool // in the last listing; discovery
 }
 
@@ -77,7 +77,7 @@ func (r *runDelay) Discover(ctx context.Context) {
 	}
 }
 
-// follow has a process's threads read. A thread that was not there a moment ago began with nothing.
+// follow starts reading a process's threads. A thread that did not exist a moment ago began at zero.
 func (p *delayedProcess) follow(registry *sampler.Registry, wanted, listed []int) {
 	if len(listed) == 0 {
 		return // gone

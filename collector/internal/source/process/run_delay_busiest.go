@@ -10,20 +10,21 @@ import (
 )
 
 const (
-	mostThreads  = 256  // that are read at each tick: a microsecond or two each
-	mostRanked   = 4096 // that are looked at to find the busiest
+	mostThreads  = 256  // read at each tick: one or two microseconds each
+	mostRanked   = 4096 // examined to find the busiest
 	rankEvery    = 10 * time.Second
-	unknownWorth = 1 // of a thread that was not there at the last ranking: after those that did something
+	unknownWorth = 1 // of a thread that is new since the last ranking: after those that did something
 )
 
-// busiest chooses which threads are read where there are too many.
+// busiest chooses which threads are read if there are too many.
 type busiest struct {
 	ranked time.Time
 	last   map[int]procfs.Schedstat // by thread
-	worth  map[int]uint64           // what each ran and waited from one ranking to the next
+	worth  map[int]uint64           // how long each ran and waited between two rankings
 }
 
-// choose returns the threads to read of each process. Who ran and waited longest is measured every ten seconds.
+// choose returns the threads to read of each process. Those that ran and waited longest are determined every ten
+// seconds.
 func (b *busiest) choose(proc string, processes []*delayedProcess, listed [][]int, now time.Time) [][]int {
 	if now.Sub(b.ranked) >= rankEvery {
 		b.ranked = now

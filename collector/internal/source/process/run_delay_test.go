@@ -33,10 +33,10 @@ func TestRunDelay(t *testing.T) {
 	account(t, proc, pid, pid, 800, 9300)
 	account(t, proc, pid, 2, 600, 150)
 	r.Ticks(1)
-	account(t, proc, pid, 3, 100, 40) // a thread that began meanwhile: all of it is new
+	account(t, proc, pid, 3, 100, 40) // a thread that started in the meantime: all of it is new
 	source.Discover(t.Context())
 	r.Ticks(1)
-	sourcetest.Remove(t, proc, fmt.Sprintf("%d/task/2", pid)) // what it waited has been counted and stays so
+	sourcetest.Remove(t, proc, fmt.Sprintf("%d/task/2", pid)) // its wait has been counted and stays so
 	source.Discover(t.Context())
 	account(t, proc, pid, 3, 100, 45)
 	r.Ticks(2)

@@ -14,13 +14,13 @@ import (
 // limitsEvery is how often net.core.somaxconn of a namespace is read again.
 const limitsEvery = 15 * time.Second
 
-// accepting is the listening sockets of a server: how much may wait at them, and what they dropped.
+// accepting is the listening sockets of a server: how many connections can wait there, and how many they dropped.
 type accepting struct {
 	namespace uint64
 	listeners int
-	limit     uint32 // the least of them
+	limit     uint32 // the lowest of them
 	known     bool
-	drops     map[uint64]uint32 // by inode, as read last
+	drops     map[uint64]uint32 // by inode, last reading
 	seen      map[uint64]uint32
 }
 
@@ -30,8 +30,8 @@ func (a *accepting) begin() {
 	a.listeners, a.known = 0, false
 }
 
-// add takes in a socket of the scan, and returns how many connection attempts it dropped since the last one. What it had
-// dropped when it was found is of a time that nothing is known of.
+// add adds a socket of the scan, and returns how many connection attempts it dropped since the last one. Drops from
+// before it was found belong to an unknown time.
 func (a *accepting) add(socket listening.Socket) (fresh uint32) {
 	a.namespace = socket.Namespace
 	a.listeners++
@@ -52,7 +52,7 @@ func (a *accepting) add(socket listening.Socket) (fresh uint32) {
 	return 0
 }
 
-// describeQueue states facts of a server that listens. Called with mu held.
+// describeQueue records facts about a server that listens. Called with mu held.
 func (m *manager) describeQueue(s *server) {
 	m.registry.Fact(s.resource, catalogue.FactTcpListeners, strconv.Itoa(s.accepting.listeners))
 	if !s.accepting.known {
@@ -81,14 +81,14 @@ func newBacklogLimits(proc string) *backlogLimits {
 	return &backlogLimits{proc: proc, own: own, known: make(map[uint64]backlogLimit)}
 }
 
-// of returns the limit of a namespace that a process is in; empty where it cannot be read.
+// of returns the limit of a namespace that a process is in; empty if it cannot be read.
 func (l *backlogLimits) of(namespace uint64, pid int) string {
 	if known, ok := l.known[namespace]; ok && time.Since(known.at) < limitsEvery {
 		return known.value
 	}
 	for inode, known := range l.known {
 		if time.Since(known.at) > 4*limitsEvery {
-			delete(l.known, inode) // nobody listens there any more
+			delete(l.known, inode) // there are no listeners left
 		}
 	}
 	value := ""

@@ -9,7 +9,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/requests"
 )
 
-// tellKinds tells what each server was asked since it was told last.
+// tellKinds reports the requests of each server since its last report.
 func (m *manager) tellKinds() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -24,8 +24,9 @@ func (m *manager) tellKinds() {
 	}
 }
 
-// encodeKinds writes [[kind, requests, slow, client errors, server errors, latency_sum_us, latency_max_us], …] as JSON, as many as there
-// is room for. Kinds are printable and without quotes already. Errors are null where no answer had a status that was read.
+// encodeKinds writes [[kind, requests, slow, client errors, server errors, latency_sum_us, latency_max_us], …] as JSON,
+// as many as fit. Kinds are already printable and without quotes. Errors are null if no answer had a status that was
+// read.
 func encodeKinds(rows []requests.Kind) []byte {
 	return batch.AppendRows(nil, batch.MaxAttributeBytes, len(rows), func(out []byte, i int) []byte {
 		row := &rows[i]
@@ -47,7 +48,7 @@ func appendCounts(out []byte, counts ...uint64) []byte {
 	return out
 }
 
-// encodeLatency writes [[bucket, requests, bucket, requests, …], …] as JSON, one list for each of the rows as long as there is room.
+// encodeLatency writes [[bucket, requests, bucket, requests, …], …] as JSON, one list for each of the rows that fit.
 func encodeLatency(rows []requests.Kind) []byte {
 	return batch.AppendRows(nil, batch.MaxAttributeBytes, len(rows), func(out []byte, i int) []byte {
 		out = append(out, '[')

@@ -8,7 +8,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/requests"
 )
 
-// TestErrorsAreNullWhereNoStatusWasRead: they were not measured then, which is not 0.
+// TestErrorsAreNullWhereNoStatusWasRead: they were not measured then, which is different from 0.
 func TestErrorsAreNullWhereNoStatusWasRead(t *testing.T) {
 	rows := []requests.Kind{{Count: 3, Slow: 1, SumUS: 9, MaxUS: 5}, {Count: 3, Statuses: 3, SumUS: 9, MaxUS: 5}, {Count: 2, Statuses: 1, ServErrs: 1, SumUS: 9, MaxUS: 5}}
 	if got := string(encodeKinds(rows)); got != `[["",3,1,null,null,9,5],["",3,0,0,0,9,5],["",2,0,0,1,9,5]]` {

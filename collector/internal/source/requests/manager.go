@@ -22,11 +22,11 @@ import (
 
 const (
 	decayEvery  = 10 * time.Second
-	placeWithin = 3 * time.Second  // a server of a cgroup that is not found by then is shown below the node
+	placeWithin = 3 * time.Second  // if the cgroup of a server is not found by then, it is shown below the node
 	goneAfter   = 30 * time.Second // a server that restarts is the same one
 )
 
-// key is what makes a server: all that listens on a port in a cgroup.
+// key identifies a server: everything that listens on a port in a cgroup.
 type key struct {
 	cgroup string
 	port   uint16
@@ -34,19 +34,19 @@ type key struct {
 
 func (k key) String() string { return k.cgroup + ":" + strconv.Itoa(int(k.port)) }
 
-// server is a server and what was found of it.
+// server is a server and what was found out about it.
 type server struct {
 	*requests.Server
 	key
 	found     time.Time
-	listened  time.Time // when it was last seen to listen
+	listened  time.Time // when it was last seen listening
 	process   *listening.Process
 	addresses []netip.AddrPort
-	resource  batch.ResourceID // NoResource: it was not asked yet, or others are busier
+	resource  batch.ResourceID // NoResource: it has not received a request yet, or others are busier
 	accepting accepting
 }
 
-// manager is the slow path of tcp_requests: which servers there are, and which of them have series.
+// manager is the slow path of tcp_requests: which servers exist, and which of them have series.
 type manager struct {
 	registry *sampler.Registry
 	tracker  *requests.Tracker
@@ -60,13 +60,13 @@ type manager struct {
 	timed     int
 	decayed   time.Time
 	moves     uint64
-	epoch     uint64 // of the limits, when series of throttled periods were chosen
-	without   int    // servers for which there is no place
-	quieter   int    // servers that were asked and have no series
+	epoch     uint64 // of the limits, when the series of throttled periods were chosen
+	without   int    // servers that exceed the places
+	quieter   int    // servers that received requests and have no series
 	failed    error
 	limits    *backlogLimits
 	blind     bool
-	kinds     requests.Kinds // used again and again
+	kinds     requests.Kinds // reused
 }
 
 func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager {
@@ -79,7 +79,7 @@ func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager 
 	return m
 }
 
-// discover follows who listens.
+// discover follows the listening servers.
 func (m *manager) discover(ctx context.Context) {
 	moves := m.registry.CgroupMoves()
 	sockets, err := m.scanner.Scan(ctx, moves != m.moves)
@@ -121,7 +121,7 @@ type dnsServer struct {
 	port uint16
 }
 
-// dnsPorts are what dns_capture times already.
+// dnsPorts are the ports that dns_capture already times.
 func (m *manager) dnsPorts(ctx context.Context, sockets []listening.Socket) map[dnsServer]bool {
 	m.watcher.Refresh(ctx)
 	listens := make(map[int]bool)
@@ -142,7 +142,7 @@ func (m *manager) dnsPorts(ctx context.Context, sockets []listening.Socket) map[
 	return found
 }
 
-// update takes in what listens now. Called with mu held.
+// update applies the current listeners. Called with mu held.
 func (m *manager) update(sockets []listening.Socket, dns map[dnsServer]bool) {
 	now := time.Now()
 	endpoints := make(map[requests.Endpoint]*requests.Server, len(sockets))
@@ -182,7 +182,7 @@ func (m *manager) update(sockets []listening.Socket, dns map[dnsServer]bool) {
 	}
 }
 
-// admit gives series to servers that were asked for the first time.
+// admit gives series to servers that received their first request.
 func (m *manager) admit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -204,7 +204,7 @@ func (m *manager) admit() {
 	}
 }
 
-// makeRoom takes the series of a server that is asked less than half as often. Called with mu held.
+// makeRoom takes the series of a server with less than half as many requests. Called with mu held.
 func (m *manager) makeRoom(recent uint64) bool {
 	var quietest *server
 	least := recent / 2
@@ -229,7 +229,7 @@ func (m *manager) time(s *server) {
 	if group, ok := m.registry.Cgroup(s.cgroup); ok {
 		parent = group.Resource
 	} else if s.cgroup != "/" && time.Since(s.found) < placeWithin {
-		return // it is still to be discovered
+		return // not discovered yet
 	}
 	resource := m.registry.Resource(ingestpb.ResourceKind_RESOURCE_KIND_TCP_SERVER, s.String(), parent)
 	if resource == batch.NoResource {
@@ -242,12 +242,12 @@ func (m *manager) time(s *server) {
 	m.describe(s)
 }
 
-// followLimits says which series tell that the server is throttled. Called with mu held.
+// followLimits sets the series that show that the server is throttled. Called with mu held.
 func (m *manager) followLimits(s *server) {
 	m.tracker.SetThrottled(s.Server, m.registry.ThrottledSeries(s.cgroup))
 }
 
-// leave takes them away again. Called with mu held.
+// leave removes its series. Called with mu held.
 func (m *manager) leave(s *server) {
 	if s.resource == batch.NoResource {
 		return
@@ -265,12 +265,12 @@ func (m *manager) drop(k key, s *server) {
 	delete(m.servers, k)
 }
 
-// describe states facts. Called with mu held.
+// describe records facts. Called with mu held.
 func (m *manager) describe(s *server) {
 	m.registry.Fact(s.resource, catalogue.FactTcpProgram, s.process.Executable)
 	m.registry.Fact(s.resource, catalogue.FactTcpProcess, fmt.Sprintf("%d:%d", s.process.PID, s.process.StartTicks))
 	if len(s.addresses) == 0 {
-		return // it does not listen any more
+		return // it no longer listens
 	}
 	m.describeQueue(s)
 	addresses := make([]string, 0, len(s.addresses))
@@ -297,7 +297,7 @@ func (m *manager) cgroupsChanged(_, removed []*sampler.Group) {
 	}
 }
 
-// state says what is not timed. Called with mu held.
+// state reports what is not timed. Called with mu held.
 func (m *manager) state() {
 	switch {
 	case m.failed != nil:

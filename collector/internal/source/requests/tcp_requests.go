@@ -1,4 +1,4 @@
-// Package requests has the source that times the requests of TCP servers.
+// Package requests contains the source that times the requests of TCP servers.
 package requests
 
 import (
@@ -15,7 +15,7 @@ func init() {
 	source.Register("tcp_requests", func() sampler.Source { return &tcpRequests{} }, "cgroup_cpu")
 }
 
-// tcpRequests times the requests of every TCP server of this machine, by cgroup and port.
+// tcpRequests times the requests of every TCP server on this machine, by cgroup and port.
 type tcpRequests struct {
 	registry *sampler.Registry
 	programs *requests.Programs
@@ -27,9 +27,9 @@ func (s *tcpRequests) Name() string { return "tcp_requests" }
 
 // requestOptions are the [sources.tcp_requests] table.
 type requestOptions struct {
-	// ReadStatus has answers in HTTP/1 in clear counted by the class of their status.
+	// ReadStatus counts unencrypted HTTP/1 answers by the class of their status.
 	ReadStatus bool `toml:"read_status"`
-	// ReadKinds has requests in clear counted by kind: method and route, command, statement.
+	// ReadKinds counts unencrypted requests by kind: method and route, command, statement.
 	ReadKinds bool `toml:"read_kinds"`
 }
 
@@ -46,8 +46,8 @@ func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) err
 	s.tracker = requests.NewTracker(programs, registry.IsOrdinary())
 	s.manager = newManager(registry, s.tracker)
 	s.manager.blind = programs.Blind() && (options.ReadStatus || options.ReadKinds)
-	// What need not wait for the next discovery, off the sampling thread: servers that are asked for the first time, and
-	// requests that are ready to be sent.
+	// Work that should not wait for the next discovery, off the sampling thread: servers that receive their first
+	// request, and requests that are ready to be sent.
 	registry.Every(ctx, 250*time.Millisecond, s.manager.admit)
 	registry.Every(ctx, 250*time.Millisecond, s.manager.admitUpstreams)
 	registry.Every(ctx, 500*time.Millisecond, s.flush)
@@ -59,12 +59,12 @@ func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) err
 
 func (s *tcpRequests) Discover(ctx context.Context) { s.manager.discover(ctx) }
 
-// Sample also fills in the ticks that the sampler missed: the programs stamp what they tell.
+// Sample also fills in the ticks that the sampler missed: the programs timestamp what they report.
 func (s *tcpRequests) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	s.tracker.Sample(tick.EndUS(), tick.Missed, recorder)
 }
 
-// kindsEvery is how often what was asked of each server is told.
+// kindsEvery is how often the requests of each server are reported.
 const kindsEvery = 10 * time.Second
 
 func (s *tcpRequests) flush() {

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	maxCallers     = 8192 // processes, as many as the programs tell apart
-	upstreamsEach  = 16   // of one cgroup
+	maxCallers     = 8192 // processes, as many as the programs can distinguish
+	upstreamsEach  = 16   // per cgroup
 	upstreamIdle   = 10 * time.Minute
 	pidsPerReading = 16 * 1024
 )
 
-// upstream is a server that a cgroup asks.
+// upstream is a server that a cgroup calls.
 type upstream struct {
 	*requests.Upstream
 	requests.Called
@@ -32,15 +32,16 @@ type upstream struct {
 	resource batch.ResourceID
 }
 
-// upstreams is the slow path of what servers ask: whose calls are wanted, and who is behind an address.
+// upstreams is the slow path of the calls that servers make: whose calls are wanted, and which server is behind an
+// address.
 type upstreams struct {
 	numbers  map[string]uint32 // of cgroups
 	cgroups  map[uint32]string
 	last     uint32
 	followed map[requests.Remote]*upstream
-	behind   map[requests.Endpoint]key // who listens
+	behind   map[requests.Endpoint]key // the listeners
 	more     int                       // upstreams without series
-	scanned  bool                      // connections that were there before are followed
+	scanned  bool                      // connections that predate the programs are followed
 	failed   error
 }
 
@@ -50,7 +51,8 @@ func newUpstreams() upstreams {
 	}
 }
 
-// followCallers has the calls of all processes timed that are in a cgroup with a server that is asked. Called with mu held.
+// followCallers starts timing the calls of all processes in cgroups with a server that receives requests. Called with
+// mu held.
 func (m *manager) followCallers() {
 	u := &m.upstreams
 	wanted := make(map[string]bool)
@@ -101,7 +103,7 @@ func (m *manager) followCallers() {
 	u.more = 0
 }
 
-// admitUpstreams gives series to upstreams that were asked for the first time.
+// admitUpstreams gives series to upstreams that were called for the first time.
 func (m *manager) admitUpstreams() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -147,14 +149,14 @@ func (m *manager) follow(called requests.Called) {
 	m.describeUpstream(one)
 }
 
-// describeUpstream says who listens there. Called with mu held.
+// describeUpstream records which server listens there. Called with mu held.
 func (m *manager) describeUpstream(one *upstream) {
 	if server, ok := m.upstreams.serverAt(one.Called); ok {
 		m.registry.Fact(one.resource, catalogue.FactUpstreamServer, server.String())
 	}
 }
 
-// serverAt finds who listens at an address, as far as it is in the caller's network namespace.
+// serverAt finds the server that listens at an address, if it is in the caller's network namespace.
 func (u *upstreams) serverAt(called requests.Called) (key, bool) {
 	at := requests.Endpoint{Namespace: called.Namespace, Endpoint: called.Endpoint}
 	if server, ok := u.behind[at]; ok {
@@ -172,14 +174,14 @@ func (u *upstreams) serverAt(called requests.Called) (key, bool) {
 	return key{}, false
 }
 
-// unfollow takes an upstream's series away. Called with mu held.
+// unfollow removes an upstream's series. Called with mu held.
 func (m *manager) unfollow(one *upstream) {
 	m.tracker.Unfollow(one.Upstream)
 	m.registry.Remove(one.resource)
 	delete(m.upstreams.followed, one.Remote)
 }
 
-// leaveUpstreams drops what a cgroup asks. Called with mu held.
+// leaveUpstreams drops the upstreams of a cgroup. Called with mu held.
 func (m *manager) leaveUpstreams(cgroup string) {
 	for _, one := range m.upstreams.followed {
 		if one.cgroup == cgroup {
@@ -188,7 +190,7 @@ func (m *manager) leaveUpstreams(cgroup string) {
 	}
 }
 
-// processesIn lists processes of a cgroup, as many as a reading has.
+// processesIn lists processes of a cgroup, as many as one read returns.
 func processesIn(directory string) (pids []uint32) {
 	file, err := os.Open(filepath.Join(directory, "cgroup.procs"))
 	if err != nil {
@@ -199,7 +201,7 @@ func processesIn(directory string) (pids []uint32) {
 	n, _ := file.Read(buffer)
 	for line := range strings.Lines(string(buffer[:n])) {
 		if !strings.HasSuffix(line, "\n") {
-			break // cut
+			break // truncated
 		}
 		if pid, err := strconv.ParseUint(strings.TrimSpace(line), 10, 32); err == nil && pid > 0 {
 			pids = append(pids, uint32(pid))
@@ -208,7 +210,7 @@ func processesIn(directory string) (pids []uint32) {
 	return pids
 }
 
-// untold says what of the calls is not timed; "" where all are.
+// untold reports which calls are not timed; "" if all are.
 func (u *upstreams) untold() string {
 	switch {
 	case u.failed != nil:

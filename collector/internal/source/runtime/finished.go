@@ -8,8 +8,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// finishedCollection is on its way from the sampling thread to the one that makes events. The program stood still all the while, or
-// from markingUS after the start on.
+// finishedCollection is a collection on its way from the sampling thread to the goroutine that makes events. The
+// program was paused for all of it, or only after markingUS from the start.
 type finishedCollection struct {
 	resource       batch.ResourceID
 	source         string

@@ -14,7 +14,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// jvm is one JVM. Its collectors stop the program for as long as they work, as far as they are seen.
+// jvm is one JVM. As far as they are visible, its collectors pause the program for as long as they work.
 type jvm struct {
 	watched    *procwatch.Process
 	alive      int32 // its CPU clock
@@ -24,7 +24,7 @@ type jvm struct {
 	collectors []jvmCollector
 	heap       hsperf.Heap
 	cause      hsperf.String
-	counting   bool // since the first tick, which only tells where it stands
+	counting   bool // since the first tick, which only sets the start
 
 	cycles, active, pause, live, goal batch.Slot
 }
@@ -35,7 +35,7 @@ type jvmCollector struct {
 	timeline gcspans.Timeline
 }
 
-// newJVM returns nil and the names of the collectors where none of them counts its pauses.
+// newJVM returns nil and the names of the collectors if none of them counts its pauses.
 func newJVM(registry *sampler.Registry, watched *procwatch.Process, o *opening) (*jvm, string) {
 	pausing, others := o.layout.Collectors(o.data)
 	describeJVM(registry, watched, o, append(names(pausing), others...))
@@ -61,7 +61,7 @@ func newJVM(registry *sampler.Registry, watched *procwatch.Process, o *opening) 
 
 func (j *jvm) close() { j.file.Close() }
 
-// read takes what happened since the last tick.
+// read reads what happened since the last tick.
 func (j *jvm) read(data []byte, wall *bpf.Clock, finished *handover.Ring[finishedCollection]) {
 	now := monotonicNS()
 	j.clock.Look(data, now)
@@ -98,7 +98,7 @@ func (j *jvm) read(data []byte, wall *bpf.Clock, finished *handover.Ring[finishe
 	}
 }
 
-// place puts what the collector did on its timeline.
+// place adds what the collector did to its timeline.
 func (c *jvmCollector) place(us func(ticks int64) int64, clock *hsperf.Clock) {
 	s := &c.step
 	if s.Ended.End != 0 {
@@ -119,7 +119,7 @@ func (c *jvmCollector) place(us func(ticks int64) int64, clock *hsperf.Clock) {
 	}
 }
 
-// record writes the tick, and those before it that the sampler missed: when collections began and ended is exact.
+// record writes the tick, and those before it that the sampler missed: the times of collections are exact.
 func (j *jvm) record(data []byte, tick sampler.Tick, recorder *sampler.Recorder) {
 	for back := min(tick.Missed, batch.Lag); back >= 0; back-- {
 		cycles, activeUS := 0, int64(0)

@@ -19,7 +19,7 @@ func names(collectors []*hsperf.Collector) (all []string) {
 	return all
 }
 
-// describeJVM states what a JVM says of itself.
+// describeJVM records what a JVM reports about itself.
 func describeJVM(registry *sampler.Registry, watched *procwatch.Process, o *opening, collectors []string) {
 	describe(registry, watched, "jvm", o.layout.Version(o.data), hsperf.Governing(o.layout.Arguments(o.data)))
 	registry.Fact(watched.Resource, "runtime.gc_kind", strings.Join(collectors, ", "))
@@ -28,7 +28,7 @@ func describeJVM(registry *sampler.Registry, watched *procwatch.Process, o *open
 	}
 }
 
-// describeByCommandLine states what is known of a JVM that shares nothing.
+// describeByCommandLine records what is known about a JVM that shares nothing.
 func describeByCommandLine(registry *sampler.Registry, watched *procwatch.Process) {
 	directory := filepath.Join(registry.Roots.Proc, strconv.Itoa(watched.PID))
 	cmdline, _ := os.ReadFile(filepath.Join(directory, "cmdline"))
@@ -36,7 +36,7 @@ func describeByCommandLine(registry *sampler.Registry, watched *procwatch.Proces
 	describe(registry, watched, "jvm", "", hsperf.Governing(hsperf.CommandLine(cmdline, environ)))
 }
 
-// describe states which runtime a process has, and the options that govern it.
+// describe records which runtime a process has, and the options that govern it.
 func describe(registry *sampler.Registry, watched *procwatch.Process, name, version string, options []string) {
 	registry.Fact(watched.Resource, "runtime.name", name)
 	if version != "" {

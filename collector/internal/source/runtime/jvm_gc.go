@@ -18,7 +18,7 @@ import (
 
 func init() { source.Register("jvm_gc", func() sampler.Source { return &jvmGC{} }) }
 
-// jvmGC follows the collectors of JVMs by the performance data that they share: nothing is done to the process.
+// jvmGC follows the collectors of JVMs through the performance data that they share: the process itself is not touched.
 type jvmGC struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
@@ -27,7 +27,7 @@ type jvmGC struct {
 	buffer   []byte
 	finished handover.Ring[finishedCollection]
 
-	// Discovery: JVMs of which collections are not known.
+	// Discovery: JVMs whose collections are not known.
 	opening   map[*procwatch.Process]*opening
 	notShared map[*procwatch.Process]bool
 	notKnown  map[*procwatch.Process]string // collector
@@ -51,7 +51,7 @@ func (g *jvmGC) Start(ctx context.Context, registry *sampler.Registry) error {
 	return nil
 }
 
-// forget lets go of what is known of processes that have ended.
+// forget drops what is known about processes that have ended.
 func (g *jvmGC) forget(_, removed []*procwatch.Process) {
 	g.jvms.mu.Lock()
 	defer g.jvms.mu.Unlock()
@@ -86,8 +86,8 @@ func (g *jvmGC) Discover(ctx context.Context) {
 	}
 }
 
-// look finds out whether a process is a JVM. Its clock is learned beside discovery, so that is decided a second later. Called with
-// jvms.mu held.
+// look finds out whether a process is a JVM. Its clock is learned concurrently with discovery, so that is decided a
+// second later. Called with jvms.mu held.
 func (g *jvmGC) look(watched *procwatch.Process) (*jvm, bool) {
 	if o := g.opening[watched]; o != nil {
 		select {
@@ -105,7 +105,7 @@ func (g *jvmGC) look(watched *procwatch.Process) (*jvm, bool) {
 	case errors.Is(err, hsperf.ErrNotShared):
 		g.notShared[watched] = true
 		describeByCommandLine(g.registry, watched)
-		return nil, false // it may still be starting
+		return nil, false // it might still be starting
 	case errors.Is(err, fs.ErrPermission) && watched.Executable == "java":
 		g.refused[watched] = true
 		return nil, false
@@ -116,7 +116,7 @@ func (g *jvmGC) look(watched *procwatch.Process) (*jvm, bool) {
 	return nil, false
 }
 
-// watch begins to follow a JVM whose clock is known.
+// watch starts following a JVM whose clock is known.
 func (g *jvmGC) watch(watched *procwatch.Process, o *opening) (*jvm, bool) {
 	if o.err != nil {
 		g.registry.Log.Info("performance data of a JVM cannot be read", "pid", watched.PID, "error", o.err)
@@ -134,7 +134,7 @@ func (g *jvmGC) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	g.clock.Set()
 	for _, j := range g.jvms.found {
 		if !procfs.Runs(j.alive) {
-			continue // the file says what it said last: perhaps that a collection runs
+			continue // the file keeps its last content: possibly that a collection is running
 		}
 		if data, ok := j.file.Read(g.buffer[:j.used]); ok && len(data) == j.used {
 			j.read(data, &g.clock, &g.finished)

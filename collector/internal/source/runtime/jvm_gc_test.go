@@ -15,10 +15,10 @@ import (
 
 const (
 	libjvm = "7fb34de00000-7fb34e051000 r-xp 00251000 fe:00 315152 /usr/lib/jvm/lib/server/libjvm.so\n"
-	shared = "7fb34f1ad000-7fb34f1b5000 rw-s 00000000 fe:00 9990706 /tmp/hsperfdata_app/1\n" // its number in a container
+	shared = "7fb34f1ad000-7fb34f1b5000 rw-s 00000000 fe:00 9990706 /tmp/hsperfdata_app/1\n" // its PID in a container
 )
 
-// addJVM adds a process with a JVM in it, which shares a captured file, or none.
+// addJVM adds a process that is a JVM and shares a captured file, or none.
 func addJVM(t *testing.T, proc, capture string) {
 	t.Helper()
 	pid, _ := sourcetest.AddProcess(t, proc, "unbound", "/") // a name that is watched
@@ -31,7 +31,7 @@ func addJVM(t *testing.T, proc, capture string) {
 	sourcetest.Write(t, proc, fmt.Sprintf("%d/cmdline", pid), "java\x00-Xmx1g\x00-XX:-UsePerfData\x00Main\x00")
 }
 
-// discoverUntil looks again as discovery does, without the pauses between.
+// discoverUntil looks again as discovery does, without the pauses in between.
 func discoverUntil(t *testing.T, g *jvmGC, r *sourcetest.Run, condition func() bool) {
 	t.Helper()
 	r.Eventually("the JVM is known", func() bool {
@@ -61,7 +61,7 @@ func TestJVM(t *testing.T) {
 			t.Errorf("%s is %q", name, got)
 		}
 	}
-	// The file does not move, so the JVM has no time yet and nothing can be placed: nothing is said of collections.
+	// The file does not change, so the JVM has no time yet and nothing can be placed: no collections are reported.
 	if got := r.Values(key, catalogue.GCCycles); len(got) != 0 {
 		t.Errorf("cycles %v", got)
 	}

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// The JVM writes its time every 50 ms. Looking so often places its start to within a millisecond, and the more fresh
-	// times are seen, the better: on a busy node a look comes late.
+	// The JVM writes its time every 50 ms. Polling at this rate places its start to within a millisecond, and the more
+	// fresh times are seen, the better: on a busy node a poll comes late.
 	learnEvery = time.Millisecond
 	learnLooks = 16   // fresh times
-	learnMost  = 1500 // looks: a JVM that does not run now, or writes no time, is placed by its collections
+	learnMost  = 1500 // polls: a JVM that is not running now, or writes no time, is placed by its collections
 )
 
-// opening learns the clock of a JVM beside everything else.
+// opening learns the clock of a JVM in the background.
 type opening struct {
 	done   chan struct{}
 	err    error

@@ -16,9 +16,10 @@ import (
 
 func init() { source.Register("nodejs_gc", func() sampler.Source { return &probed{runtime: nodeJS} }) }
 
-// nodeJS calls these two functions of V8 around the part of each collection for which a thread of JavaScript stands still (heap.cc,
-// Heap::CollectGarbage), and where marking begins beside the program (IncrementalMarking::StartMarkingMajor). Earlier versions have
-// them with other parameters, and other numbers for the kinds of collections.
+// nodeJS has these two functions of V8, which it calls around the part of each collection that pauses a JavaScript
+// thread (heap.cc, Heap::CollectGarbage), and where marking begins concurrently with the program
+// (IncrementalMarking::StartMarkingMajor). Earlier versions have them with other parameters, and other numbers for the
+// kinds of collections.
 var nodeJS = runtimeKind{
 	source: "nodejs_gc", name: "nodejs", gcSource: "uprobe", find: findNodeJS, collector: v8Collector, namesEnd: true,
 	marks: v8Marks, marked: v8MarkCompact,
@@ -31,10 +32,10 @@ const (
 
 const v8MarkCompact = "mark-sweep-compact"
 
-// v8Marks tells whether a v8::GCType is the begin of incremental and concurrent marking, which a mark-compact ends.
+// v8Marks reports whether a v8::GCType is the start of incremental and concurrent marking, which a mark-compact ends.
 func v8Marks(argument uint64) bool { return uint32(argument) == 8 }
 
-// v8Collector names a v8::GCType (v8-callbacks.h). The callbacks of weak references call the functions, too, and are no
+// v8Collector names a v8::GCType (v8-callbacks.h). The callbacks of weak references call the functions too, and are not
 // collections.
 func v8Collector(argument uint64) (string, bool) {
 	switch uint32(argument) {
@@ -93,7 +94,7 @@ func findNodeJS(proc string, watched *procwatch.Process) (found program, err err
 	return found, nil
 }
 
-// nodeOptions are the options that govern heap and threads. V8 takes _ for -.
+// nodeOptions are the options that govern heap and threads. V8 accepts _ for -.
 func nodeOptions(directory string) (options []string) {
 	add := func(word string) {
 		name, value, has := strings.Cut(word, "=")
@@ -122,7 +123,7 @@ func nodeOptions(directory string) (options []string) {
 	words := strings.Split(string(cmdline), "\x00")
 	for _, word := range words[1:] {
 		if !strings.HasPrefix(word, "-") {
-			break // the program and its own
+			break // the program and its own options
 		}
 		add(word)
 	}

@@ -18,15 +18,15 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// probed is a source that follows the collections of a runtime by probes where they begin and end. The kernel programs are loaded
-// when the first process with that runtime is found.
+// probed is a source that follows the collections of a runtime with probes where they begin and end. The kernel
+// programs are loaded when the first process with that runtime is found.
 type probed struct {
 	runtime runtimeKind
 
 	registry  *sampler.Registry
 	watcher   *procwatch.Watcher
-	probes    *probes.Probes // nil until it is needed; changed in Registry.Between alone
-	missing   error          // why it cannot be had
+	probes    *probes.Probes // nil until needed; changed only in Registry.Between
+	missing   error          // why they are not available
 	processes seeker[probedProcess]
 	clock     bpf.Clock
 	finished  handover.Ring[finishedCollection]
@@ -35,31 +35,31 @@ type probed struct {
 	without   map[*procwatch.Process]string // processes of the runtime that cannot be probed, and why; guarded by processes.mu
 }
 
-// runtimeKind is what one runtime has of its own.
+// runtimeKind is what is specific to one runtime.
 type runtimeKind struct {
 	source   string // of the metric catalogue
 	name     string // fact runtime.name
 	gcSource string // fact runtime.gc_source
-	// find tells where to probe a process. It returns errOther for one without the runtime.
+	// find returns where to probe a process. It returns errOther for one without the runtime.
 	find func(proc string, watched *procwatch.Process) (program, error)
 	// collector names what began; false: not a collection.
 	collector func(argument uint64) (string, bool)
-	namesEnd  bool // the argument of an end is what began
-	// marks tells whether what began is the marking of a heap while the program runs, which a collection called marked ends.
-	// nil: such a runtime does not mark, or nobody sees it.
+	namesEnd  bool // the argument at an end says what began
+	// marks reports whether what began is the marking of a heap while the program runs, which a collection called
+	// marked ends. nil: such a runtime does not mark, or its marking is not visible.
 	marks  func(argument uint64) bool
 	marked string
 }
 
-// program is what is known of a process with the runtime, as far as it is known also beside an error.
+// program is what is known about a process with the runtime, as far as it is known even if there is an error.
 type program struct {
-	file    string // that it executes, as the collector opens it
+	file    string // that it executes, by the path that the collector opens
 	places  []probes.Place
 	ends    []bool // by place: a collection ends there
 	version string
 	options []string
-	// embedded: another program that has the runtime linked, and may never start it (unbound has libpython for a module that few
-	// load). It is described from its first collection on.
+	// embedded: another program that links the runtime, and might never start it (unbound has libpython for a module
+	// that few load). It is described from its first collection on.
 	embedded bool
 }
 
@@ -71,7 +71,7 @@ var (
 
 // probedOptions are the tables [sources.nodejs_gc] and [sources.python_gc].
 type probedOptions struct {
-	Probes bool `toml:"probes"` // false: never put probes into processes
+	Probes bool `toml:"probes"` // false: never attach probes to processes
 }
 
 func (g *probed) Name() string { return g.runtime.source }
@@ -119,7 +119,7 @@ func (g *probed) Discover(ctx context.Context) {
 	}
 }
 
-// look finds out whether a process has the runtime, and puts probes into it. Called with processes.mu held.
+// look finds out whether a process has the runtime, and attaches probes to it. Called with processes.mu held.
 func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 	delete(g.without, watched)
 	found, err := g.runtime.find(g.registry.Roots.Proc, watched)
@@ -130,7 +130,7 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 		describe(g.registry, watched, g.runtime.name, found.version, found.options)
 	}
 	if found.embedded && errors.Is(err, errNotProbed) {
-		return nil, true // nothing will tell whether it runs
+		return nil, true // nothing will show whether it runs
 	}
 	if err == nil {
 		err = g.open()
@@ -155,7 +155,7 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 	return p, true
 }
 
-// prove gives a process in which the runtime runs what is told of one: series, and facts of its collections.
+// prove records what applies to a process in which the runtime runs: series, and facts of its collections.
 func (g *probed) prove(p *probedProcess) {
 	g.registry.Fact(p.watched.Resource, "runtime.gc_source", g.runtime.gcSource)
 	if g.runtime.marks != nil {
@@ -164,7 +164,7 @@ func (g *probed) prove(p *probedProcess) {
 	p.series(g.registry)
 }
 
-// proveEmbedded describes the programs in which a linked runtime has collected.
+// proveEmbedded describes the programs in which a linked runtime has collected garbage.
 func (g *probed) proveEmbedded() {
 	if g.probes == nil {
 		return
@@ -201,7 +201,7 @@ func (g *probed) shut(p *probedProcess) {
 	}
 }
 
-// forgetAfterLoss lets go of collections that seem to run where moments were lost: their end may have been among them.
+// forgetAfterLoss drops collections that seem to be running if moments were lost: their end might have been among them.
 func (g *probed) forgetAfterLoss() {
 	if g.probes == nil {
 		return
@@ -218,7 +218,7 @@ func (g *probed) forgetAfterLoss() {
 	})
 }
 
-// abandonMarking ends the marking of heaps whose threads have gone, as workers of Node.js do.
+// abandonMarking ends the marking of heaps whose threads have exited, as workers of Node.js do.
 func (g *probed) abandonMarking() {
 	if g.probes == nil || g.runtime.marks == nil {
 		return
@@ -285,7 +285,7 @@ func (g *probed) Close() error {
 	return g.probes.Close()
 }
 
-// mapped returns the path of a library that a process has mapped, by the beginning of its name; "" where it has none.
+// mapped returns the path of a library that a process has mapped, by the beginning of its name; "" if there is none.
 func mapped(proc string, pid int, prefix string) (path string, err error) {
 	err = procfs.EachMapping(proc, pid, func(m procfs.Mapping) bool {
 		if strings.HasPrefix(filepath.Base(m.Path), prefix) {

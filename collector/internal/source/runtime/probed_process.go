@@ -14,10 +14,10 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// threadsMost is how many threads of a process may collect at once: each worker of Node.js has a heap of its own.
+// threadsMost is how many threads of a process can collect at once: each worker of Node.js has its own heap.
 const threadsMost = 64
 
-// probedProcess is a process whose collections are seen by probes.
+// probedProcess is a process whose collections are followed by probes.
 type probedProcess struct {
 	watched    *procwatch.Process
 	number     uint32 // in the moments of its probes
@@ -25,11 +25,12 @@ type probedProcess struct {
 	ends       []bool
 
 	threads [threadsMost]collectingThread
-	// How many threads are in a cycle, and how many of those stand still for it.
+	// How many threads are in a cycle, and how many of those are paused for it.
 	active, stopped int
 	cycles, pauses  gcspans.Timeline
 	counting        bool // since the first whole tick
-	// unproven: a program with the runtime linked that has not been seen to run it. Nothing is told of it, as 0 collections would be.
+	// unproven: a program that links the runtime and has not been seen to run it. Nothing is reported for it, because
+	// that would be 0 collections.
 	unproven  *program
 	collected bool
 
@@ -39,16 +40,16 @@ type probedProcess struct {
 // collectingThread is a thread whose heap is being collected.
 type collectingThread struct {
 	thread    uint32 // 0: none
-	markingUS int64  // since when its heap is marked while the program runs; 0: it is not
-	stoppedUS int64  // since when it stands still; 0: it does not
-	collector string // for which
+	markingUS int64  // since when its heap is being marked while the program runs; 0: it is not
+	stoppedUS int64  // since when it is paused; 0: it is not
+	collector string // that paused it
 }
 
 func newProbedProcess(watched *procwatch.Process, number uint32, attachment *probes.Attachment, ends []bool) *probedProcess {
 	return &probedProcess{watched: watched, number: number, attachment: attachment, ends: ends}
 }
 
-// series gives it series, before record writes them.
+// series creates its series, before record writes them.
 func (p *probedProcess) series(registry *sampler.Registry) {
 	series := func(metric uint32) batch.Slot { return registry.Series(p.watched.Resource, metric) }
 	p.cyclesSlot, p.activeSlot, p.pauseSlot = series(catalogue.GCCycles), series(catalogue.GCActiveUS), series(catalogue.GCPauseUS)
@@ -65,7 +66,7 @@ func (p *probedProcess) take(m probes.Moment, kind *runtimeKind, finished *hando
 	}
 	if kind.marks != nil && kind.marks(m.Argument) {
 		if t := p.enter(m); t != nil {
-			t.markingUS = m.TimeUS // also where an earlier marking was given up
+			t.markingUS = m.TimeUS // also if an earlier marking was given up
 		}
 		return
 	}
@@ -75,7 +76,7 @@ func (p *probedProcess) take(m probes.Moment, kind *runtimeKind, finished *hando
 	}
 }
 
-// enter returns what is kept of the thread of a moment at which something begins; nil where there are too many.
+// enter returns the state of the thread of a moment at which something begins; nil if there are too many.
 func (p *probedProcess) enter(m probes.Moment) *collectingThread {
 	free := -1
 	for i := range p.threads {
@@ -121,7 +122,7 @@ func (p *probedProcess) end(m probes.Moment, kind *runtimeKind, finished *handov
 		}
 		collector, ok := kind.collector(m.Argument)
 		if t.stoppedUS == 0 || kind.namesEnd && (!ok || collector != t.collector) {
-			return // of something else within the collection
+			return // of something nested in the collection
 		}
 		one := finishedCollection{
 			resource: p.watched.Resource, source: kind.gcSource, startUS: t.stoppedUS, endUS: m.TimeUS, collector: t.collector,
@@ -134,7 +135,7 @@ func (p *probedProcess) end(m probes.Moment, kind *runtimeKind, finished *handov
 		if p.stopped--; p.stopped == 0 {
 			p.pauses.End(m.TimeUS)
 		} else {
-			p.pauses.Loose(1, 0) // others stand still
+			p.pauses.Loose(1, 0) // others are still paused
 		}
 		if t.markingUS == 0 {
 			p.leave(t, m.TimeUS)
@@ -165,7 +166,7 @@ func (p *probedProcess) marking(threads []uint32) []uint32 {
 	return threads
 }
 
-// abandon ends the marking of a thread that has gone: nothing will end it any more.
+// abandon ends the marking of a thread that has exited: nothing else will end it.
 func (p *probedProcess) abandon(thread uint32) {
 	for i := range p.threads {
 		if t := &p.threads[i]; t.thread == thread && t.stoppedUS == 0 {
@@ -174,13 +175,13 @@ func (p *probedProcess) abandon(thread uint32) {
 	}
 }
 
-// has tells whether the process still has a thread.
+// has reports whether the process still has a thread.
 func (p *probedProcess) has(proc string, thread uint32) bool {
 	_, err := os.Stat(filepath.Join(proc, strconv.Itoa(p.watched.PID), "task", strconv.FormatUint(uint64(thread), 10)))
 	return !os.IsNotExist(err)
 }
 
-// record writes the tick, and those before it that the sampler missed: probes are exact about time.
+// record writes the tick, and those before it that the sampler missed: probes have exact times.
 func (p *probedProcess) record(tick sampler.Tick, recorder *sampler.Recorder) {
 	for back := min(tick.Missed, batch.Lag); back >= 0; back-- {
 		endUS := tick.EndUS() - int64(back)*batch.StepUS

@@ -19,7 +19,8 @@ func moment(us int64, place uint8, thread uint32, argument uint64) probes.Moment
 	return probes.Moment{TimeUS: us, Place: place, Thread: thread, Argument: argument}
 }
 
-// collected gives moments to a process, and returns the collections, and what is on the grid of two ticks of 100 µs from 1000 on.
+// collected passes moments to a process, and returns the collections, and what is on the grid of two ticks of 100 µs
+// from 1000 on.
 func collected(kind runtimeKind, moments ...probes.Moment) (all []finishedCollection, cycles [2]int, active, stopped [2]int64) {
 	p := &probedProcess{watched: &procwatch.Process{Resource: batch.ResourceID(7)}, ends: []bool{false, true}}
 	var ring handover.Ring[finishedCollection]
@@ -40,7 +41,7 @@ func TestCollectionsOfV8(t *testing.T) {
 	all, cycles, active, stopped := collected(nodeJS,
 		moment(1010, over, 1, 1),                             // of one that had begun before
 		moment(1020, begins, 1, 1), moment(1030, over, 1, 1), // a scavenge
-		moment(1090, begins, 1, 4), moment(1095, begins, 1, 16), // callbacks within
+		moment(1090, begins, 1, 4), moment(1095, begins, 1, 16), // nested callbacks
 		moment(1100, over, 1, 16), moment(1150, over, 1, 4),
 	)
 	if len(all) != 2 || all[0].collector != "scavenge" || all[0].startUS != 1020 || all[0].endUS != 1030 ||
@@ -55,7 +56,7 @@ func TestCollectionsOfV8(t *testing.T) {
 func TestMarkCompactBeginsWithItsMarking(t *testing.T) {
 	all, cycles, active, stopped := collected(nodeJS,
 		moment(1010, begins, 1, 8), moment(1015, over, 1, 8), // marking begins
-		moment(1030, begins, 1, 1), moment(1040, over, 1, 1), // a scavenge meanwhile
+		moment(1030, begins, 1, 1), moment(1040, over, 1, 1), // a scavenge in between
 		moment(1120, begins, 1, 4), moment(1150, over, 1, 4),
 		moment(1160, begins, 1, 4), moment(1170, over, 1, 4), // without marking before
 	)

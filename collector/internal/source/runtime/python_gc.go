@@ -19,8 +19,8 @@ import (
 
 func init() { source.Register("python_gc", func() sampler.Source { return &probed{runtime: cPython} }) }
 
-// cPython has static probe points where a collection begins and ends, where it was built with them (--with-dtrace, as distributions
-// do). The thread that collects holds the interpreter's lock.
+// cPython has static probe points where a collection begins and ends, if it was built with them (--with-dtrace, as in
+// distributions). The thread that collects holds the interpreter's lock.
 var cPython = runtimeKind{source: "python_gc", name: "python", gcSource: "usdt", find: findPython, collector: pythonCollector}
 
 // pythonCollector names the generation, the argument of gc__start.
@@ -89,7 +89,7 @@ func findPython(proc string, watched *procwatch.Process) (found program, err err
 	return found, nil
 }
 
-// pythonVersion reads what the interpreter says its version is: since 3.11 in Py_Version, one byte each of major, minor and micro.
+// pythonVersion reads the interpreter's version: since 3.11 in Py_Version, one byte each of major, minor and micro.
 func pythonVersion(file *os.File) string {
 	there, err := symbols.FindExported(file, "Py_Version")
 	at, ok := there["Py_Version"]

@@ -1,4 +1,4 @@
-// Package runtime has the sources that follow the garbage collectors of runtimes other than Go.
+// Package runtime contains the sources that follow the garbage collectors of runtimes other than Go.
 package runtime
 
 import (
@@ -11,16 +11,16 @@ import (
 
 const (
 	lookFirst = time.Second
-	lookMost  = 32 * time.Second // a process that is nothing by then stays so
+	lookMost  = 32 * time.Second // a process without a runtime by then stays so
 )
 
-// seeker looks for a runtime in the watched processes, and keeps what it found of each.
+// seeker looks for a runtime in the watched processes, and keeps what it found in each.
 type seeker[T any] struct {
 	registry *sampler.Registry
 	look     func(*procwatch.Process) (found *T, decided bool) // not decided: look again later
 	shut     func(*T)                                          // after the last Sample that saw it
 
-	found []*T // read by Sample; changed in Registry.Between alone
+	found []*T // read by Sample; changed only in Registry.Between
 
 	mu         sync.Mutex
 	candidates map[*procwatch.Process]*candidate[T]
@@ -33,7 +33,7 @@ type candidate[T any] struct {
 	wait    time.Duration
 }
 
-// change follows the watched processes: give it to procwatch.Watcher.Subscribe.
+// change follows the watched processes: pass it to procwatch.Watcher.Subscribe.
 func (s *seeker[T]) change(added, removed []*procwatch.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *seeker[T]) change(added, removed []*procwatch.Process) {
 	}
 }
 
-// discover looks into the processes that are not decided yet.
+// discover examines the processes that are not decided yet.
 func (s *seeker[T]) discover() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *seeker[T]) discover() {
 	}
 }
 
-// publish gives Sample what was found. Called with mu held.
+// publish makes what was found visible to Sample. Called with mu held.
 func (s *seeker[T]) publish() {
 	var found []*T
 	for _, c := range s.candidates {

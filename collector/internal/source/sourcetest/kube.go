@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// APIServer starts a Kubernetes API server over TLS that has answers for some paths and forbids the others, and returns the
-// options of the source kube with which to ask it.
+// APIServer starts a Kubernetes API server over TLS that has answers for some paths and forbids the others, and returns
+// the options of the source kube that access it.
 func APIServer(t testing.TB, answers map[string]string) (options string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +27,8 @@ func APIServer(t testing.TB, answers map[string]string) (options string) {
 	return fmt.Sprintf("api_server = %q\ntoken_file = \"%[2]s/token\"\nca_file = \"%[2]s/ca.crt\"\n", server.URL, files)
 }
 
-// Cluster is what such a server may know: two nodes of 15.89 CPUs and an autoscaler for two replicas of the cluster's DNS.
+// Cluster is what such a server might know: two nodes of 15.89 CPUs and an autoscaler for two replicas of the cluster's
+// DNS.
 var Cluster = map[string]string{
 	"/version":      `{"gitVersion":"v1.30.5-gke.1014001"}`,
 	"/api/v1/nodes": `{"metadata":{},"items":[{"status":{"allocatable":{"cpu":"15890m"}}},{"status":{"allocatable":{"cpu":"15890m"}}}]}`,

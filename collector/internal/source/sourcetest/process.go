@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// StartTicks is when the process of AddProcess began, in hundredths of a second since boot.
+// StartTicks is when the process of AddProcess started, in hundredths of a second since boot.
 const StartTicks = 4711
 
-// AddProcess adds to a /proc a process with the number of this one, so that what is asked of the kernel has an answer. It
-// runs an executable of that name, is in that cgroup and has three open files, a standard output among them: a file for which
-// the test may write.
+// AddProcess adds a process to a fake /proc, with the PID of this one, so that kernel queries about it work. It runs an
+// executable of that name, is in that cgroup and has three open files, including a standard output: a file to which the
+// test can write.
 func AddProcess(t testing.TB, proc, executable, cgroup string) (pid int, output string) {
 	t.Helper()
 	pid = os.Getpid()

@@ -1,4 +1,5 @@
-// Package sourcetest runs sources on made-up file systems, tick by tick and without waiting, and tells what they recorded.
+// Package sourcetest runs sources on fake file systems, tick by tick and without waiting, and returns what they
+// recorded.
 package sourcetest
 
 import (
@@ -24,15 +25,15 @@ import (
 // Node is the key of the node that the sources run on.
 const Node = "node"
 
-// Setup is what the sources find.
+// Setup is the environment of the sources.
 type Setup struct {
-	Proc, Sys, Cgroup string // roots; where one is empty it is an empty folder
+	Proc, Sys, Cgroup string // roots; an empty one is an empty folder
 	Options           string // the [sources.NAME] table, of every source here
 	Log               io.Writer
 	Sources           []sampler.Source // in the order in which they run
 }
 
-// Run is sources at work.
+// Run is a set of running sources.
 type Run struct {
 	Engine *sampler.Engine
 	t      testing.TB
@@ -43,7 +44,7 @@ type Run struct {
 	batches []*ingestpb.Batch
 }
 
-// Start starts the sources and has them discover once. They are closed when the test ends.
+// Start starts the sources and runs discovery once. They are closed when the test ends.
 func Start(t testing.TB, setup Setup) *Run {
 	t.Helper()
 	store, _, err := batch.Open(t.TempDir(), [16]byte{1}, 1, Node)
@@ -74,13 +75,13 @@ func Start(t testing.TB, setup Setup) *Run {
 		cancel()
 		r.close(setup.Sources)
 	})
-	// An error says that no source works, which Status tells as well.
+	// An error says that no source works, which Status shows as well.
 	_ = r.Engine.Prepare(ctx)
 	r.tick = r.Engine.Ticker()
 	return r
 }
 
-// close ends the sources that started.
+// close closes the sources that started.
 func (r *Run) close(sources []sampler.Source) {
 	for _, status := range r.Engine.Status() {
 		for _, source := range sources {
@@ -106,14 +107,14 @@ func (r *Run) take(sealed *batch.Sealed) {
 	r.batches = append(r.batches, decoded)
 }
 
-// Ticks samples so many ticks.
+// Ticks samples count ticks.
 func (r *Run) Ticks(count int) {
 	for range count {
 		r.tick()
 	}
 }
 
-// Eventually samples until condition holds of what was recorded, and fails the test where it does not within half a minute.
+// Eventually samples until condition holds for what was recorded, and fails the test if it does not within 30 s.
 func (r *Run) Eventually(what string, condition func() bool) {
 	r.t.Helper()
 	for range 1500 {
@@ -126,7 +127,7 @@ func (r *Run) Eventually(what string, condition func() bool) {
 	r.t.Fatalf("waited in vain: %s", what)
 }
 
-// Status is the state of a source with what it says about it: "ACTIVE", "DEGRADED: …", "UNAVAILABLE: …", "OFF: …".
+// Status is the state of a source with its detail: "ACTIVE", "DEGRADED: …", "UNAVAILABLE: …", "OFF: …".
 func (r *Run) Status(name string) string {
 	if why, ok := r.Engine.Off()[name]; ok {
 		return "OFF: " + why
@@ -156,7 +157,7 @@ func (r *Run) each(visit func(*ingestpb.Batch)) {
 	}
 }
 
-// Values are those of a series; ticks without one are left out.
+// Values are the values of a series; ticks without one are left out.
 func (r *Run) Values(resource string, metric uint32) (values []float64) {
 	r.each(func(b *ingestpb.Batch) {
 		for _, block := range b.Blocks {
@@ -201,7 +202,7 @@ func (r *Run) Observed(resource string, metric uint32) (count int) {
 	return count
 }
 
-// Fact is the newest value of a fact, "" where there is none.
+// Fact is the newest value of a fact, "" if there is none.
 func (r *Run) Fact(resource, name string) (value string) {
 	r.each(func(b *ingestpb.Batch) {
 		for _, fact := range b.Facts {
@@ -225,7 +226,7 @@ func (r *Run) Events(resource, kind string) (events []map[string]string) {
 	return events
 }
 
-// Triggers are the reasons for which a diagnosis of a resource was asked for.
+// Triggers are the reasons for which a diagnosis of a resource was requested.
 func (r *Run) Triggers(resource string) (reasons []string) {
 	r.each(func(b *ingestpb.Batch) {
 		for _, trigger := range b.Triggers {
@@ -237,7 +238,7 @@ func (r *Run) Triggers(resource string) (reasons []string) {
 	return reasons
 }
 
-// ValueAt is a value of a block, NaN where the tick is missing. The values of a series are TickCount places apart.
+// ValueAt is a value of a block, NaN if the tick is missing. The values of a series are TickCount apart.
 func ValueAt(block *ingestpb.SeriesBlock, i int) float64 {
 	switch block.Encoding {
 	case ingestpb.Encoding_ENCODING_I32:
@@ -254,7 +255,7 @@ func ValueAt(block *ingestpb.SeriesBlock, i int) float64 {
 	return math.NaN()
 }
 
-// Tree writes files below a new folder and returns it. A file's text may be that of another: "@testdata/zoneinfo".
+// Tree writes files below a new folder and returns it. A file's text can refer to another file: "@testdata/zoneinfo".
 func Tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -264,7 +265,7 @@ func Tree(t testing.TB, files map[string]string) string {
 	return root
 }
 
-// Write writes one file of a tree anew, in place: sources keep files open.
+// Write rewrites one file of a tree in place: sources keep files open.
 func Write(t testing.TB, root, name, text string) {
 	t.Helper()
 	if len(text) > 0 && text[0] == '@' {
