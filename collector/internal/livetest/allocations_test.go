@@ -20,9 +20,9 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// TestTickUnderLoadDoesNotAllocate samples a server under load from packets, probes and socket programs, and counts every
-// allocation of the process. Server and client are processes of their own; beside them a dnsmasq has more TCP connections than it
-// serves.
+// TestTickUnderLoadDoesNotAllocate samples a server under load from packets, probes and socket programs, and counts
+// every allocation of the process. Server and client are separate processes; next to them a dnsmasq has more TCP
+// connections than it serves.
 func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	server := freeAddress(t, "127.0.0.1")
 	startServer(t, nil, buildDNSServer(t), server)
@@ -59,8 +59,8 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestTickWithRequestsDoesNotAllocate does so with two web servers under load, one of which is slow. Who asks them lives in their
-// cgroup, so that its calls are timed too.
+// TestTickWithRequestsDoesNotAllocate does the same with two web servers under load, one of which is slow. Their client
+// runs in their cgroup, so that its calls are timed too.
 func TestTickWithRequestsDoesNotAllocate(t *testing.T) {
 	const load = `import socket,sys
 s=socket.create_connection(sys.argv[1].rsplit(":",1))
@@ -104,7 +104,7 @@ while True:
 	}
 }
 
-// engineOf is an engine with these sources, which have discovered what there is; settled ends what they do beside the ticks.
+// engineOf returns an engine with these sources after discovery; settled ends what they do besides the ticks.
 func engineOf(t *testing.T, names ...string) (engine *sampler.Engine, settled func()) {
 	t.Helper()
 	store, _, err := batch.Open(t.TempDir(), [16]byte{1}, 1, "node")
@@ -148,7 +148,7 @@ func countAllocations(t *testing.T, engine *sampler.Engine) {
 	}
 	var before, after runtime.MemStats
 	allocations := uint64(1 << 63)
-	// The runtime itself allocates now and then; what a tick allocates is there each time.
+	// The runtime itself allocates occasionally; allocations of a tick occur every time.
 	for attempt := 0; attempt < 10 && allocations > 0; attempt++ {
 		runtime.ReadMemStats(&before)
 		for range 20 {

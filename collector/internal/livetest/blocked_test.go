@@ -13,7 +13,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 )
 
-// syncing writes and waits for the disk, again and again, and says how long it waited in all. It listens, so that it is watched.
+// syncing writes and waits for the disk, again and again, and reports how long it waited in all. It listens, so that it
+// is watched.
 const syncing = `import os, socket, sys, time
 server = socket.create_server(("127.0.0.1", 0))
 file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
@@ -29,7 +30,7 @@ print(round(waited * 1e6), flush=True)
 sys.stdin.readline()
 `
 
-// TestBlocked: a program that waits for a disk most of the time is blocked for that long.
+// TestBlocked: a program that waits for a disk most of the time is reported as blocked for that long.
 func TestBlocked(t *testing.T) {
 	o := observe(t, "process,blocked")
 	o.needs("blocked")
@@ -68,7 +69,7 @@ func TestBlocked(t *testing.T) {
 		inIO += p.value
 	}
 	t.Logf("fsync took %.0f ms, blocked for %.0f ms, %.0f ms of it for I/O itself", truth/1000, blocked/1000, inIO/1000)
-	// fsync also works on the CPU; a write may wait too.
+	// fsync also uses the CPU; a write can wait too.
 	if truth == 0 || blocked < 0.3*truth || blocked > 3.2e6 || inIO > blocked {
 		t.Errorf("fsync took %.0f us, blocked for %.0f us, %.0f us of it for I/O", truth, blocked, inIO)
 	}

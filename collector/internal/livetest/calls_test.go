@@ -12,8 +12,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// TestCallsAreTimed: what a server asks another one takes as long as the other one says, be the caller held up itself or not, and
-// also on a connection that was there before the collector.
+// TestCallsAreTimed: a call to another server takes as long as that server reports, whether the caller itself is
+// delayed or not, also on a connection that predates the collector.
 func TestCallsAreTimed(t *testing.T) {
 	t.Parallel()
 	binary := buildWebServer(t)
@@ -27,7 +27,7 @@ func TestCallsAreTimed(t *testing.T) {
 	ask := func(sleep string) {
 		fetch(t, client, "http://"+asking+"/?ask="+url.QueryEscape("http://"+asked+"/?sleep="+sleep))
 	}
-	ask("0") // both connections are there before the collector
+	ask("0") // both connections predate the collector
 	o := observe(t, requestSources)
 	o.needs("tcp_requests")
 	server, upstream := askedPath+asked[strings.LastIndex(asked, ":"):], askingPath+">"+asked
@@ -41,7 +41,7 @@ func TestCallsAreTimed(t *testing.T) {
 			ask("3ms")
 		}
 	}
-	// The caller stands still for as long as its own clients see; its upstream answers meanwhile.
+	// The caller stalls for as long as its own clients see; its upstream answers in the meantime.
 	stopped := make(chan struct{})
 	go func() {
 		time.Sleep(20 * time.Millisecond)
@@ -57,7 +57,8 @@ func TestCallsAreTimed(t *testing.T) {
 	if got := o.sum(upstream, catalogue.UpstreamCalls, from); got != 201 {
 		t.Errorf("%v calls of 201", got)
 	}
-	// Eleven sleep for long; on a busy machine others may take as long, and one be slow at one end of the connection alone.
+	// Eleven sleep for long; on a busy machine others can take as long, and one can be slow at only one end of the
+	// connection.
 	late := o.sum(upstream, catalogue.UpstreamCallsSlow, from)
 	if own := o.sum(server, catalogue.ResponsesSlow, from); late < 11 || late < own || late > own+1 {
 		t.Errorf("%v slow calls; the server itself had %v", late, own)
@@ -96,7 +97,7 @@ func TestCallsAreTimed(t *testing.T) {
 	}
 }
 
-// TestCallsThatAreGivenUp: a caller that closes its connection after a while got no answer.
+// TestCallsThatAreGivenUp: a caller that closes its connection after a while received no answer.
 func TestCallsThatAreGivenUp(t *testing.T) {
 	t.Parallel()
 	binary := buildWebServer(t)

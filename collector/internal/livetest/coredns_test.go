@@ -82,7 +82,7 @@ func startCoreDNS(t testing.TB, cgroup, address string, names int, environment .
 }
 
 // TestThrottledCoreDNS gives a CoreDNS far too little CPU: its queries wait in the socket while it is throttled, and
-// everything that a diagnosis needs is there and agrees.
+// everything that a diagnosis needs is there and consistent.
 func TestThrottledCoreDNS(t *testing.T) {
 	directory, path := cgroupFor(t, 4_000)
 	server := freeAddress(t, "127.0.0.1")
@@ -106,8 +106,8 @@ func TestThrottledCoreDNS(t *testing.T) {
 	}
 	latency, _ := o.quantile(server, catalogue.DNSLatencyUS, from, 0.99)
 	wait, count := o.quantile(server, catalogue.DNSQueueWaitUS, from, 0.99)
-	// Throttled between reading and answering counts as work, so the queue has a part of it only. How large a part depends
-	// on when Go's scheduler lets the reader run; without throttling it is some microseconds.
+	// Throttling between reading and answering counts as work, so only part of it shows in the queue. How large a part
+	// depends on when Go's scheduler runs the reader; without throttling it is some microseconds.
 	if count < 500 || wait < 20_000 || wait > latency {
 		t.Errorf("p99 of %d queries: waited %.0f us in the queue of %.0f us altogether", count, wait, latency)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// runCoreDNS runs a CoreDNS with this configuration and returns the file that it logs to.
+// runCoreDNS runs a CoreDNS with this configuration and returns its log file.
 func runCoreDNS(t testing.TB, corefile string) (log string) {
 	t.Helper()
 	directory := t.TempDir()
@@ -43,7 +43,7 @@ func runCoreDNS(t testing.TB, corefile string) (log string) {
 	return output.Name()
 }
 
-// nameTotals is what the events dns.names of a server say altogether.
+// nameTotals is the total of a server's dns.names events.
 type nameTotals struct {
 	queries, nxdomain, servfail int
 	rows                        map[string][4]float64 // by client, name and type
@@ -78,7 +78,7 @@ func (o *observer) names(server string) nameTotals {
 	return totals
 }
 
-// events returns the events of a kind of a resource.
+// events returns a resource's events of a kind.
 func (o *observer) events(key, kind string) (found []*ingestpb.Event) {
 	o.each(func(b *ingestpb.Batch) {
 		for _, event := range b.Events {
@@ -90,7 +90,7 @@ func (o *observer) events(key, kind string) (found []*ingestpb.Event) {
 	return found
 }
 
-// page reads the counters of a CoreDNS as anybody can.
+// page reads the counters of a CoreDNS from its metrics page.
 func page(t testing.TB, address string) gometrics.CoreDNS {
 	t.Helper()
 	response, err := http.Get("http://" + address + "/metrics")
@@ -105,14 +105,16 @@ func page(t testing.TB, address string) gometrics.CoreDNS {
 	return sample.CoreDNS
 }
 
-// TestForwardingCoreDNS compares what the collector says with what the client did and with CoreDNS's own counters: cache,
-// upstream, connections; error lines by kind with upstream and name; names asked, by client, type and result.
+// TestForwardingCoreDNS compares what the collector reports with what the client did and with CoreDNS's own counters:
+// cache, upstream, connections; error lines by kind with upstream and name; names looked up, by client, type and
+// result.
 func TestForwardingCoreDNS(t *testing.T) {
 	t.Parallel()
 	upstream := freeAddress(t, "127.0.0.1")
 	startServer(t, nil, buildDNSServer(t), upstream)
 	server, metrics := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")
-	// Another address: among its many attempts CoreDNS would ask from this very port one day, and hear itself.
+	// A different address: among its many attempts CoreDNS would eventually send from this very port, and receive its
+	// own query.
 	nobody := freeAddress(t, "127.0.0.2")
 	_, port, _ := strings.Cut(server, ":")
 	log := runCoreDNS(t, fmt.Sprintf(`.:%s {
@@ -155,10 +157,10 @@ nobody.test:%s {
 		return fmt.Sprintf("the log says %s, %v", text, err)
 	})
 	counters := page(t, metrics)
-	// The page again, the span of the names: 10 s at most.
+	// Another scrape of the page, and the span of the names: 10 s at most.
 	waitFor(t, "the counters arrive", func() bool {
 		return o.sum(server, catalogue.CorednsCacheMisses, time.Time{}) >= counters.CacheMisses && o.names(server).queries >= asked &&
-			o.sum(server, catalogue.CorednsForwardErrors, time.Time{}) >= counters.ForwardErrors // health checks go on
+			o.sum(server, catalogue.CorednsForwardErrors, time.Time{}) >= counters.ForwardErrors // health checks continue
 	})
 	o.stop()
 	after := page(t, metrics)
@@ -185,7 +187,7 @@ nobody.test:%s {
 		"io_timeout": {upstream, "drop.example."}, "connection_refused": {nobody, "a.nobody.test."},
 	})
 	totals := o.names(server)
-	if totals.queries != asked || totals.nxdomain != 1 || totals.servfail < 2 || totals.servfail > 3 { // CoreDNS gives "drop." up after about 5 s
+	if totals.queries != asked || totals.nxdomain != 1 || totals.servfail < 2 || totals.servfail > 3 { // CoreDNS gives up "drop." after about 5 s
 		t.Errorf("%+v, asked %d", totals, asked)
 	}
 	for key, want := range map[string][3]float64{

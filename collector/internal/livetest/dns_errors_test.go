@@ -11,7 +11,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// TestErrorsInAContainersLog has a server run in a cgroup as the kubelet makes them, and its log where the kubelet keeps it.
+// TestErrorsInAContainersLog runs a server in a cgroup named as the kubelet does, with its log where the kubelet keeps
+// it.
 func TestErrorsInAContainersLog(t *testing.T) {
 	t.Parallel()
 	const podUID = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"
@@ -94,7 +95,7 @@ func TestErrorsInAContainersLog(t *testing.T) {
 			}
 		}
 	})
-	if triggers != 1 { // not one each second
+	if triggers != 1 { // not one per second
 		t.Errorf("%d triggers", triggers)
 	}
 }

@@ -20,8 +20,8 @@ import (
 
 const tcpSources = "dns_capture,dns_tcp,process,process_children"
 
-// TestDnsmasqRunsOutOfChildren opens more TCP connections than a dnsmasq serves, step by step: below its limit, above it, and more
-// than its accept queue holds.
+// TestDnsmasqRunsOutOfChildren opens more TCP connections than a dnsmasq serves, step by step: below its limit, above
+// it, and more than its accept queue holds.
 func TestDnsmasqRunsOutOfChildren(t *testing.T) {
 	t.Parallel()
 	upstream, server := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")
@@ -50,7 +50,7 @@ func TestDnsmasqRunsOutOfChildren(t *testing.T) {
 			return true
 		})
 	}
-	ask(t, "udp", server, "a.example.") // the client gets a path of its own
+	ask(t, "udp", server, "a.example.") // the client gets its own path
 	connections := connect(t, server, 15)
 	reach("below the limit", map[uint32]float64{
 		catalogue.ProcessChildren: 15, catalogue.DNSTcpConnections: 15, catalogue.DNSAcceptBacklog: 0, catalogue.DNSTcpCloseWait: 0,
@@ -117,8 +117,8 @@ func TestDnsmasqRunsOutOfChildren(t *testing.T) {
 	}
 }
 
-// TestConnectionsToUpstreams counts the connections that a dnsmasq's children make, and not those of another program to the
-// same server.
+// TestConnectionsToUpstreams counts the connections that a dnsmasq's children make, and not those of another program to
+// the same server.
 func TestConnectionsToUpstreams(t *testing.T) {
 	t.Parallel()
 	upstream, server := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")
@@ -145,7 +145,7 @@ func TestConnectionsToUpstreams(t *testing.T) {
 	if got := o.last(upstream, catalogue.DNSTcpConnections); got != 7 {
 		t.Errorf("the upstream has %v connections", got)
 	}
-	// Who waits for an answer is not idle, on either side.
+	// A connection that waits for an answer is not idle, on either side.
 	message := new(dns.Msg)
 	message.SetQuestion("delay-2500.example.", dns.TypeA)
 	slow := connect(t, server, 1)[0]
@@ -171,7 +171,7 @@ func TestConnectionsToUpstreams(t *testing.T) {
 	}
 }
 
-// TestBacklogInANamespace is a dnsmasq in a network namespace of its own, as in a pod.
+// TestBacklogInANamespace is a dnsmasq in its own network namespace, as in a pod.
 func TestBacklogInANamespace(t *testing.T) {
 	t.Parallel()
 	server := freeAddress(t, "127.0.0.1")
@@ -201,7 +201,7 @@ func TestBacklogInANamespace(t *testing.T) {
 	})
 }
 
-// triggers lists when a diagnosis of a resource was asked for, for a reason.
+// triggers lists when a diagnosis of a resource was requested for a reason.
 func (o *observer) triggers(key, reason string) (atUS []int64) {
 	o.each(func(b *ingestpb.Batch) {
 		for _, trigger := range b.Triggers {
@@ -226,7 +226,8 @@ func (o *observer) processes() map[string]bool {
 	return found
 }
 
-// TestPoolOfAForwarder has a real CoreDNS hold as many connections to its upstream as it needed at once, and shows who asks whom.
+// TestPoolOfAForwarder makes a real CoreDNS keep as many connections to its upstream as it needed at once, and shows
+// who queries whom.
 func TestPoolOfAForwarder(t *testing.T) {
 	t.Parallel()
 	upstream := freeAddress(t, "127.0.0.1")

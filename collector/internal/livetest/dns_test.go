@@ -14,7 +14,8 @@ import (
 
 const dnsSources = "dns_capture,dns_path_split,udp_socket,process"
 
-// TestDNSIsCountedAndTimed compares what the collector says with what the client did, over UDP and TCP, IPv4 and IPv6.
+// TestDNSIsCountedAndTimed compares what the collector reports with what the client did, over UDP and TCP, IPv4 and
+// IPv6.
 func TestDNSIsCountedAndTimed(t *testing.T) {
 	t.Parallel()
 	binary := buildDNSServer(t)
@@ -57,7 +58,7 @@ func TestDNSIsCountedAndTimed(t *testing.T) {
 						t.Errorf("%s: metric %d is %v instead of %d", key, metric, got, want)
 					}
 				}
-				// On a busy machine the client is woken up late and takes more for slow than there is.
+				// On a busy machine the client wakes up late and counts more answers as slow than there are.
 				if slow := o.sum(key, catalogue.DNSSlow, from); slow < 1 || slow > float64(countSlow(latencies)) {
 					t.Errorf("%s: %v slow answers, the client saw %d", key, slow, countSlow(latencies))
 				}
@@ -84,7 +85,7 @@ func countSlow(latencies []time.Duration) (slow int) {
 }
 
 // checkQuantiles wants the collector's quantiles between those of what the server slept and those of what the client
-// waited: on a busy machine both are woken up late, and what the client loses that way has not passed at the server.
+// waited: on a busy machine both wake up late, and the client's delay did not pass at the server.
 func checkQuantiles(t *testing.T, o *observer, server string, from time.Time, delays, latencies []time.Duration) {
 	t.Helper()
 	slices.Sort(delays)

@@ -37,14 +37,14 @@ func TestDnsmasqTellsWhatItIs(t *testing.T) {
 	}
 	waitFor(t, "what it counted", func() bool { return len(o.series(server, catalogue.DnsmasqCacheMisses)) > 0 })
 	hits, misses := o.sum(server, catalogue.DnsmasqCacheHits, from), o.sum(server, catalogue.DnsmasqCacheMisses, from)
-	// Its own questions are taken off; another collector on this machine would ask three at first and two every 10 s.
+	// Its own questions are subtracted; another collector on this machine would send three at first and two every 10 s.
 	if hits > 6 || misses != 5 {
 		t.Errorf("%v hits and %v misses; 5 names were asked for over UDP, each for the first time", hits, misses)
 	}
 }
 
-// TestGuardianIsNotTheServer has a process of the server's name start the server, as a guardian does: it is the child that
-// serves, and that is watched.
+// TestGuardianIsNotTheServer has a process with the server's name start the server, as a guardian does: the child is
+// the one that serves, and the one that is watched.
 func TestGuardianIsNotTheServer(t *testing.T) {
 	t.Parallel()
 	shell, err := os.ReadFile("/bin/sh")

@@ -16,8 +16,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// dnsmasq returns a dnsmasq and the environment that it needs: JITTERSCOPE_DNSMASQ, the installed one, or Debian's, unpacked into the
-// cache at first use, where the labs have it too. Nothing is installed.
+// dnsmasq returns a dnsmasq and the environment that it needs: JITTERSCOPE_DNSMASQ, the installed one, or Debian's,
+// unpacked at first use into the cache that the labs also use. Nothing is installed.
 func dnsmasq(t testing.TB) (binary string, environment []string) {
 	t.Helper()
 	if given := os.Getenv("JITTERSCOPE_DNSMASQ"); given != "" {
@@ -31,8 +31,8 @@ func dnsmasq(t testing.TB) (binary string, environment []string) {
 	return packaged(t, "dnsmasq-base", "usr/sbin/dnsmasq")
 }
 
-// packaged unpacks a Debian package into the cache at first use, and returns a program of it and what to set so that it finds its
-// libraries.
+// packaged unpacks a Debian package into the cache at first use, and returns a program in it and the environment to set
+// so that it finds its libraries.
 func packaged(t testing.TB, name, program string) (binary string, environment []string) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -50,7 +50,7 @@ func packaged(t testing.TB, name, program string) (binary string, environment []
 	return filepath.Join(folder, program), []string{"LD_LIBRARY_PATH=" + strings.Join(libraries, ":")}
 }
 
-// unpackPackage downloads a Debian package with what it needs and is not installed.
+// unpackPackage downloads a Debian package with those dependencies that are not installed.
 func unpackPackage(t testing.TB, name, folder string) {
 	t.Helper()
 	archives := t.TempDir()
@@ -60,7 +60,7 @@ func unpackPackage(t testing.TB, name, folder string) {
 	arguments := []string{"-q", "-y", "--no-install-recommends", "--download-only", "-o", "Debug::NoLocking=1", "-o", "Dir::Cache::archives=" + archives, "install", name}
 	out, err := exec.Command("apt-get", arguments...).CombinedOutput()
 	if err != nil && os.Geteuid() == 0 {
-		_ = exec.Command("apt-get", "-q", "update").Run() // the lists may be missing, or name a file that was replaced
+		_ = exec.Command("apt-get", "-q", "update").Run() // the lists can be missing, or name a file that was replaced
 		out, err = exec.Command("apt-get", arguments...).CombinedOutput()
 	}
 	if err != nil {
@@ -86,14 +86,14 @@ func unpackPackage(t testing.TB, name, folder string) {
 	if err := os.Chmod(partial, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(partial, folder); err != nil { // another test was quicker
+	if err := os.Rename(partial, folder); err != nil { // another test was faster
 		if _, missing := os.Stat(folder); missing != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// startDnsmasq runs a dnsmasq as kube-dns does, which forwards everything to upstream.
+// startDnsmasq runs a dnsmasq as kube-dns does; it forwards everything to upstream.
 func startDnsmasq(t testing.TB, wrap []string, address, upstream string, more ...string) *exec.Cmd {
 	t.Helper()
 	binary, environment := dnsmasq(t)
@@ -118,12 +118,12 @@ func startDnsmasq(t testing.TB, wrap []string, address, upstream string, more ..
 	return command
 }
 
-// connect opens TCP connections to a server and returns what closes them.
+// connect opens TCP connections to a server and returns them.
 func connect(t testing.TB, server string, count int) []net.Conn {
 	t.Helper()
 	connections := make([]net.Conn, 0, count)
 	for range count {
-		c, err := net.DialTimeout("tcp", server, 10*time.Second) // the queue may be full until it is served
+		c, err := net.DialTimeout("tcp", server, 10*time.Second) // the queue can be full until it is served
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func connect(t testing.TB, server string, count int) []net.Conn {
 	return connections
 }
 
-// dnsmasqKey finds the resource of the process below which a server was found.
+// processOf finds the resource of the process below which a server was found.
 func (o *observer) processOf(server string) string {
 	if parents := o.parents(server); len(parents) > 1 {
 		return parents[1]

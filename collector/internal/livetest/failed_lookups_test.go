@@ -22,7 +22,8 @@ const (
 	threadsVariable                  = "JITTERSCOPE_TEST_THREADS"
 )
 
-// TestMain is also the program that makes failing lookups, so many a second, as long as it lives, and the one of many threads.
+// TestMain is also the program that causes failing lookups, at a rate and for as long as it lives, and the one with
+// many threads.
 func TestMain(m *testing.M) {
 	folder := os.Getenv(stormVariable)
 	if threads, err := strconv.Atoi(os.Getenv(threadsVariable)); err == nil {
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// startStorm makes a process in a cgroup ask for names in a folder.
+// startStorm makes a process in a cgroup look up names in a folder.
 func startStorm(t *testing.T, cgroup, folder string, rate int) (pid int, stop func()) {
 	t.Helper()
 	wrap := inCgroup(cgroup)
@@ -66,8 +67,8 @@ func startStorm(t *testing.T, cgroup, folder string, rate int) (pid int, stop fu
 	return command.Process.Pid, stop
 }
 
-// TestStormIsNamedAndTracingEnds: the process and the pattern of a storm are told, on the node and on its
-// cgroup, with the right rate; some time after the storm nothing is traced any more.
+// TestStormIsNamedAndTracingEnds: the process and the pattern of a storm are reported, on the node and on its cgroup,
+// at the right rate; some time after the storm tracing has stopped.
 func TestStormIsNamedAndTracingEnds(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -98,7 +99,7 @@ func TestStormIsNamedAndTracingEnds(t *testing.T) {
 	var event *ingestpb.Event
 	waitFor(t, "the storm is named", func() bool { event, _ = named(node); return event != nil })
 	t.Logf("named after %v: %v", time.Since(began), event.Attributes)
-	time.Sleep(7 * time.Second) // a report of five seconds
+	time.Sleep(7 * time.Second) // a report covers five seconds
 	stop()
 	if event, count := named(node); event == nil || count/(float64(event.DurationUs)/1e6) < 0.8*rate || count/(float64(event.DurationUs)/1e6) > 1.1*rate {
 		t.Errorf("%v in %v us, want %d a second", count, event.GetDurationUs(), rate)
@@ -114,7 +115,7 @@ func TestStormIsNamedAndTracingEnds(t *testing.T) {
 	if mean := sum / float64(len(points)); len(points) < 20 || mean < 0.8*rate/10 || mean > 1.2*rate/10 {
 		t.Errorf("the cgroup's series: %v", points)
 	}
-	// Off for longer than between two turns of a storm that goes on.
+	// Off for longer than between two turns of a continuing storm.
 	const off = 8 * time.Second
 	quiet := func() bool {
 		traced := o.series(o.node(), catalogue.LookupFailures)
@@ -134,7 +135,7 @@ func TestStormIsNamedAndTracingEnds(t *testing.T) {
 	}
 }
 
-// eventsOf lists the events of a kind of some resources, in the order in which they were sent.
+// eventsOf lists the events of a kind for some resources, in the order in which they were sent.
 func (o *observer) eventsOf(kind string, of func(*ingestpb.Resource) bool) (events []*ingestpb.Event) {
 	o.each(func(b *ingestpb.Batch) {
 		for _, event := range b.Events {

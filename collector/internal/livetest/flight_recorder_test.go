@@ -22,7 +22,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// backend takes what a collector process sends.
+// backend receives what a collector process sends.
 type backend struct {
 	mu      sync.Mutex
 	batches []*ingestpb.Batch
@@ -83,8 +83,8 @@ func (b *backend) status(source string) (found *ingestpb.SourceStatus) {
 	return found
 }
 
-// startCollector builds the collector and runs it as a process of its own, which can be stopped; as another user if that is
-// not 0.
+// startCollector builds the collector and runs it as a separate process, which can be stopped; as another user if that
+// is not 0.
 func startCollector(t *testing.T, user uint32, arguments ...string) (*exec.Cmd, *backend) {
 	t.Helper()
 	directory, err := os.MkdirTemp("", "jitterscope-livetest-")
@@ -147,8 +147,8 @@ func burn(t *testing.T) *exec.Cmd {
 	return command
 }
 
-// waitForRise waits for the capture of a rise of system CPU. Where other work has just kept the kernel busy, one more program
-// is no rise: the program rests and goes on until it is one.
+// waitForRise waits for the capture of a rise of system CPU. If other work has kept the kernel busy until now, one more
+// program is no rise: it pauses and continues until it is one.
 func waitForRise(t *testing.T, taken *backend, culprit *exec.Cmd) {
 	t.Helper()
 	begun := time.Now()
@@ -163,14 +163,15 @@ func waitForRise(t *testing.T, taken *backend, culprit *exec.Cmd) {
 	_ = culprit.Process.Signal(syscall.SIGCONT)
 }
 
-// TestStallIsRecorded stops the collector for seconds, as a node does that lets nobody run, while a program burns CPU time
-// in the kernel. Nobody could look at the time; the recording covers every second of it all the same.
+// TestStallIsRecorded stops the collector for seconds, as on a node where nothing else gets to run, while a program
+// burns CPU time in the kernel. No program could observe it at the time; the recording covers every second of it all
+// the same.
 func TestStallIsRecorded(t *testing.T) {
 	collector, taken := startCollector(t, 0, "--sources", "flight_recorder,host_cpu,self")
 	if status := taken.status("flight_recorder"); strings.Contains(status.Detail, "no stacks") {
 		testenv.Skip(t, "%s; needs %s", status.Detail, status.Needs)
 	}
-	time.Sleep(3 * time.Second) // the kernel's share is known to be low
+	time.Sleep(3 * time.Second) // by now the kernel's share is known to be low
 	culprit := burn(t)
 	time.Sleep(2500 * time.Millisecond)
 	const stall = 9 * time.Second
@@ -204,7 +205,7 @@ func TestStallIsRecorded(t *testing.T) {
 	t.Logf("samples of the program in each second of the stall: %v; %d of %d in read and write; %d strings, %d stacks, %d bytes", seconds,
 		inKernel, total, len(capture.Strings), len(capture.Stacks), proto.Size(capture))
 	for second, samples := range seconds {
-		if samples < 10 { // 99 where the machine has nothing else to do
+		if samples < 10 { // 99 on an otherwise idle machine
 			t.Errorf("second %d of the stall has %d samples of the program that burned a CPU", second, samples)
 		}
 	}
@@ -234,7 +235,7 @@ func TestStallIsRecorded(t *testing.T) {
 	}
 }
 
-// TestRecorderWithoutPrivileges: no stacks, said so with what is missing, and the process table is there.
+// TestRecorderWithoutPrivileges: no stacks, the status names what is missing, and the process table exists.
 func TestRecorderWithoutPrivileges(t *testing.T) {
 	if text, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || len(text) == 0 || text[0] == '-' || text[0] == '0' {
 		testenv.Skip(t, "everybody may sample here: kernel.perf_event_paranoid is %q", text)
@@ -246,7 +247,7 @@ func TestRecorderWithoutPrivileges(t *testing.T) {
 		!strings.Contains(status.Needs, "CAP_PERFMON") {
 		t.Errorf("%v", status)
 	}
-	time.Sleep(3 * time.Second) // the kernel's share is known to be low
+	time.Sleep(3 * time.Second) // by now the kernel's share is known to be low
 	culprit := burn(t)
 	waitForRise(t, taken, culprit)
 	stopped(t, collector, 2*time.Second, func() {})

@@ -31,7 +31,7 @@ func disk(t *testing.T, size string) string {
 	return directory
 }
 
-// full writes a file until nothing more fits; removing it empties the disk.
+// full writes a file until the disk is full; removing the file empties it.
 func full(t *testing.T, directory string) string {
 	t.Helper()
 	path := filepath.Join(directory, "filler")
@@ -67,7 +67,7 @@ func sampled(t *testing.T, store *batch.Store, sealer *pipeline.Sealer, slot bat
 	t.Fatal("sealing stopped")
 }
 
-// TestAFullDiskTakesNothingAndEndsNothing fills the disk of the spool under a running collector, and empties it again.
+// TestAFullDiskTakesNothingAndEndsNothing fills the disk of the spool while the collector runs, and empties it again.
 func TestAFullDiskTakesNothingAndEndsNothing(t *testing.T) {
 	directory := disk(t, "80m")
 	spooled, err := spool.Open(directory, 64<<20, slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -92,7 +92,7 @@ func TestAFullDiskTakesNothingAndEndsNothing(t *testing.T) {
 	slot := store.Series(batch.Node, 50)
 
 	filler := full(t, directory)
-	for number := range int64(5) { // every page of both open batches is written on a disk without room
+	for number := range int64(5) { // every page of both open batches is written on a full disk
 		sampled(t, store, sealer, slot, first+20*number)
 	}
 	eventually(t, func() bool { return spooled.Counts().Batches == 5 })
@@ -121,7 +121,7 @@ func TestAFullDiskTakesNothingAndEndsNothing(t *testing.T) {
 	}
 }
 
-// TestADiskWithoutRoomFromTheStart has the collector sample into memory.
+// TestADiskWithoutRoomFromTheStart makes the collector sample into memory.
 func TestADiskWithoutRoomFromTheStart(t *testing.T) {
 	directory := disk(t, "20m")
 	store, _, err := batch.Open(directory, [16]byte{1}, 1, "node")

@@ -14,7 +14,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// cycles returns the collections of a process that were sent, by source.
+// cycles returns the GC cycles of a process that were sent, by source.
 func (o *observer) cycles(process string) map[string][]*ingestpb.Event {
 	bySource := make(map[string][]*ingestpb.Event)
 	o.each(func(b *ingestpb.Batch) {
@@ -28,7 +28,7 @@ func (o *observer) cycles(process string) map[string][]*ingestpb.Event {
 	return bySource
 }
 
-// busyCoreDNS observes a CoreDNS that collects often, while it is asked.
+// busyCoreDNS observes a CoreDNS under load that has frequent GC cycles.
 func busyCoreDNS(t *testing.T, configuration string) (o *observer, process string) {
 	t.Helper()
 	directory, path := cgroupFor(t, 200_000)
@@ -73,7 +73,7 @@ func TestCollectionsByProbe(t *testing.T) {
 		testenv.Skip(t, "collections are taken from %s", source)
 	}
 	grid := o.series(process, catalogue.GCCycles)
-	// The tick in which the probes were put in is incomplete and not on the grid.
+	// The tick in which the probes were attached is incomplete and not on the grid.
 	events := slices.DeleteFunc(o.cycles(process)["uprobe"], func(e *ingestpb.Event) bool {
 		return len(grid) == 0 || e.StartUs+int64(e.DurationUs) < grid[0].startUS
 	})

@@ -20,7 +20,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// startJVM runs Collecting.java in a cgroup with a limit. wrap is put before it.
+// startJVM runs Collecting.java in a cgroup with a limit. wrap is prepended to the command.
 func startJVM(t *testing.T, wrap []string, options ...string) (cgroup string) {
 	t.Helper()
 	for _, tool := range []string{"java", "javac"} {
@@ -38,7 +38,7 @@ func startJVM(t *testing.T, wrap []string, options ...string) (cgroup string) {
 	return path
 }
 
-// varTmp is a folder that is gone after the test, and is not in /tmp, which containers have their own of.
+// varTmp is a folder that is removed after the test; it is not in /tmp, which containers have their own of.
 func varTmp(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("/var/tmp", "jitterscope-livetest-")
@@ -54,7 +54,7 @@ type collection struct{ beginUS, endUS int64 }
 
 var pauseLine = regexp.MustCompile(`^\[(\d+)ns\]\[gc(,start)?\s*\] GC\((\d+)\) (Pause \w+)`)
 
-// loggedPauses reads what the JVM says itself: -Xlog:gc*:file=…:timenanos,tags, where time is CLOCK_MONOTONIC.
+// loggedPauses reads what the JVM logs itself: -Xlog:gc*:file=…:timenanos,tags, where time is CLOCK_MONOTONIC.
 func loggedPauses(t *testing.T, file string) (pauses []collection) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -82,12 +82,12 @@ func loggedPauses(t *testing.T, file string) (pauses []collection) {
 		}
 	}
 	for _, from := range begun {
-		pauses = append(pauses, collection{from, math.MaxInt64}) // it runs
+		pauses = append(pauses, collection{from, math.MaxInt64}) // still running
 	}
 	return pauses
 }
 
-// runtimeCycles returns the collections of a process that were sent, sorted by time.
+// runtimeCycles returns the GC cycles of a process that were sent, sorted by time.
 func (o *observer) runtimeCycles(process string) (events []*ingestpb.Event) {
 	o.each(func(b *ingestpb.Batch) {
 		for _, event := range b.Events {
@@ -100,7 +100,7 @@ func (o *observer) runtimeCycles(process string) (events []*ingestpb.Event) {
 	return events
 }
 
-// within is the time between two others in which at least one collection ran.
+// within is the time in a span during which at least one collection ran.
 func within(all []collection, fromUS, untilUS int64) (spentUS float64) {
 	all = slices.SortedFunc(slices.Values(all), func(a, b collection) int { return cmp.Compare(a.beginUS, b.beginUS) })
 	for _, c := range all {
@@ -113,7 +113,7 @@ func within(all []collection, fromUS, untilUS int64) (spentUS float64) {
 	return spentUS
 }
 
-// agreeWithLog compares what was recorded of a process with its own account.
+// agreeWithLog compares what was recorded for a process with its own log.
 func agreeWithLog(t *testing.T, o *observer, process string, logged []collection, medianUS float64) {
 	t.Helper()
 	grid := o.series(process, catalogue.GCCycles)
@@ -122,7 +122,7 @@ func agreeWithLog(t *testing.T, o *observer, process string, logged []collection
 	}
 	fromUS, untilUS := grid[0].startUS, grid[len(grid)-1].startUS+100_000
 	spentUS := within(logged, fromUS, untilUS)
-	onEdge := 0.0 // of the grid: in or out by less than a clock is off
+	onEdge := 0.0 // of the grid: in or out by less than the clock error
 	for _, c := range logged {
 		if math.Abs(float64(c.endUS-fromUS)) < 2000 || math.Abs(float64(c.endUS-untilUS)) < 2000 {
 			onEdge++
@@ -137,7 +137,7 @@ func agreeWithLog(t *testing.T, o *observer, process string, logged []collection
 	if cycles := total(catalogue.GCCycles); len(logged) < 5 || math.Abs(cycles-float64(len(logged))) > onEdge {
 		t.Errorf("%v cycles on the grid, the program says %d", cycles, len(logged))
 	}
-	// Of several collections between two ticks only the last ones have a place.
+	// Of several collections between two ticks only the last ones have a known time.
 	if len(events) > len(logged) || len(events) < len(logged)*3/4 {
 		t.Errorf("%d events, the program says %d", len(events), len(logged))
 	}
@@ -230,7 +230,7 @@ func TestJVMThatSharesNothing(t *testing.T) {
 	}
 }
 
-// TestJVMInAContainer: its number is another one there, and its /tmp as well.
+// TestJVMInAContainer: its PID differs there, and so does its /tmp.
 func TestJVMInAContainer(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(varTmp(t), "gc.log")
@@ -242,7 +242,7 @@ func TestJVMInAContainer(t *testing.T) {
 	o := observe(t, "jvm_gc,process,cgroup_cpu")
 	process := ""
 	waitFor(t, "the JVM is known", func() bool {
-		process = o.withFact(path, "runtime.gc_source") // there is unshare as well
+		process = o.withFact(path, "runtime.gc_source") // unshare is there as well
 		return process != ""
 	})
 	waitFor(t, "it collects", func() bool { return len(o.runtimeCycles(process)) >= 20 })

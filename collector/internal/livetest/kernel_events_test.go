@@ -62,13 +62,13 @@ func TestLoadsOfProgramsAreTold(t *testing.T) {
 		event.StartUs < began.UnixMicro() || event.DurationUs == 0 || event.DurationUs > 1_000_000 {
 		t.Errorf("told %v", event)
 	}
-	from := began.Truncate(100 * time.Millisecond) // the begin of its tick
+	from := began.Truncate(100 * time.Millisecond) // the start of its tick
 	waitFor(t, "the load is counted", func() bool {
 		return o.sum(o.node(), catalogue.BpfLoads, from) >= 1 && o.sum(o.node(), catalogue.BpfLoadUS, from) >= float64(event.DurationUs)
 	})
 }
 
-// TestUnmountsAndMassExitsAreTold unmounts a file system and has a process of many threads end.
+// TestUnmountsAndMassExitsAreTold unmounts a file system and ends a process with many threads.
 func TestUnmountsAndMassExitsAreTold(t *testing.T) {
 	t.Parallel()
 	o := observe(t, "process_exits,unmounts")
@@ -109,7 +109,7 @@ func TestUnmountsAndMassExitsAreTold(t *testing.T) {
 		}
 		return false
 	})
-	from := began.Truncate(100 * time.Millisecond) // the begin of its tick
+	from := began.Truncate(100 * time.Millisecond) // the start of its tick
 	waitFor(t, "both are counted", func() bool {
 		return o.sum(o.node(), catalogue.ThreadExits, from) >= threads && o.sum(o.node(), catalogue.Unmounts, from) >= 1
 	})

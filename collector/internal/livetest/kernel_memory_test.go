@@ -19,7 +19,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// memoryCgroup makes a cgroup of the memory controller with a limit.
+// memoryCgroup creates a cgroup of the memory controller with a limit.
 func memoryCgroup(t *testing.T, limitBytes int64) (directory, path string) {
 	t.Helper()
 	root, file := "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
@@ -35,8 +35,8 @@ func memoryCgroup(t *testing.T, limitBytes int64) (directory, path string) {
 	return directory, path
 }
 
-// TestOOMKillIsAnnouncedAndExplained: memory that grows asks for a diagnosis well before the kernel kills, and the event of
-// the kill says whom it hit and why.
+// TestOOMKillIsAnnouncedAndExplained: growing memory requests a diagnosis well before the kernel kills, and the event
+// of the kill says which process it hit and why.
 func TestOOMKillIsAnnouncedAndExplained(t *testing.T) {
 	t.Parallel()
 	t.Run("by the device", func(t *testing.T) { oomKill(t) })
@@ -48,7 +48,7 @@ func TestOOMKillIsAnnouncedAndExplained(t *testing.T) {
 }
 
 func oomKill(t *testing.T, arguments ...string) {
-	const limit, rate = 96 << 20, 24 // MiB a second: four seconds
+	const limit, rate = 96 << 20, 24 // MiB/s: four seconds
 	program := buildTestProgram(t, "grow")
 	directory, path := memoryCgroup(t, limit)
 	o := observe(t, "cgroup_memory,cgroup_reclaim,oom_record", arguments...)
@@ -99,7 +99,7 @@ func oomKill(t *testing.T, arguments ...string) {
 	if off := math.Abs(float64(event.StartUs - killed.UnixMicro())); off > 300_000 {
 		t.Errorf("the event is %.0f ms off", off/1000)
 	}
-	// While it grows memory.stat is read at each tick: what is anonymous is known at 100 ms.
+	// While memory grows, memory.stat is read at each tick: anonymous memory is known every 100 ms.
 	fine := 0
 	for _, p := range o.series(path, catalogue.MemoryAnonBytes) {
 		if p.startUS > growth[0] && p.startUS < killed.UnixMicro() {

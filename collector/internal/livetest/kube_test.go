@@ -8,7 +8,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-// TestWhatTheAPIServerKnows asks a server over TLS that forbids one of the things asked for.
+// TestWhatTheAPIServerKnows queries a server over TLS that forbids one of the requests.
 func TestWhatTheAPIServerKnows(t *testing.T) {
 	t.Parallel()
 	config := sourcetest.Tree(t, map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// inNamespace is a wrap for startServer: a network namespace of its own, with loopback up.
+// inNamespace is a wrap for startServer: its own network namespace, with loopback up.
 func inNamespace(t testing.TB) []string {
 	t.Helper()
 	wrap := []string{"unshare", "--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh"}
@@ -23,8 +23,8 @@ func inNamespace(t testing.TB) []string {
 	return wrap
 }
 
-// TestServerInANamespaceOfItsOwn asks a server that cannot be reached from the host, and one of the same address on the
-// host at the same time: neither is taken for the other.
+// TestServerInANamespaceOfItsOwn queries a server that is unreachable from the host and, at the same time, one with the
+// same address on the host: neither is mistaken for the other.
 func TestServerInANamespaceOfItsOwn(t *testing.T) {
 	t.Parallel()
 	binary := buildDNSServer(t)
@@ -68,13 +68,13 @@ func TestServerInANamespaceOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestServerBehindAVeth asks a server in a namespace from the host through a pair of interfaces, as a pod is asked. Its
-// packets pass several interfaces and must be counted once.
+// TestServerBehindAVeth queries a server in a namespace from the host through a pair of interfaces, as pods are
+// queried. Its packets pass several interfaces and must be counted once.
 func TestServerBehindAVeth(t *testing.T) {
 	t.Parallel()
 	binary := buildDNSServer(t)
 	inNamespace(t)
-	// All in one namespace of the test: its "host" side, and the server's, so that nothing of the machine is touched.
+	// All in one namespace of the test: its "host" side, and the server's, so that nothing on the machine is touched.
 	const script = `set -e
 ip link set lo up
 ip link add outside type veth peer name inside

@@ -13,10 +13,11 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 )
 
-// A process counts from the scan after it is in a limited cgroup, one second later at most; the rest is for a busy machine.
+// A process counts from the scan after it is in a limited cgroup, one second later at most; the rest allows for a busy
+// machine.
 const noticedWithin = 3 * time.Second
 
-// sleeper starts a process that does nothing and returns its id and resource key.
+// sleeper starts a process that does nothing and returns its PID and resource key.
 func sleeper(t *testing.T) (pid int, key string) {
 	t.Helper()
 	command := exec.Command("sleep", "120")
@@ -36,8 +37,8 @@ func sleeper(t *testing.T) (pid int, key string) {
 	return pid, fmt.Sprintf("%d:%s", pid, fields[19])
 }
 
-// TestProcessesAreNoticedSoon has what container runtimes and administrators do: the limit is written after the process is
-// there, and a process that is there for long is moved into a limited cgroup.
+// TestProcessesAreNoticedSoon does what container runtimes and administrators do: the limit is written after the
+// process has started, and an old process is moved into a limited cgroup.
 func TestProcessesAreNoticedSoon(t *testing.T) {
 	t.Parallel()
 	limited, _ := cgroupFor(t, 50_000)
@@ -54,11 +55,11 @@ func TestProcessesAreNoticedSoon(t *testing.T) {
 	write(late, file, none)
 	o := observe(t, "process")
 	old, oldKey := sleeper(t)
-	time.Sleep(12 * time.Second) // not young any more
+	time.Sleep(12 * time.Second) // no longer young
 
 	young, youngKey := sleeper(t)
 	write(late, "cgroup.procs", fmt.Sprint(young))
-	time.Sleep(1500 * time.Millisecond) // it was looked at without a limit
+	time.Sleep(1500 * time.Millisecond) // it was checked while it had no limit
 	from := time.Now()
 	write(late, file, limit)
 	write(limited, "cgroup.procs", fmt.Sprint(old))

@@ -81,7 +81,7 @@ func (o *observer) stop() {
 	<-o.done
 }
 
-// needs skips the test where a source is not available for want of a privilege or of the kernel.
+// needs skips the test if a source is unavailable because a privilege or kernel feature is missing.
 func (o *observer) needs(source string) {
 	o.t.Helper()
 	for range 50 {
@@ -211,10 +211,10 @@ func (o *observer) parents(key string) (keys []string) {
 	return keys
 }
 
-// waitFor polls until condition holds; found says what there is instead.
+// waitFor polls until condition holds; found reports the actual state.
 func waitFor(t testing.TB, what string, condition func() bool, found ...func() string) {
 	t.Helper()
-	// Others may share the machine: only what never happens fails.
+	// Other programs can share the machine: only what never happens fails.
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		if condition() {
 			return
@@ -227,10 +227,10 @@ func waitFor(t testing.TB, what string, condition func() bool, found ...func() s
 	t.Fatalf("waited in vain: %s", what)
 }
 
-// hasResource tells whether a resource was sent.
+// hasResource reports whether a resource was sent.
 func (o *observer) hasResource(key string) bool { return len(o.parents(key)) > 0 }
 
-// processKey returns the key of a process that was sent, "" where it was not.
+// processKey returns the key of a process that was sent, "" if it was not.
 func (o *observer) processKey(pid int) (key string) {
 	o.each(func(b *ingestpb.Batch) {
 		for _, resource := range b.Resources {
@@ -242,7 +242,7 @@ func (o *observer) processKey(pid int) (key string) {
 	return key
 }
 
-// withFact returns the key of a process below a cgroup that has a fact of this name, "" where there is none.
+// withFact returns the key of a process below a cgroup that has a fact of this name, "" if there is none.
 func (o *observer) withFact(cgroup, name string) (key string) {
 	o.each(func(b *ingestpb.Batch) {
 		for _, fact := range b.Facts {

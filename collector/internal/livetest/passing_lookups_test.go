@@ -14,7 +14,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// TestNamesBetweenTicksAreNoticed: names that a program makes at even distances, and that are gone again before each tick ends.
+// TestNamesBetweenTicksAreNoticed: names that a program creates at regular intervals and that are gone before each tick
+// ends.
 func TestNamesBetweenTicksAreNoticed(t *testing.T) {
 	t.Parallel()
 	o := observe(t, "failed_lookups")

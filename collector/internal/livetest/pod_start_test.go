@@ -15,7 +15,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// podPages serves the page before some pods started until they did, then the one after. Each asks for its token.
+// podPages serves the page from before some pods started until they did, then the one from after. Each requires its
+// token.
 func podPages(t *testing.T, program, token string, started *atomic.Bool) *httptest.Server {
 	t.Helper()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +44,7 @@ func podPages(t *testing.T, program, token string, started *atomic.Bool) *httpte
 	return server
 }
 
-// TestPodStart has a kubelet, over TLS, and a Cilium agent tell of four pods that started.
+// TestPodStart has a kubelet, over TLS, and a Cilium agent report four pods that started.
 func TestPodStart(t *testing.T) {
 	t.Parallel()
 	for _, release := range []struct {
@@ -118,7 +119,7 @@ func TestPodStartIsForbidden(t *testing.T) {
 	})
 }
 
-// TestPodStartOnANewNode has a kubelet that has not started a pod before it is first read.
+// TestPodStartOnANewNode has a kubelet that has not started any pod before its first scrape.
 func TestPodStartOnANewNode(t *testing.T) {
 	t.Parallel()
 	var started atomic.Bool

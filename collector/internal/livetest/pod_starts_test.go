@@ -16,7 +16,7 @@ import (
 
 const kubeletVariable = "JITTERSCOPE_TEST_KUBELET_JOURNAL"
 
-// TestKubeletHelper is the program that TestStartedPodsAreNamed starts under the name of a kubelet: it writes what it reads
+// TestKubeletHelper is the program that TestStartedPodsAreNamed starts under the name of a kubelet: it writes its input
 // to the journal.
 func TestKubeletHelper(t *testing.T) {
 	journal := os.Getenv(kubeletVariable)
@@ -35,7 +35,7 @@ func TestKubeletHelper(t *testing.T) {
 	}
 }
 
-// TestStartedPodsAreNamed has a kubelet log pods that started, to a journal of the test's own.
+// TestStartedPodsAreNamed has a kubelet log started pods, to a journal of the test's own.
 func TestStartedPodsAreNamed(t *testing.T) {
 	t.Parallel()
 	run := journaltest.Start(t)

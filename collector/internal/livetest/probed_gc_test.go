@@ -17,8 +17,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// collecting runs a script that makes garbage, in a cgroup with a limit, and observes it until it has collected enough. own is what it
-// says itself: the kind of each collection and when it began and ended.
+// collecting runs a script that produces garbage, in a cgroup with a limit, and observes it until it has run enough GC
+// cycles. own is what the script itself reports: the kind of each cycle and when it began and ended.
 func collecting(
 	t *testing.T, source, interpreter string, arguments []string, script string, enough func([]*ingestpb.Event) bool,
 ) (o *observer, process string, own map[string][]collection) {
@@ -53,8 +53,8 @@ func collecting(
 	return o, process, own
 }
 
-// cyclesOfNode joins what perf_hooks tell (performance.constants.NODE_PERFORMANCE_GC_*: 1 minor, 4 major, 8 the begin of incremental
-// marking): a mark-compact begins with its marking, where that began before.
+// cyclesOfNode joins what perf_hooks reports (performance.constants.NODE_PERFORMANCE_GC_*: 1 minor, 4 major, 8 the
+// start of incremental marking): a mark-compact begins with its marking, if that began before.
 func cyclesOfNode(own map[string][]collection) (all []collection) {
 	all = append(all, own["1"]...)
 	last := int64(0)
@@ -115,7 +115,8 @@ func TestCollectionsOfNode(t *testing.T) {
 	}
 }
 
-// Node.js 20 ends the marking of a worker that is terminated with a mark-compact; whatever others do, no cycle stays open.
+// TestMarkingEndsWithItsWorker: Node.js 20 ends the marking of a terminated worker with a mark-compact; whatever others
+// do, no cycle stays open.
 func TestMarkingEndsWithItsWorker(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("node")
@@ -152,7 +153,8 @@ func TestMarkingEndsWithItsWorker(t *testing.T) {
 	}
 }
 
-// TestLinkedPythonThatDoesNotRun: a program is no Python runtime because it has libpython, as unbound does.
+// TestLinkedPythonThatDoesNotRun: a program that links libpython, as unbound does, is not for that reason a Python
+// runtime.
 func TestLinkedPythonThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	libraries, _ := filepath.Glob("/usr/lib/*/libpython3*.so.1.0")
@@ -174,7 +176,7 @@ func TestLinkedPythonThatDoesNotRun(t *testing.T) {
 	directory, path := cgroupFor(t, 150_000)
 	startServer(t, inCgroup(directory), program, starts)
 	o := observe(t, "python_gc,process,cgroup_cpu")
-	time.Sleep(4 * time.Second) // it is looked at after half a second, and again one second later
+	time.Sleep(4 * time.Second) // it is checked after half a second, and again one second later
 	if process := o.childOf(path); process != "" && o.fact(process, "runtime.name") != "" {
 		t.Error("a program that runs no Python is called one")
 	}

@@ -57,7 +57,8 @@ func build(t testing.TB, name string, arguments ...string) string {
 	return binary
 }
 
-// startServer runs a program that says "ready" and ends when its standard input is closed. wrap is put before it.
+// startServer runs a program that prints "ready" and ends when its standard input is closed. wrap is prepended to the
+// command.
 func startServer(t testing.TB, wrap []string, binary string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	line := append(append(append([]string{}, wrap...), binary), arguments...)
@@ -99,14 +100,14 @@ func ask(t testing.TB, network, server, name string) time.Duration {
 	return took
 }
 
-// makeCgroup makes a cgroup that is gone after the test. It skips the test where that is not allowed.
+// makeCgroup creates a cgroup that is removed after the test. It skips the test if that is not permitted.
 func makeCgroup(t testing.TB, directory string) {
 	t.Helper()
 	if err := os.Mkdir(directory, 0o755); err != nil {
 		testenv.Skip(t, "needs the right to make cgroups: %v", err)
 	}
 	t.Cleanup(func() {
-		for range 50 { // the processes in it end first
+		for range 50 { // its processes end first
 			if os.Remove(directory) == nil {
 				return
 			}
@@ -116,7 +117,8 @@ func makeCgroup(t testing.TB, directory string) {
 	})
 }
 
-// cgroupFor makes a cgroup of the cpu controller with a quota, -1 for none. It skips the test where that is not allowed.
+// cgroupFor creates a cgroup of the cpu controller with a quota, -1 for none. It skips the test if that is not
+// permitted.
 func cgroupFor(t testing.TB, quotaUS int) (directory, path string) {
 	t.Helper()
 	path = fmt.Sprintf("/jitterscope-livetest-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)

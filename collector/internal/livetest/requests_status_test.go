@@ -64,7 +64,7 @@ func startNginx(t *testing.T, address string) *exec.Cmd {
 	return server
 }
 
-// TestStatusOfNginx counts the statuses of a real server, whatever is in its bodies.
+// TestStatusOfNginx counts the statuses of a real server, whatever its bodies contain.
 func TestStatusOfNginx(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t, "127.0.0.1")
@@ -112,7 +112,7 @@ func TestStatusOfNginx(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoHTTPHasNoStatus: of TLS, and where it is turned off, nothing is recorded, not even 0.
+// TestWhatIsNoHTTPHasNoStatus: for TLS, and if it is turned off, nothing is recorded, not even 0.
 func TestWhatIsNoHTTPHasNoStatus(t *testing.T) {
 	binary := buildWebServer(t)
 	off := filepath.Join(t.TempDir(), "collector.toml")
@@ -157,7 +157,8 @@ func TestWhatIsNoHTTPHasNoStatus(t *testing.T) {
 	}
 }
 
-// TestKindsWithoutStatusesHaveNoErrors: where statuses are not read, errors of kinds are not measured, which is not 0.
+// TestKindsWithoutStatusesHaveNoErrors: if statuses are not read, errors by kind are not measured, which is different
+// from 0.
 func TestKindsWithoutStatusesHaveNoErrors(t *testing.T) {
 	t.Parallel()
 	off := filepath.Join(t.TempDir(), "collector.toml")

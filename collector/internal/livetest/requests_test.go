@@ -17,7 +17,7 @@ import (
 
 const requestSources = "tcp_requests,cgroup_cpu"
 
-// serverKey is the key of the TCP server that a process is.
+// serverKey is the key of the TCP server of a process.
 func serverKey(t testing.TB, pid int, address string) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
@@ -27,10 +27,10 @@ func serverKey(t testing.TB, pid int, address string) string {
 	return procwatch.CgroupOf(text) + address[strings.LastIndex(address, ":"):]
 }
 
-// settle waits until the requests of a tick were all recorded.
+// settle waits until all requests of a tick have been recorded.
 const settle = 1500 * time.Millisecond
 
-// checkRequests compares what was recorded of a server from a time on with what its clients measured.
+// checkRequests compares what was recorded for a server from a time on with what its clients measured.
 func checkRequests(t *testing.T, o *observer, key string, from time.Time, latencies []time.Duration) {
 	t.Helper()
 	want := float64(len(latencies))
@@ -57,7 +57,7 @@ func checkRequests(t *testing.T, o *observer, key string, from time.Time, latenc
 	}
 }
 
-// load asks from several goroutines, each of its own client.
+// load sends requests from several goroutines, each with its own client.
 func load(t *testing.T, workers, requests int, ask func(worker, request int)) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -71,7 +71,7 @@ func load(t *testing.T, workers, requests int, ask func(worker, request int)) {
 	group.Wait()
 }
 
-// TestRequestsAreTimed compares with what clients measure, for each way to speak to a server.
+// TestRequestsAreTimed compares with what clients measure, for each protocol.
 func TestRequestsAreTimed(t *testing.T) {
 	binary := buildWebServer(t)
 	for _, c := range []struct{ name, host, protocol string }{
@@ -95,7 +95,7 @@ func TestRequestsAreTimed(t *testing.T) {
 				defer clients[i].CloseIdleConnections()
 			}
 			url := scheme + "://" + address + "/?sleep="
-			fetch(t, clients[0], url+"0") // a connection that is there before the collector
+			fetch(t, clients[0], url+"0") // a connection that predates the collector
 			o := observe(t, requestSources)
 			o.needs("tcp_requests")
 			key := serverKey(t, server.Process.Pid, address)
@@ -133,7 +133,7 @@ func TestRequestsAreTimed(t *testing.T) {
 	}
 }
 
-// TestStoppedServerLetsRequestsWait: what a stopped server cannot read waits in the socket.
+// TestStoppedServerLetsRequestsWait: data that a stopped server cannot read waits in the socket.
 func TestStoppedServerLetsRequestsWait(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t, "127.0.0.1")
@@ -200,7 +200,8 @@ func TestStoppedServerLetsRequestsWait(t *testing.T) {
 	}
 }
 
-// TestRequestsWithoutAnAnswer: a client that gives up was not answered; one that leaves, or never asks, waits for nothing.
+// TestRequestsWithoutAnAnswer: a client that gave up received no answer; one that leaves, or never sends a request,
+// waits for nothing.
 func TestRequestsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t, "127.0.0.1")
@@ -224,7 +225,7 @@ func TestRequestsWithoutAnAnswer(t *testing.T) {
 		_ = c.Close()
 	}
 	talk("GET /?sleep=1h HTTP/1.1\r\nHost: x\r\n\r\n", 300*time.Millisecond) // gives up
-	talk("", 100*time.Millisecond)                                           // never asks
+	talk("", 100*time.Millisecond)                                           // never sends a request
 	talk("no", 0)                                                            // leaves
 	time.Sleep(settle)
 	o.stop()

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestResolvConfOfAContainer runs a process in a cgroup, network and file system of its own and gives it its address and
-// resolv.conf only after a while, as a container runtime does. One that looks names up as the node does is no news.
+// TestResolvConfOfAContainer runs a process in its own cgroup, network and file system and gives it its address and
+// resolv.conf only after a while, as a container runtime does. A process that resolves names like the node is not
+// reported.
 func TestResolvConfOfAContainer(t *testing.T) {
 	t.Parallel()
 	inNamespace(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
 
-// waited is how long the threads of a process that are there now waited for a CPU in their lives.
+// waited is how long the current threads of a process have waited for a CPU in their lifetime.
 func waited(t *testing.T, pid int) (us float64, threads map[string]float64) {
 	t.Helper()
 	threads = make(map[string]float64)
@@ -29,8 +29,8 @@ func waited(t *testing.T, pid int) (us float64, threads map[string]float64) {
 	return us, threads
 }
 
-// TestRunDelay observes a program that has no limit and is no DNS server, but listens: three threads that share a CPU wait for it
-// most of the time.
+// TestRunDelay observes a program that has no limit and is not a DNS server, but listens: three threads that share a
+// CPU wait for it most of the time.
 func TestRunDelay(t *testing.T) {
 	t.Parallel()
 	binary := buildTestProgram(t, "crowd")
@@ -64,7 +64,7 @@ func TestRunDelay(t *testing.T) {
 		}
 	}
 	t.Logf("the threads waited for %.0f ms, recorded are %.0f ms", truth/1000, recorded/1000)
-	// Ticks do not begin and end when the account was read, and threads of 20 ms may come and go between two listings.
+	// Ticks do not begin and end when the account was read, and threads of 20 ms can come and go between two listings.
 	if truth < 3e6 || recorded < 0.9*truth || recorded > 1.1*truth {
 		t.Errorf("the threads waited for %.0f us, recorded are %.0f us", truth, recorded)
 	}

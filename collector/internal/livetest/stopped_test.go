@@ -14,8 +14,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// stopped stops a process for a while, does work meanwhile, and returns when the process was told to stop. The work
-// begins when every thread has stopped: on a busy machine one that is running takes milliseconds to notice.
+// stopped stops a process for a while, calls work in the meantime, and returns when the process was told to stop. The
+// work begins when every thread has stopped: on a busy machine a running one takes milliseconds to notice.
 func stopped(t *testing.T, command *exec.Cmd, duration time.Duration, work func()) time.Time {
 	t.Helper()
 	at := time.Now()
@@ -35,7 +35,7 @@ func stopped(t *testing.T, command *exec.Cmd, duration time.Duration, work func(
 	return at
 }
 
-// allStopped tells whether every thread of a process is in state T (man 5 proc_pid_stat).
+// allStopped reports whether every thread of a process is in state T (man 5 proc_pid_stat).
 func allStopped(t *testing.T, pid int) bool {
 	t.Helper()
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))

@@ -29,13 +29,15 @@ func buildWebServer(t testing.TB) string {
 	return binary
 }
 
-// measured are what connections have measured: from the last byte of a request written to the first byte of its answer.
+// measured are the durations that connections have measured: from the last byte of a request written to the first byte
+// of its answer.
 type measured struct {
 	mu        sync.Mutex
 	latencies []time.Duration
 }
 
-// newMeasured keeps a socket with time stamps open: the kernel takes a moment to begin to stamp packets when the first asks for it.
+// newMeasured keeps a socket with timestamps open: the kernel takes a moment to start stamping packets when the first
+// socket requests it.
 func newMeasured(t testing.TB) *measured {
 	t.Helper()
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -68,7 +70,7 @@ func (m *measured) add(latency time.Duration) {
 	m.latencies = append(m.latencies, latency)
 }
 
-// take returns what was measured so far, sorted, and begins anew.
+// take returns what was measured so far, sorted, and starts over.
 func (m *measured) take() []time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,13 +80,13 @@ func (m *measured) take() []time.Duration {
 	return taken
 }
 
-// timedConn measures on the wire: the kernel says when an answer arrived (SO_TIMESTAMPNS), so that it does not matter how late
-// the client is woken up on a busy machine.
+// timedConn measures on the wire: the kernel reports when an answer arrived (SO_TIMESTAMPNS), so it does not matter how
+// late the client wakes up on a busy machine.
 type timedConn struct {
 	*net.TCPConn
 	into  *measured
 	mu    sync.Mutex
-	asked time.Time // zero: no answer is waited for
+	asked time.Time // zero: no answer is pending
 }
 
 func dialTimed(address string, into *measured) (*timedConn, error) {
@@ -138,7 +140,7 @@ func (c *timedConn) Read(buffer []byte) (n int, err error) {
 	return n, nil
 }
 
-// webClient asks a web server over connections that measure.
+// webClient queries a web server over connections that measure.
 func webClient(protocol string, into *measured) *http.Client {
 	dial := func(_ context.Context, _, address string) (net.Conn, error) { return dialTimed(address, into) }
 	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 100, Protocols: new(http.Protocols)}
@@ -158,7 +160,7 @@ func webClient(protocol string, into *measured) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// fetch asks once and reads the answer.
+// fetch sends one request and reads the answer.
 func fetch(t testing.TB, client *http.Client, url string) {
 	t.Helper()
 	readAnswer(t, func() (*http.Response, error) { return client.Get(url) })

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Skip skips a test that cannot run here. Where nothing may be skipped (JITTERSCOPE_NO_SKIPS=1, as in CI) it fails.
+// Skip skips a test that cannot run here. If skipping is not allowed (JITTERSCOPE_NO_SKIPS=1, as in CI), it fails.
 func Skip(t testing.TB, format string, arguments ...any) {
 	t.Helper()
 	if os.Getenv("JITTERSCOPE_NO_SKIPS") == "1" {

@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// EndWithThreads ends this process when it has so many threads.
+// EndWithThreads ends this process when it has the given number of threads.
 func EndWithThreads(threads int) {
 	started := make(chan struct{})
 	for range threads {

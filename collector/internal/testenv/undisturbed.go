@@ -7,8 +7,8 @@ import (
 
 const tries = 8
 
-// UntilUndisturbed makes a run again in which this process had no CPU for longer than is allowed: others took it. `run`
-// returns the longest time without. The last of several tries counts as it is.
+// UntilUndisturbed repeats a run in which this process had no CPU for longer than is allowed because others took it.
+// `run` returns the longest time without a CPU. The last of several attempts counts in any case.
 func UntilUndisturbed(t testing.TB, allowed time.Duration, run func() time.Duration) {
 	t.Helper()
 	for try := 1; ; try++ {

@@ -1,5 +1,5 @@
-// Command crowd listens on a TCP address, keeps three threads busy on one CPU, and has others that come and go. It ends when
-// its standard input is closed.
+// Command crowd listens on a TCP address, keeps three threads busy on one CPU, and has others that come and go. It ends
+// when its standard input is closed.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 func main() {
 	var one unix.CPUSet
 	one.Set(0)
-	if err := unix.SchedSetaffinity(0, &one); err != nil { // threads that begin later inherit it
+	if err := unix.SchedSetaffinity(0, &one); err != nil { // threads that start later inherit it
 		fmt.Println(err)
 		os.Exit(1)
 	}

@@ -1,5 +1,5 @@
-// Command dnsserver answers as the name asked for says: "delay-30." after 30 ms, "nxdomain.", "servfail.", "refused.",
-// "drop." never. It serves UDP and TCP on the addresses given and ends when its standard input is closed.
+// Command dnsserver answers as the requested name says: "delay-30." after 30 ms, "nxdomain.", "servfail.", "refused.",
+// "drop." never. It serves UDP and TCP on the given addresses and ends when its standard input is closed.
 package main
 
 import (
@@ -18,7 +18,7 @@ func main() {
 			ready := make(chan struct{})
 			server := &dns.Server{
 				Addr: address, Net: network, NotifyStartedFunc: func() { close(ready) },
-				ReadTimeout: time.Minute, IdleTimeout: func() time.Duration { return time.Minute }, // clients decide how long they stay
+				ReadTimeout: time.Minute, IdleTimeout: func() time.Duration { return time.Minute }, // clients decide how long they stay connected
 			}
 			failed := make(chan error, 1)
 			go func() { failed <- server.ListenAndServe() }()

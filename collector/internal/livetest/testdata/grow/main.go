@@ -1,5 +1,5 @@
-// Command grow says "ready", waits for a line, and then takes as many MiB of memory a second as its argument says, until it
-// is killed or its input ends.
+// Command grow prints "ready", waits for a line, and then allocates as many MiB/s of memory as its argument says, until
+// it is killed or its input ends.
 package main
 
 import (

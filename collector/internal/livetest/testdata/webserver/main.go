@@ -1,5 +1,6 @@
-// Command webserver answers HTTP after as long as the request asks for: "/?sleep=5ms", or once another server has: "/?ask=URL". It is HTTP/1.1 and HTTP/2 in clear, or both in
-// TLS with a certificate of its own making. It ends when its standard input does.
+// Command webserver answers HTTP after the delay that the request asks for: "/?sleep=5ms", or once another server has
+// answered: "/?ask=URL". It speaks HTTP/1.1 and unencrypted HTTP/2, or both in TLS with a self-generated certificate.
+// It ends when its standard input does.
 package main
 
 import (
