@@ -12,7 +12,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/decimal"
 )
 
-// Device is a disk by its numbers.
+// Device is a disk, identified by its numbers.
 type Device struct{ Major, Minor uint32 }
 
 func (d Device) String() string { return fmt.Sprintf("%d:%d", d.Major, d.Minor) }
@@ -24,7 +24,7 @@ type DeviceIO struct {
 	Reads, Writes         uint64
 }
 
-// IOStat are the disks of a cgroup. What comes after the last is left out.
+// IOStat lists the disks of a cgroup. Disks that exceed its capacity are left out.
 type IOStat struct {
 	Disks [16]DeviceIO
 	Count int
@@ -126,7 +126,7 @@ func parseDevice(line []byte) (device Device, rest []byte, ok bool) {
 	return Device{uint32(major), uint32(minor)}, rest[1:], true
 }
 
-// ParseDevice reads "MAJOR:MINOR", the file dev of a disk.
+// ParseDevice reads "MAJOR:MINOR", the content of a disk's dev file.
 func ParseDevice(text []byte) (Device, bool) {
 	device, _, ok := parseDevice(append(bytes.TrimSpace(text), ' '))
 	return device, ok
@@ -139,7 +139,7 @@ type IOLimit struct {
 	Reads, Writes         uint64
 }
 
-// ReadIOLimits returns the limits by disk, none where there are none.
+// ReadIOLimits returns the limits by disk, none if there are none.
 func ReadIOLimits(l Location) ([]IOLimit, error) {
 	if l.IO == "" {
 		return nil, ErrNoController

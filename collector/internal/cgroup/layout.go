@@ -1,5 +1,5 @@
-// Package cgroup knows the cgroup file systems: where the controllers are mounted (v1 and v2), which cgroups exist, and
-// how their files are written. Parsers take bytes and never allocate; reading is up to the caller.
+// Package cgroup reads the cgroup file systems: where the controllers are mounted (v1 and v2), which cgroups exist, and
+// the formats of their files. Parsers take bytes and never allocate; reading is up to the caller.
 package cgroup
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Layout is where the controllers of one machine are. A controller that is not mounted is the empty string.
+// Layout is where the controllers of a machine are mounted. A controller that is not mounted is the empty string.
 type Layout struct {
 	Version int // 1 or 2
 	CPU     string
@@ -17,13 +17,13 @@ type Layout struct {
 	Memory  string
 	Pids    string
 	IO      string // v1: blkio
-	// Pressure is the v2 hierarchy, which alone has pressure files: that of the controllers, or on a hybrid machine the
-	// one beside them.
+	// Pressure is the v2 hierarchy, the only one with pressure files: that of the controllers or, on a hybrid machine,
+	// the separate v2 hierarchy.
 	Pressure string
 }
 
 // Detect finds the controllers below root, usually /sys/fs/cgroup. A hybrid machine (v1 controllers and an empty v2
-// hierarchy beside them) counts as version 1, because there the controllers are.
+// hierarchy next to them) counts as version 1, because that is where the controllers are.
 func Detect(root string) (Layout, error) {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
 		return Layout{Version: 2, CPU: root, CPUAcct: root, Memory: root, Pids: root, IO: root, Pressure: root}, nil

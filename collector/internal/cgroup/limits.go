@@ -16,7 +16,7 @@ type CPULimits struct {
 	BurstUS  int64 // -1: the kernel has no burst (before Linux 5.14)
 }
 
-// ErrNoController is returned where the cgroup does not exist in the controller.
+// ErrNoController is returned if the cgroup does not exist in the controller.
 var ErrNoController = errors.New("the cgroup is not in this controller")
 
 // ReadCPULimits reads the files of either version.
@@ -42,7 +42,7 @@ func ReadCPULimits(l Location) (CPULimits, error) {
 	return limits, err
 }
 
-// ParseCPUMax reads cpu.max: "QUOTA PERIOD", QUOTA may be "max".
+// ParseCPUMax reads cpu.max: "QUOTA PERIOD", where QUOTA can be "max".
 func ParseCPUMax(text []byte) (CPULimits, error) {
 	fields := bytes.Fields(text)
 	if len(fields) != 2 {
@@ -59,11 +59,11 @@ func ParseCPUMax(text []byte) (CPULimits, error) {
 	return limits, err
 }
 
-// Idle is the weight of a cgroup that only runs when no other one wants the CPU (cpu.idle, Linux 5.15).
+// Idle is the weight of a cgroup that runs only when no other one wants the CPU (cpu.idle, Linux 5.15).
 const Idle = "idle"
 
-// ReadCPUWeight returns the share of contended CPU on the scale of v2, where 100 is the default: "100", "0.195", or Idle.
-// Of v1 it is cpu.shares, of which 1024 is the default and the least is 2.
+// ReadCPUWeight returns the share of contended CPU on the scale of v2, where 100 is the default: "100", "0.195", or
+// Idle. On v1 it converts cpu.shares, whose default is 1024 and whose minimum is 2.
 func ReadCPUWeight(l Location) (string, error) {
 	if l.CPU == "" {
 		return "", ErrNoController
@@ -113,7 +113,7 @@ func ReadMemoryLimit(l Location) (int64, error) {
 	return value, err
 }
 
-// readInt returns -1 where the file does not exist or holds no number.
+// readInt returns -1 if the file does not exist or holds no number.
 func readInt(path string) int64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -126,5 +126,5 @@ func readInt(path string) int64 {
 	return value
 }
 
-// Vanished tells whether err means that the cgroup was removed while it was read.
+// Vanished reports whether err means that the cgroup was removed while it was read.
 func Vanished(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoDevice) }

@@ -2,8 +2,8 @@ package cgroup
 
 import "github.com/jitterscope/jitterscope/collector/internal/decimal"
 
-// CPUStat is cpu.stat. Times are microseconds. V1 has no usage here (cpuacct.usage) and writes nanoseconds, which are
-// cut to microseconds so that differences add up.
+// CPUStat is cpu.stat. Times are microseconds. V1 has no usage here (it is in cpuacct.usage) and reports nanoseconds,
+// which are truncated to microseconds so that differences add up.
 //
 // Formats: Documentation/scheduler/sched-bwc.rst (v1), Documentation/admin-guide/cgroup-v2.rst (v2).
 type CPUStat struct {
@@ -16,7 +16,7 @@ type CPUStat struct {
 	HasBurst                  bool
 }
 
-// ParseCPUStat reads cpu.stat of either version into stat; fields that the kernel does not have stay as they are.
+// ParseCPUStat reads cpu.stat of either version into stat; fields that the kernel does not report keep their values.
 func ParseCPUStat(text []byte, stat *CPUStat) {
 	for len(text) > 0 {
 		var key []byte
@@ -69,13 +69,14 @@ func ParseThrottledLocal(text []byte) (us uint64, ok bool) {
 	return 0, false
 }
 
-// ParseUint reads a file that holds one number: cpuacct.usage, memory.current, pids.current. "max" is not a number.
+// ParseUint reads a file that holds a single number: cpuacct.usage, memory.current, pids.current. "max" is not a
+// number.
 func ParseUint(text []byte) (value uint64, ok bool) {
 	value, rest, ok := decimal.Parse(text)
 	return value, ok && (len(rest) == 0 || rest[0] == '\n' || rest[0] == ' ')
 }
 
-// nextField splits the first line, "key value", off text. ok is false where the line is not of that form.
+// nextField splits the first line, "key value", off text. ok is false if the line does not have that form.
 func nextField(text []byte) (key []byte, value uint64, ok bool, rest []byte) {
 	at := 0
 	for at < len(text) && text[at] != ' ' && text[at] != '\n' {
@@ -97,7 +98,8 @@ func nextField(text []byte) (key []byte, value uint64, ok bool, rest []byte) {
 	return key, value, ok, rest
 }
 
-// ParseCPUAcctStat reads v1 cpuacct.stat: user and system time, which the kernel writes in 10 ms, in microseconds.
+// ParseCPUAcctStat reads v1 cpuacct.stat: user and system time in microseconds, which the kernel reports in units of 10
+// ms.
 func ParseCPUAcctStat(text []byte) (userUS, systemUS uint64, ok bool) {
 	const tickUS = 10_000 // USER_HZ is 100
 	for len(text) > 0 {
@@ -114,17 +116,17 @@ func ParseCPUAcctStat(text []byte) (userUS, systemUS uint64, ok bool) {
 	return userUS, systemUS, ok
 }
 
-// MemoryStat is what the collector uses of memory.stat.
+// MemoryStat holds the fields of memory.stat that the collector uses.
 type MemoryStat struct {
 	AnonBytes, FileBytes, MajorFaults uint64
-	CacheBytes                        uint64 // file pages that the kernel can take back: FileBytes without shared memory
+	CacheBytes                        uint64 // file pages that the kernel can reclaim: FileBytes without shared memory
 	SlabBytes, ScannedPages           uint64 // v2
 	HasSlab, HasScanned               bool
 	Refaults                          uint64 // of file pages; since Linux 3.15, on v1 since 5.9
 	HasRefaults                       bool
 }
 
-// ParseMemoryStat reads memory.stat of either version. On v1 it takes the total_ fields, which include the children as
+// ParseMemoryStat reads memory.stat of either version. On v1 it uses the total_ fields, which include the children, as
 // usage_in_bytes and all of v2 do.
 func ParseMemoryStat(text []byte) (stat MemoryStat, ok bool) {
 	var active, inactive uint64
@@ -145,7 +147,7 @@ func ParseMemoryStat(text []byte) (stat MemoryStat, ok bool) {
 			active = max(active, value)
 		case "inactive_file", "total_inactive_file":
 			inactive = max(inactive, value)
-		case "workingset_refault_file", "total_workingset_refault_file", "workingset_refault": // the last before Linux 5.9
+		case "workingset_refault_file", "total_workingset_refault_file", "workingset_refault": // the latter before Linux 5.9
 			stat.Refaults, stat.HasRefaults = max(stat.Refaults, value), true
 		case "slab":
 			stat.SlabBytes, stat.HasSlab = value, true

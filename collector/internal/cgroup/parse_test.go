@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// capture reads a file that was copied from a real system; see testdata/README.md.
+// capture reads a file copied from a real system; see testdata/README.md.
 func capture(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -141,7 +141,7 @@ func TestV2(t *testing.T) {
 	if kills, ok := ParseField(events, "oom_kill"); kills != 2 || !ok {
 		t.Errorf("oom_kill %d %v", kills, ok)
 	}
-	if memory, ok := ParseMemoryStat(capture(t, "v2-linux-6.1/memory.stat")); memory != (MemoryStat{FileBytes: 30208000, SlabBytes: 76304, HasSlab: true, HasScanned: true, HasRefaults: true}) || // all of the file pages are shared memory
+	if memory, ok := ParseMemoryStat(capture(t, "v2-linux-6.1/memory.stat")); memory != (MemoryStat{FileBytes: 30208000, SlabBytes: 76304, HasSlab: true, HasScanned: true, HasRefaults: true}) || // all file pages are shared memory
 		!ok {
 		t.Errorf("memory.stat %+v %v", memory, ok)
 	}

@@ -18,42 +18,44 @@ import (
 type Location struct {
 	Path    string // "/kubepods/burstable/pod…", never "/"
 	Version int
-	CPU     string // directories; empty where the controller does not have this cgroup
+	CPU     string // directories; empty if the controller does not have this cgroup
 	CPUAcct string
 	Memory  string
 	Pids    string
 	IO      string
-	// Pressure is its directory in the v2 hierarchy; it need not exist on a hybrid machine, where systemd and container
-	// runtimes make the same path there.
+	// Pressure is its directory in the v2 hierarchy; it might not exist on a hybrid machine, where systemd and
+	// container runtimes create the same path there.
 	Pressure string
 	marks    [5]mark // by controller
 }
 
-// mark tells one cgroup from a later one of the same path, and from itself before a controller was turned on in it.
+// mark distinguishes a cgroup from a later one with the same path, and from itself before a controller was enabled in
+// it.
 type mark struct {
 	inode       uint64
-	controllers uint8 // v2: a bit for each of cpu, memory, pids and io
+	controllers uint8 // v2: one bit each for cpu, memory, pids and io
 }
 
-// Parent is the path of the cgroup above, "/" at the top.
+// Parent is the path of the parent cgroup, "/" at the top.
 func (l Location) Parent() string { return path.Dir(l.Path) }
 
-// Same tells whether other is this very cgroup and not a later one of the same path.
+// Same reports whether other is the same cgroup and not a later one with the same path.
 func (l Location) Same(other Location) bool { return l.Path == other.Path && l.marks == other.marks }
 
-// Inode is what the kernel calls this cgroup, in the CPU controller's hierarchy under v1; 0 where it is not in there.
+// Inode identifies this cgroup in the kernel, in the CPU controller's hierarchy under v1; 0 if it is not in there.
 func (l Location) Inode() uint64 { return l.marks[0].inode }
 
 // Walker lists the cgroups of a layout.
 type Walker struct {
 	Layout Layout
-	Limit  int // at most so many cgroups; 0: no limit
+	Limit  int // maximum number of cgroups; 0: no limit
 	Shed   int // how many the last Walk left out
 	// Visit is called with every directory below a hierarchy, before its children are read. May be nil.
 	Visit func(directory string)
 }
 
-// Walk lists the cgroups, parents first. Past the limit it keeps what has a CPU quota, then what is nearest to the root.
+// Walk lists the cgroups, parents first. Beyond the limit it keeps those with a CPU quota, then those nearest to the
+// root.
 func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
 	found := make(map[string]*Location)
 	walked := make(map[string]map[string]mark) // resolved hierarchy -> path
@@ -96,7 +98,8 @@ func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
 	return w.limit(locations), nil
 }
 
-// onlyJoins is the hierarchy of which a cgroup is left out where no other one has it: it says what some do on disks.
+// onlyJoins is the hierarchy whose cgroups are left out if no other hierarchy has them: it only adds what cgroups do on
+// disks.
 const onlyJoins = 4
 
 func (l *Location) directory(index int) *string {
@@ -112,7 +115,7 @@ func (w *Walker) descend(ctx context.Context, root, relative string, marks map[s
 	}
 	entries, err := os.ReadDir(root + relative)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-		delete(marks, relative) // vanished meanwhile
+		delete(marks, relative) // vanished in the meantime
 		return nil
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -145,7 +148,7 @@ func (w *Walker) descend(ctx context.Context, root, relative string, marks map[s
 	return nil
 }
 
-// controllerBits are files that exist where a v2 controller is on.
+// controllerBits are files that exist if a v2 controller is enabled.
 var controllerBits = map[string]uint8{"cpu.max": 1, "memory.current": 2, "pids.current": 4, "io.stat": 8}
 
 func (w *Walker) limit(locations []Location) []Location {
@@ -180,5 +183,5 @@ func (w *Walker) limit(locations []Location) []Location {
 	return locations
 }
 
-// errNoDevice is what reading an open file of a removed cgroup gives.
+// errNoDevice is the error from reading an open file of a removed cgroup.
 var errNoDevice error = unix.ENODEV

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watcher tells by inotify that cgroups came or went or that a limit was written, so that the tree need not be walked
-// every second. The kernel reports what user space does to the files; that is how limits change.
+// Watcher detects by inotify that cgroups appeared or disappeared or that a limit was written, so that the tree need
+// not be walked every second. The kernel reports what user space does to the files, which is how limits change.
 type Watcher struct {
 	file       *os.File
 	fd         int
@@ -31,7 +31,7 @@ func NewWatcher() (*Watcher, error) {
 	return w, nil
 }
 
-// Add watches a directory. Adding one again is harmless.
+// Add watches a directory. Adding it again is harmless.
 func (w *Watcher) Add(directory string) {
 	const mask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MODIFY | unix.IN_ONLYDIR
 	if _, err := unix.InotifyAddWatch(w.fd, directory, mask); err != nil && err != unix.ENOENT {
@@ -39,13 +39,13 @@ func (w *Watcher) Add(directory string) {
 	}
 }
 
-// Complete is false where some directory could not be watched.
+// Complete reports whether all directories could be watched.
 func (w *Watcher) Complete() bool { return !w.incomplete.Load() }
 
-// Changed receives after cgroups or limits changed; changes in quick succession are told once.
+// Changed receives after cgroups or limits changed; changes in quick succession are reported once.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Moves grows whenever somebody may have moved processes from one cgroup to another. A process that is born in its cgroup
+// Moves grows whenever processes might have been moved from one cgroup to another. A process created in its cgroup
 // (clone3) is not counted.
 func (w *Watcher) Moves() uint64 { return w.moves.Load() }
 
@@ -72,7 +72,7 @@ func (w *Watcher) read() {
 	}
 }
 
-// relevant tells whether the events may have changed the tree or a limit, and whether processes were moved.
+// relevant reports whether the events could have changed the tree or a limit, and whether processes were moved.
 func relevant(events []byte) (changed, moved bool) {
 	for len(events) >= unix.SizeofInotifyEvent {
 		event := (*unix.InotifyEvent)(unsafe.Pointer(&events[0]))
@@ -88,7 +88,7 @@ func relevant(events []byte) (changed, moved bool) {
 	return changed, moved
 }
 
-// IsLimit tells whether a file of a cgroup holds a limit that becomes a fact, or turns controllers on.
+// IsLimit reports whether a file of a cgroup holds a limit that becomes a fact, or enables controllers.
 func IsLimit(name string) bool {
 	switch name {
 	case "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.cfs_burst_us", "cpu.max", "cpu.max.burst", "cpu.shares", "cpu.weight", "cpu.weight.nice",

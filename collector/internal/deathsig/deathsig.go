@@ -1,4 +1,4 @@
-// Package deathsig starts programs that end with the process that starts them, even if that is killed.
+// Package deathsig starts programs that end with the process that started them, even if that is killed.
 package deathsig
 
 import (
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start is command.Start for a child that the kernel kills when this process ends. It sends the signal when the *thread*
-// ends that started the child (PR_SET_PDEATHSIG, prctl(2)), and threads of Go end when a goroutine that locked one does: so
-// one thread waits in the kernel until the child has ended. Errors are those of command.Start.
+// Start is command.Start for a child that the kernel kills when this process ends. The kernel sends the signal when the
+// *thread* that started the child ends (PR_SET_PDEATHSIG, prctl(2)), and Go threads end when a goroutine that locked
+// one does: so one thread waits in the kernel until the child has ended. Errors are those of command.Start.
 func Start(command *exec.Cmd) error {
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = &unix.SysProcAttr{}
@@ -25,7 +25,7 @@ func Start(command *exec.Cmd) error {
 		if err != nil {
 			return
 		}
-		// Only looks: command.Wait takes the status, and where it was quicker there is nothing to wait for.
+		// Only peeks: command.Wait collects the status, and if it was faster there is nothing to wait for.
 		for unix.Waitid(unix.P_PID, command.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 		}
 	}()

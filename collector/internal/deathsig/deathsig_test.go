@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// TestLivesOnWhenThreadsEnd ends the threads that were there when the child was started.
+// TestLivesOnWhenThreadsEnd ends the threads that existed when the child was started.
 func TestLivesOnWhenThreadsEnd(t *testing.T) {
 	var children []*exec.Cmd
 	for range 8 {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			child := exec.Command("sleep", "60")
 			if err := Start(child); err != nil {
 				t.Error(err)
@@ -38,7 +38,7 @@ func TestLivesOnWhenThreadsEnd(t *testing.T) {
 	}
 }
 
-// alive tells whether a process is there and no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid string) bool {
 	text, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && !strings.Contains(string(text), ") Z ")
@@ -81,7 +81,7 @@ func TestEndsWithTheProcess(t *testing.T) {
 	t.Errorf("%s lives on", line)
 }
 
-// TestErrorsAreThoseOfStart has no such program.
+// TestErrorsAreThoseOfStart starts a program that does not exist.
 func TestErrorsAreThoseOfStart(t *testing.T) {
 	if err := Start(exec.Command("/nonexistent")); err == nil {
 		t.Error("started")

@@ -1,7 +1,7 @@
-// Package decimal reads numbers in files of the kernel without allocating.
+// Package decimal reads numbers in kernel files without allocating.
 package decimal
 
-// Parse reads the decimal digits at the beginning of a text; a value past 64 bits is not a number.
+// Parse reads the decimal digits at the beginning of a text; a value that overflows 64 bits is not a number.
 func Parse(text []byte) (value uint64, rest []byte, ok bool) {
 	at := 0
 	for at < len(text) && text[at] >= '0' && text[at] <= '9' {

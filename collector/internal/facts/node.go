@@ -1,4 +1,4 @@
-// Package facts finds the slow-changing truths about the node and about what each cgroup runs.
+// Package facts collects slowly changing facts about the node and about what each cgroup runs.
 package facts
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 )
 
-// Node returns the facts of this machine by name. What cannot be read is left out.
+// Node returns the facts of this machine by name. Facts that cannot be read are left out.
 func Node(procRoot string) map[string]string {
 	facts := make(map[string]string)
 	if name, err := os.Hostname(); err == nil {
 		facts[catalogue.FactNodeHostname] = name
 	}
-	// From the downward API (spec.nodeName): a pod sees a host name at most.
+	// From the downward API (spec.nodeName): a pod sees at most a host name.
 	if name := os.Getenv("JITTERSCOPE_NODE_NAME"); name != "" {
 		facts[catalogue.FactNodeName] = name
 	}
@@ -48,7 +48,7 @@ func Node(procRoot string) map[string]string {
 	return facts
 }
 
-// prettyName reads PRETTY_NAME of an os-release file; in a container /proc/1/root leads to the host's where it may.
+// prettyName reads PRETTY_NAME of an os-release file; in a container /proc/1/root leads to the host's if permitted.
 func prettyName(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func prettyName(path string) string {
 	return ""
 }
 
-// onlineCPUs counts the cpuN lines of /proc/stat: the CPUs of the machine and not those this process may use.
+// onlineCPUs counts the cpuN lines of /proc/stat: the CPUs of the machine, not those available to this process.
 func onlineCPUs(path string) int {
 	file, err := os.Open(path)
 	if err != nil {
@@ -101,7 +101,7 @@ func memTotal(text []byte) (bytesTotal uint64, ok bool) {
 	return 0, false
 }
 
-// NodeKey is the identity of this machine: its machine id, else one that is made once and kept in directory.
+// NodeKey is the identity of this machine: its machine id, or else one that is generated once and kept in directory.
 func NodeKey(procRoot, directory string) (string, error) {
 	candidates := []string{filepath.Join(procRoot, "1/root/etc/machine-id"), "/etc/machine-id", "/var/lib/dbus/machine-id"}
 	kept := filepath.Join(directory, "node-id")

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// captureMost bounds what is sent: where there is more, every second, third, … sample is left out.
+	// captureMost bounds what is sent: if there is more, only every second, third, … sample is sent.
 	captureMost = 256 << 10
 	samplesSent = 20_000
 	nameMost    = 160 // bytes of a function's name
 )
 
-// Symbols name what the addresses in stacks mean.
+// Symbols resolves the addresses in stacks to names.
 type Symbols struct {
 	kernel *symbols.Kernel
 	user   *symbols.User
@@ -29,7 +29,7 @@ func NewSymbols(proc string) *Symbols {
 	return &Symbols{kernel: symbols.NewKernel(proc), user: symbols.NewUser(proc)}
 }
 
-// Hidden says why functions of the kernel have no names; nil where they have.
+// Hidden returns why kernel functions have no names; nil if they have.
 func (s *Symbols) Hidden() error { return s.hidden }
 
 // cutSample is a sample of a cut.
@@ -44,7 +44,7 @@ type rawStack struct {
 	kernel, user []uint64
 }
 
-// cut is what was recorded in a time, copied out of the slices.
+// cut is what was recorded in a time span, copied out of the slices.
 type cut struct {
 	fromUS, toUS int64
 	samples      []cutSample
@@ -82,7 +82,7 @@ func (r *Recorder) cut(fromUS, toUS int64) *cut {
 	return c
 }
 
-// Capture cuts [fromUS, toUS) out of the recording and names its functions. It returns nil where there is nothing in it.
+// Capture cuts [fromUS, toUS) out of the recording and names its functions. It returns nil if that is empty.
 func (r *Recorder) Capture(fromUS, toUS int64, names *Symbols) *ingestpb.Capture {
 	c := r.cut(fromUS, toUS)
 	rows := r.processes.between(fromUS, toUS)
@@ -124,7 +124,7 @@ func (r *Recorder) build(c *cut, rows []row, resolved []namedStack, every int) *
 	return out
 }
 
-// builder numbers strings, stacks and processes as they are first used.
+// builder numbers strings, stacks and processes in the order of first use.
 type builder struct {
 	capture   *ingestpb.Capture
 	strings   map[string]uint32
@@ -144,7 +144,7 @@ func (b *builder) text(text string) uint32 {
 	return index
 }
 
-// stack numbers a stack of names: many stacks of addresses are the same one.
+// stack numbers a stack of names: many stacks of addresses map to the same one.
 func (b *builder) stack(named namedStack) uint32 {
 	stack := &ingestpb.CapturedStack{}
 	b.key = b.key[:0]

@@ -7,7 +7,7 @@ import (
 // namedStack is a stack of names, leaf first.
 type namedStack struct{ kernel, user []string }
 
-// gone stands for the frames of a process that had ended before anybody could ask what it was running.
+// gone stands for the frames of a process that ended before its program could be identified.
 const gone = "[process ended]"
 
 // resolve names the stacks of a cut, in the same order.
@@ -66,8 +66,8 @@ func (s *Symbols) resolve(c *cut) []namedStack {
 	return named
 }
 
-// inside returns an address that is surely in the function: above the leaf the frames are return addresses, and the call may
-// have been the function's last instruction.
+// inside returns an address that is certainly in the function: above the leaf the frames are return addresses, and the
+// call may have been the function's last instruction.
 func inside(depth int, address uint64) uint64 {
 	if depth == 0 {
 		return address
@@ -75,7 +75,7 @@ func inside(depth int, address uint64) uint64 {
 	return address - 1
 }
 
-// tidy makes a name fit for the wire.
+// tidy makes a name valid for the wire format.
 func tidy(name string) string {
 	if len(name) > nameMost {
 		name = name[:nameMost]

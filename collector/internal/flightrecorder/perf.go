@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ring is the sampling event of one CPU and the buffer that the kernel writes its samples to. It is read now and then and
-// never waited for, so that it wakes nobody. Where it is full, the kernel drops what is newest and counts it: the beginning
+// ring is the sampling event of one CPU and the buffer that the kernel writes its samples to. It is polled and never
+// waited for, so it wakes nothing up. If it is full, the kernel drops the newest samples and counts them: the beginning
 // of a stall is worth more than its end.
 type ring struct {
 	cpu     int
@@ -20,17 +20,17 @@ type ring struct {
 	memory  []byte
 	control *unix.PerfEventMmapPage
 	data    []byte
-	scratch []byte // a record that goes around the end of the buffer, in one piece
+	scratch []byte // a record that wraps around the end of the buffer, made contiguous
 }
 
-// openRing begins to sample a CPU. Idle time is not sampled. The buffer has size bytes, less where that much may not be
-// locked.
+// openRing starts sampling a CPU. Idle time is not sampled. The buffer has size bytes, or less if that much memory
+// cannot be locked.
 func openRing(cpu, size int) (*ring, error) {
 	attributes := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
 		Sample: RateHz, Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN,
 		Bits: unix.PerfBitFreq | unix.PerfBitExcludeIdle | unix.PerfBitComm | unix.PerfBitUseClockID | unix.PerfBitWatermark,
-		// Nobody waits for it: the mark is never reached.
+		// The ring is never waited for: the watermark is never reached.
 		Wakeup: 1 << 31, Clockid: unix.CLOCK_MONOTONIC,
 	}
 	fd, err := unix.PerfEventOpen(&attributes, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
@@ -55,17 +55,17 @@ func openRing(cpu, size int) (*ring, error) {
 	return r, nil
 }
 
-// drain hands out all records and gives their room back to the kernel. A record is valid during the call.
+// drain passes on all records and returns their space to the kernel. A record is valid during the call.
 func (r *ring) drain(take func(kind uint32, record []byte)) {
 	head := atomic.LoadUint64(&r.control.Data_head)
-	tail := r.control.Data_tail // ours alone to write
+	tail := r.control.Data_tail // only written here
 	mask := uint64(len(r.data) - 1)
 	for tail+perfHeader <= head {
-		at := tail & mask // records are multiples of 8 bytes, so that a header is in one piece
+		at := tail & mask // records are multiples of 8 bytes, so a header is contiguous
 		kind := binary.NativeEndian.Uint32(r.data[at:])
 		length := uint64(binary.NativeEndian.Uint16(r.data[at+6:]))
 		if length < perfHeader || tail+length > head {
-			tail = head // cannot be; but never loop
+			tail = head // impossible, but never loop
 			break
 		}
 		record := r.data[at:]
@@ -92,7 +92,7 @@ const (
 
 	contextKernel = ^uint64(128 - 1) // (u64)-128
 	contextUser   = ^uint64(512 - 1)
-	contextMax    = ^uint64(4095 - 1) // values from here on are no addresses but say what follows
+	contextMax    = ^uint64(4095 - 1) // values from here on are not addresses but markers of what follows
 )
 
 // sample is one record of a stack.
@@ -140,8 +140,8 @@ func parseSample(body []byte) (s sample, ok bool) {
 	return s, true
 }
 
-// parseComm reads the body of a PERF_RECORD_COMM: pid u32, tid u32, the name with a NUL. Names of threads other than the
-// first are not wanted.
+// parseComm reads the body of a PERF_RECORD_COMM: pid u32, tid u32, the NUL-terminated name. Names of threads other
+// than the first are ignored.
 func parseComm(body []byte) (pid int32, name []byte, ok bool) {
 	if len(body) < 9 || binary.NativeEndian.Uint32(body) != binary.NativeEndian.Uint32(body[4:]) {
 		return 0, nil, false

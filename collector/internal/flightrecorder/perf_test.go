@@ -58,7 +58,7 @@ func TestParseComm(t *testing.T) {
 	}
 }
 
-// TestDrain has records of all lengths go around the end of a ring many times.
+// TestDrain makes records of all lengths wrap around the end of a ring many times.
 func TestDrain(t *testing.T) {
 	const size = 4096
 	r := &ring{data: make([]byte, size), control: &unix.PerfEventMmapPage{}}

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	busiest   = 24  // rows a second: the processes that were sampled most
-	glances   = 12  // processes a second that are read besides, all in turn, so that it is known where their counters stand
-	blind     = 128 // the same where there are no samples
+	busiest   = 24  // rows per second: the most sampled processes
+	glances   = 12  // other processes read per second, all in turn, so that their counters are known
+	blind     = 128 // the same if there are no samples
 	rowsKept  = (busiest + glances) * (sliceCount * sliceSeconds)
 	namesMost = 4096
-	// young is the age up to which it is no wonder that a process was not read before.
+	// young is the age up to which it is expected that a process was not read before.
 	young = 30 * time.Second
 )
 
@@ -35,20 +35,21 @@ type row struct {
 	state                     byte
 }
 
-// processes is the process table. Reading all processes every second would cost more than all the rest: read are those that
-// the samples show to be busy, and the others in turn. Of these, the ones that wait uninterruptibly get a row, too.
+// processes is the process table. Reading all processes every second would cost more than everything else, so it reads
+// those that the samples show to be busy, and the others in turn. Of the latter, those in uninterruptible sleep get a
+// row too.
 type processes struct {
 	proc   string
 	rows   []row // a ring
 	next   int
 	known  map[int32]*process
-	turn   []int32 // PIDs to be glanced at
+	turn   []int32 // PIDs to be read in turn
 	order  []int32
 	lastUS int64
 	buffer [4096]byte
 }
 
-// process is what is known of a process.
+// process is what is known about a process.
 type process struct {
 	command    string
 	cgroup     string
@@ -66,7 +67,7 @@ func newProcesses(proc string) *processes {
 	return p
 }
 
-// named notes the name that a process has taken: it has executed a program.
+// named records the new name of a process: it has executed a program.
 func (p *processes) named(pid int32, name []byte, us int64) {
 	k := p.get(pid, us)
 	if k.command != string(name) {
@@ -87,7 +88,7 @@ func (p *processes) get(pid int32, us int64) *process {
 	return k
 }
 
-// forget drops the processes that were not seen for longest, at least the half of them.
+// forget drops the processes that have not been seen for longest, at least half of them.
 func (p *processes) forget(us int64) {
 	limit := us - Kept.Microseconds()
 	var seen []int64
@@ -103,8 +104,8 @@ func (p *processes) forget(us int64) {
 	}
 }
 
-// tick reads the processes that were sampled most since the last one (counts) and some others, and adds their rows. Without
-// samples (nil) it takes more of the others.
+// tick reads the processes that were sampled most since the last one (counts) and some others, and adds their rows.
+// Without samples (nil) it reads more of the others.
 func (p *processes) tick(us int64, counts map[int32]int) {
 	others := glances
 	if counts == nil {
@@ -151,7 +152,7 @@ func (p *processes) list() []int32 {
 	return pids
 }
 
-// read reads a process and adds a row if it is busy, or waits for the kernel.
+// read reads a process and adds a row if it is busy, or in uninterruptible sleep.
 func (p *processes) read(pid int32, us int64, busy bool) {
 	text, ok := p.file(pid, "stat")
 	if !ok {
@@ -168,7 +169,8 @@ func (p *processes) read(pid int32, us int64, busy bool) {
 	if k.command != string(stat.Command) {
 		k.command, k.placed = strings.ToValidUTF8(string(stat.Command), "\uFFFD"), false
 	}
-	// Of a young process all of its time counts; of an older one that is read for the first time it is not known when it was spent.
+	// For a young process all of its time counts; for an older one that is read for the first time, when it was spent
+	// is unknown.
 	begun := k.read || p.age(stat.StartTicks) < max(young, time.Duration(us-p.lastUS)*time.Microsecond)
 	spent := stat.UserUS+stat.SystemUS > k.userUS+k.systemUS
 	if begun && (busy && spent || stat.State == 'D') && stat.UserUS >= k.userUS && stat.SystemUS >= k.systemUS {
@@ -200,7 +202,7 @@ func (p *processes) file(pid int32, name string) ([]byte, bool) {
 	return held.Read(p.buffer[:])
 }
 
-// age is how long ago a process began.
+// age is how long ago a process started.
 func (p *processes) age(startTicks uint64) time.Duration {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
@@ -209,7 +211,7 @@ func (p *processes) age(startTicks uint64) time.Duration {
 	return time.Duration(now.Nano()) - time.Duration(startTicks)*10*time.Millisecond
 }
 
-// identify returns the name and the cgroup of a process, as far as they are known.
+// identify returns the name and the cgroup of a process, as far as known.
 func (p *processes) identify(pid int32, us int64) (command, cgroup string) {
 	k := p.get(pid, us)
 	if k.command == "" {
@@ -220,13 +222,13 @@ func (p *processes) identify(pid int32, us int64) (command, cgroup string) {
 	if !k.placed {
 		p.place(pid, k)
 	}
-	if k.command == "" { // it has ended, or is of a PID namespace that is not seen from here
+	if k.command == "" { // it has ended, or is in a PID namespace that is not visible here
 		return "[unknown]", k.cgroup
 	}
 	return k.command, k.cgroup
 }
 
-// between returns the rows of a time.
+// between returns the rows of a time span.
 func (p *processes) between(fromUS, toUS int64) []row {
 	var rows []row
 	for i := range p.rows {

@@ -15,7 +15,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
 
-// Recorder records. One goroutine uses it.
+// Recorder records. Only one goroutine uses it.
 type Recorder struct {
 	sys       string
 	size      Size
@@ -25,7 +25,7 @@ type Recorder struct {
 	store     *store
 	processes *processes
 	clock     bpf.Clock
-	counts    map[int32]int // samples of each process since the process table was read
+	counts    map[int32]int // samples per process since the process table was read
 	nowUS     int64         // of the drain
 	stats     Stats
 }
@@ -36,10 +36,10 @@ type Stats struct {
 	RingBytes     atomic.Int64 // of the rings' buffers, all CPUs
 }
 
-// New makes a Recorder that reads processes below proc and which CPUs there are below sys.
+// New creates a Recorder that reads processes below proc and the list of CPUs below sys.
 func New(proc, sys string) *Recorder {
 	r := &Recorder{sys: sys, processes: newProcesses(proc), counts: make(map[int32]int)}
-	cpus := runtime.NumCPU() // those that this process may use
+	cpus := runtime.NumCPU() // those available to this process
 	if _, online, err := r.cpus(); err == nil {
 		cpus = len(online)
 	}
@@ -51,8 +51,8 @@ func New(proc, sys string) *Recorder {
 // Stats returns the counters.
 func (r *Recorder) Stats() *Stats { return &r.stats }
 
-// Open begins to sample the CPUs that are online and are not sampled yet. Those that went away were closed by the kernel
-// before; their rings are given back. Call it again now and then.
+// Open starts sampling the CPUs that are online and not sampled yet. The kernel has already closed the events of those
+// that went offline; their rings are released. Call it again periodically.
 func (r *Recorder) Open() error {
 	online, cpus, err := r.cpus()
 	if err != nil || online == r.online {
@@ -81,9 +81,9 @@ func (r *Recorder) Open() error {
 		switch {
 		case err == nil:
 			rings = append(rings, opened)
-		case errors.Is(err, unix.ENODEV): // it went away just now
+		case errors.Is(err, unix.ENODEV): // it just went offline
 		default:
-			if r.failed == nil { // the others fail likewise
+			if r.failed == nil { // the others fail in the same way
 				r.failed = fmt.Errorf("CPU %d: %w", cpu, err)
 			}
 		}
@@ -114,7 +114,7 @@ func (r *Recorder) cpus() (text string, cpus []int, err error) {
 // Sampled is how many CPUs are sampled.
 func (r *Recorder) Sampled() int { return len(r.rings) }
 
-// RingBytes is how large the ring of each CPU was meant to be and is at least.
+// RingBytes is the intended size of each CPU's ring, and the smallest actual one.
 func (r *Recorder) RingBytes() (wanted, least int) {
 	least = r.size.Ring
 	for _, each := range r.rings {
@@ -123,7 +123,7 @@ func (r *Recorder) RingBytes() (wanted, least int) {
 	return r.size.Ring, least
 }
 
-// Drain takes over what the kernel has recorded.
+// Drain takes what the kernel has recorded.
 func (r *Recorder) Drain(nowUS int64) {
 	r.nowUS = nowUS
 	r.clock.Set()
@@ -134,7 +134,7 @@ func (r *Recorder) Drain(nowUS int64) {
 }
 
 func (r *Recorder) drainOne(from *ring) {
-	lastUS := r.nowUS // of a sample of this ring
+	lastUS := r.nowUS // time of the last sample of this ring
 	from.drain(func(kind uint32, body []byte) {
 		switch kind {
 		case unix.PERF_RECORD_SAMPLE:

@@ -51,7 +51,7 @@ func open(t *testing.T, change ...func(*Recorder)) *Recorder {
 	return r
 }
 
-// TestRecorderNamesWhatRuns records another process, which is stripped of nothing and makes one system call all the time.
+// TestRecorderNamesWhatRuns records another process, which is not stripped and makes one system call all the time.
 func TestRecorderNamesWhatRuns(t *testing.T) {
 	r := open(t)
 	command := exec.Command(os.Args[0])
@@ -87,7 +87,7 @@ func TestRecorderNamesWhatRuns(t *testing.T) {
 			inUser++
 		}
 	}
-	// Other tests run beside this one: what share of the CPUs it gets is not known.
+	// Other tests run concurrently: the share of the CPUs it gets is unknown.
 	if samples < 20 || inUser < samples*8/10 || (names.Hidden() == nil && inKernel < samples/3) {
 		t.Errorf("%d samples, %d of them in the kernel's function, %d in the program's", samples, inKernel, inUser)
 	}
@@ -110,7 +110,7 @@ func TestRecorderNamesWhatRuns(t *testing.T) {
 	}
 }
 
-// TestLossIsCounted lets a ring overflow that has room for some dozen samples.
+// TestLossIsCounted overflows a ring that has room for some dozen samples.
 func TestLossIsCounted(t *testing.T) {
 	r := open(t, func(r *Recorder) { r.size.Ring = ringLeast })
 	from := time.Now()
@@ -120,7 +120,7 @@ func TestLossIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
-	for range 2 { // the kernel tells of the loss with the first sample that has room again
+	for range 2 { // the kernel reports the loss with the first sample that fits again
 		time.Sleep(1500 * time.Millisecond)
 		r.Drain(time.Now().UnixMicro())
 	}

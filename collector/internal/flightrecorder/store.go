@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
-// store holds the samples of the last minute, those of 10 s in each. A slice keeps every stack once. All memory is outside
+// store holds the samples of the last minute in slices of 10 s. A slice keeps every stack once. All memory is outside
 // the Go heap and reused.
 type store struct {
 	size Size
@@ -18,17 +18,17 @@ type slice struct {
 	number  int64 // of its first second since the epoch, divided by sliceSeconds; 0: unused
 	samples []kept
 	count   int
-	// Stacks, one after the other: hash; pid<<32 | kernel frames<<16 | user frames; frames. Word 0 is not used.
+	// Stacks, one after another: hash; pid<<32 | kernel frames<<16 | user frames; frames. Word 0 is not used.
 	words []uint64
 	used  int
-	index []uint32 // open addressing: where in words, 0: free
+	index []uint32 // open addressing: position in words, 0: free
 	lost  uint64
 }
 
 // kept is one sample.
 type kept struct {
 	offsetUS uint32 // since the start of the slice
-	where    uint32 // cpu<<stackBits | where its stack is in words
+	where    uint32 // cpu<<stackBits | position of its stack in words
 }
 
 const (
@@ -49,7 +49,7 @@ func newStore(size Size) *store {
 	return s
 }
 
-// at returns the slice of a time, emptied where it held an older one; nil where the time is older than what is kept.
+// at returns the slice of a time, emptied if it held an older one; nil if the time is older than what is kept.
 func (s *store) at(us int64) *slice {
 	number := us / sliceUS
 	slice := &s.ring[number%sliceCount]
@@ -79,7 +79,7 @@ func (s *store) add(us int64, cpu int, pid int32, kernel, user []byte) {
 	slice.count++
 }
 
-// lose counts samples that there was no room for.
+// lose counts samples that did not fit.
 func (s *store) lose(us int64, count uint64) {
 	s.lost += count
 	if slice := s.at(us); slice != nil {
@@ -87,7 +87,7 @@ func (s *store) lose(us int64, count uint64) {
 	}
 }
 
-// stack returns where a stack is in words; it is put there if it is new.
+// stack returns the position of a stack in words, adding it if it is new.
 func (s *slice) stack(pid int32, kernel, user []byte) (at uint32, ok bool) {
 	shape := uint64(uint32(pid))<<32 | uint64(len(kernel)/8)<<16 | uint64(len(user)/8)
 	hash := mix(mix(mix(0, shape), hashOf(kernel)), hashOf(user))

@@ -58,7 +58,7 @@ func TestOldSlicesAreForgotten(t *testing.T) {
 	if c := r.cut(0, now+1); len(c.samples) > sliceCount*sliceSeconds {
 		t.Errorf("%d samples are kept", len(c.samples))
 	}
-	r.store.add(base, 0, 10, frames(1), nil) // the machine was asleep, or the clock was set
+	r.store.add(base, 0, 10, frames(1), nil) // the machine was suspended, or the clock was set
 	if r.store.lost != 1 {
 		t.Errorf("%d lost", r.store.lost)
 	}
@@ -74,7 +74,7 @@ func TestSlicesAreBounded(t *testing.T) {
 	if fit := (256 - 1) / 12; len(c.samples) != fit || c.lost != uint64(1000-fit) {
 		t.Errorf("%d samples, %d lost", len(c.samples), c.lost)
 	}
-	for i := range 1000 { // short stacks fill neither the words nor the table beyond what they hold
+	for i := range 1000 { // short stacks overflow neither the words nor the table
 		r.store.add(base+sliceUS+int64(i), 0, 10, frames(uint64(i)), nil)
 	}
 	if c := r.cut(base+sliceUS, base+2*sliceUS); len(c.samples) != (256-1)/8 {
@@ -88,7 +88,7 @@ func TestSlicesAreBounded(t *testing.T) {
 	}
 }
 
-// TestSize is the promise of 15 MiB, for any machine: the kernel's rings, the slices, the process table.
+// TestSize checks the promise of 15 MiB, for any machine: the kernel's rings, the slices, the process table.
 func TestSize(t *testing.T) {
 	for cpus := 1; cpus <= 512; cpus++ {
 		size := SizeFor(cpus)

@@ -2,18 +2,18 @@ package gometrics
 
 import "math"
 
-// CoreDNS is what a CoreDNS, or a program built from it such as node-local-dns, counted since it started. What the page does
-// not tell is NaN.
+// CoreDNS is what a CoreDNS, or a program built from it such as node-local-dns, counted since it started. Values that
+// the page does not have are NaN.
 //
-// The names have changed twice: 1.7.0 took "count" out of coredns_forward_request_count_total and the like, and 1.11.0 moved
-// requests and connections of the forward plugin to coredns_proxy_* (notes/coredns-1.7.0.md and plugin/forward/README.md of
-// CoreDNS).
+// The names have changed twice: 1.7.0 removed "count" from coredns_forward_request_count_total and the like, and 1.11.0
+// moved requests and connections of the forward plugin to coredns_proxy_* (notes/coredns-1.7.0.md and
+// plugin/forward/README.md of CoreDNS).
 type CoreDNS struct {
-	Present         bool // the page is one of CoreDNS
+	Present         bool // the page is from a CoreDNS
 	CacheHits       float64
 	CacheMisses     float64
 	ForwardRequests float64 // answered by an upstream
-	ForwardSeconds  float64 // that these took, added up
+	ForwardSeconds  float64 // total time of these
 	ForwardErrors   float64 // SERVFAIL answers of upstreams, failed health checks, all upstreams down
 	ConnHits        float64 // forwarded queries that found a pooled connection; not before 1.7.1
 	ConnMisses      float64 // forwarded queries that opened one
@@ -21,7 +21,7 @@ type CoreDNS struct {
 	Panics          float64
 }
 
-// HasForward tells whether the server forwards queries.
+// HasForward reports whether the server forwards queries.
 func (c *CoreDNS) HasForward() bool { return !math.IsNaN(c.ForwardRequests) }
 
 // total is the sum of a family over its labels.
@@ -32,7 +32,7 @@ type total struct {
 
 func (t *total) add(value float64) { t.sum, t.seen = t.sum+value, true }
 
-// or0 returns the sum. A family of which nothing was counted yet is not on the page: it is 0 where the plugin is there.
+// or0 returns the sum. A family without any count yet is not on the page: it is 0 if the plugin is present.
 func (t *total) or0(there bool) float64 {
 	if !t.seen && !there {
 		return math.NaN()
@@ -48,7 +48,7 @@ type coreDNSTotals struct {
 	connHits, connMisses, rejects, panics total
 }
 
-// add takes a sample of the page.
+// add adds a sample of the page.
 func (c *coreDNSTotals) add(name, labels, text []byte) {
 	const prefix = "coredns_"
 	if len(name) <= len(prefix) || string(name[:len(prefix)]) != prefix {
@@ -69,7 +69,7 @@ func (c *coreDNSTotals) add(name, labels, text []byte) {
 
 func isServfail(labels []byte) bool { return string(Label(labels, "rcode")) == "SERVFAIL" }
 
-// family returns where a sample is added, nil for what is not used.
+// family returns where a sample is added, nil for unused ones.
 func (c *coreDNSTotals) family(name string, labels []byte) *total {
 	switch name {
 	case "plugin_enabled":
@@ -105,11 +105,11 @@ func (c *coreDNSTotals) family(name string, labels []byte) *total {
 	return nil
 }
 
-// counters concludes from what the page has what it would say of families of which nothing was counted yet.
+// counters infers from the page the values of families that have not counted anything yet.
 func (c *coreDNSTotals) counters() CoreDNS {
 	cache := c.cachePlugin || c.hits.seen || c.misses.seen || c.asked.seen
 	forward := c.forwardPlugin || c.requests.seen
-	// Every forwarded query found a connection or opened one. Where none is counted, the release does not count them, or
+	// Every forwarded query found a connection or opened one. If none is counted, the release does not count them, or
 	// nothing was forwarded yet.
 	connections := c.connHits.seen || c.connMisses.seen || (forward && c.requests.sum == 0)
 	misses := c.misses

@@ -27,7 +27,7 @@ func release(t *testing.T, version string) string {
 	return string(text)
 }
 
-// same compares counters; NaN is the same as NaN.
+// same compares counters; NaN equals NaN.
 func same(a, b CoreDNS) bool {
 	near := func(x, y float64) bool {
 		return (math.IsNaN(x) && math.IsNaN(y)) || math.Abs(x-y) < 1e-9
@@ -51,7 +51,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestNothingCountedYet has no families of which nothing was counted; they are 0 where the plugin is there.
+// TestNothingCountedYet leaves out families that have not counted anything; they are 0 if the plugin is present.
 func TestNothingCountedYet(t *testing.T) {
 	const enabled = `coredns_plugin_enabled{name="cache",server="dns://:53",view="",zone="."} 1
 coredns_panics_total 0
@@ -70,7 +70,7 @@ coredns_forward_max_concurrent_rejects_total 0
 	if got := parsed(t, old); got.ForwardRequests != 7 || !math.IsNaN(got.ConnHits) || !math.IsNaN(got.ConnMisses) {
 		t.Errorf("%+v", got)
 	}
-	// Deprecated: misses will go, hits and requests stay.
+	// Deprecated: misses will be removed, hits and requests stay.
 	without := enabled + "coredns_cache_requests_total{server=\"x\"} 10\ncoredns_cache_hits_total{type=\"denial\"} 3\ncoredns_cache_hits_total{type=\"success\"} 4\n"
 	if got := parsed(t, without); got.CacheMisses != 3 || got.CacheHits != 7 {
 		t.Errorf("%+v", got)

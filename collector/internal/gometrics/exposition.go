@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// maxLineBytes bounds a line of a page; a page with a longer one is refused.
+// maxLineBytes bounds a line of a page; a page with a longer one is rejected.
 const maxLineBytes = 64 << 10
 
-// EachSample calls visit with the lines of a page in the text exposition format, version 0.0.4
-// (https://prometheus.io/docs/instrumenting/exposition_formats/). labels is what stands between the braces, value what
-// stands after them. All three are valid until visit returns. What is not a sample is skipped.
+// EachSample calls visit with the samples of a page in the text exposition format, version 0.0.4
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). labels is the text between the braces, value the text
+// after them. All three are valid until visit returns. Lines that are not samples are skipped.
 func EachSample(page io.Reader, visit func(name, labels, value []byte)) error {
 	lines := bufio.NewScanner(page)
 	lines.Buffer(make([]byte, 4096), maxLineBytes)
@@ -35,13 +35,13 @@ func EachSample(page io.Reader, visit func(name, labels, value []byte)) error {
 			labels, rest = rest[1:length], rest[length+1:]
 		}
 		rest = bytes.TrimLeft(rest, " ")
-		value, _, _ := bytes.Cut(rest, []byte{' '}) // a timestamp may follow
+		value, _, _ := bytes.Cut(rest, []byte{' '}) // a timestamp can follow
 		visit(name, labels, value)
 	}
 	return lines.Err()
 }
 
-// labelsEnd returns where the closing brace is, -1 where there is none: values are quoted and may hold braces.
+// labelsEnd returns the position of the closing brace, -1 if there is none: values are quoted and can contain braces.
 func labelsEnd(text []byte) int {
 	quoted := false
 	for i := 0; i < len(text); i++ {
@@ -57,7 +57,7 @@ func labelsEnd(text []byte) int {
 	return -1
 }
 
-// Label returns the value of a label as it is written, nil where it is not there.
+// Label returns the value of a label as written, nil if it is absent.
 func Label(labels []byte, name string) []byte {
 	for len(labels) > 0 {
 		key, rest, _ := bytes.Cut(labels, []byte{'='})
@@ -83,7 +83,7 @@ func Label(labels []byte, name string) []byte {
 	return nil
 }
 
-// Number reads a sample's value.
+// Number parses a sample's value.
 func Number(text []byte) (float64, bool) {
 	value, err := strconv.ParseFloat(string(text), 64)
 	return value, err == nil

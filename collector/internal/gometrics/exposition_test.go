@@ -63,7 +63,7 @@ func compare(t *testing.T, path, text string) {
 		}
 		read := make(map[string]string)
 		for key := range labelNames(string(labels)) {
-			// As a page writes it; Prometheus' parser has taken the escapes out.
+			// As a page writes it; Prometheus' parser has removed the escapes.
 			read[key] = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n").Replace(string(Label(labels, key)))
 		}
 		got[sampleKey(string(name), read)] = number
@@ -81,7 +81,7 @@ func compare(t *testing.T, path, text string) {
 	}
 }
 
-// labelNames lists what stands before ="; good enough for the pages here, whose values have no such text.
+// labelNames lists what precedes ="; good enough for the pages here, whose values contain no such text.
 func labelNames(labels string) map[string]bool {
 	names := make(map[string]bool)
 	for _, name := range []string{"x", "y"} {
@@ -103,7 +103,7 @@ func labelNames(labels string) map[string]bool {
 func flatten(name string, metric *dto.Metric, into map[string]float64) {
 	labels := make(map[string]string)
 	for _, pair := range metric.Label {
-		if pair.GetValue() != "" { // as if it were not there
+		if pair.GetValue() != "" { // as if it were absent
 			labels[pair.GetName()] = pair.GetValue()
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// Pages are the metrics pages of the watched processes. Serving one is work that the observed process does for us, so
-// sources share what was read: they read at the same moments (NextReading), and the second one is given what the first got.
+// Pages are the metrics pages of the watched processes. Serving one is work for the observed process, so sources share
+// scrapes: they scrape at the same moments (NextReading), and the second one gets what the first one read.
 type Pages struct {
 	proc string
 
@@ -19,35 +19,36 @@ type Pages struct {
 	pages map[*procwatch.Process]*sharedPage
 }
 
-// sharedPage is one process's.
+// sharedPage is the page of one process.
 type sharedPage struct {
 	mu     sync.Mutex
 	page   *Page // nil: not found
 	sample Sample
-	took   time.Duration // of the last reading
-	sought time.Time     // when it was last looked for in vain
+	took   time.Duration // of the last scrape
+	sought time.Time     // when it was last looked for and not found
 	closed bool
 }
 
 // How often a page is looked for.
 const (
-	FindFirst = 2 * time.Second // a young process does not listen yet
-	FindEvery = 5 * time.Minute // where none was found many times
+	FindFirst = 2 * time.Second // a young process might not listen yet
+	FindEvery = 5 * time.Minute // after many failed attempts
 )
 
-// How often a page is read. Each divides the next, so that the readings of several sources fall together.
+// How often a page is scraped. Each divides the next, so that the scrapes of several sources coincide.
 const (
 	ReadOften  = time.Second
 	ReadUsual  = 5 * time.Second
 	ReadSeldom = 15 * time.Second
 )
 
-// sharedWithin is how old a reading may be that another source asked for: sources look every 250 ms whether they are due.
+// sharedWithin is the maximum age of another source's scrape that is reused: sources check every 250 ms whether they
+// are due.
 const sharedWithin = 600 * time.Millisecond
 
 var errNoPage = errors.New("no metrics page")
 
-// SharedPages returns those of the registry's engine.
+// SharedPages returns the pages of the registry's engine.
 func SharedPages(registry *sampler.Registry) *Pages {
 	watcher := procwatch.Shared(registry) // not below: Shared does not nest
 	return registry.Shared("metrics_pages", func() any {
@@ -68,11 +69,11 @@ func (m *Pages) change(_, removed []*procwatch.Process) {
 	}
 	m.mu.Unlock()
 	for _, page := range gone {
-		go page.close() // it may be in use for as long as a request may take
+		go page.close() // it can stay in use as long as a request takes
 	}
 }
 
-// Read returns what a process says, and how long it took to say it. The page is looked for where it is not known.
+// Read returns the sample of a process, and how long the scrape took. It looks for the page if it is not known.
 func (m *Pages) Read(ctx context.Context, process *procwatch.Process) (Sample, time.Duration, error) {
 	m.mu.Lock()
 	page := m.pages[process]
@@ -120,5 +121,6 @@ func (p *sharedPage) close() {
 	}
 }
 
-// NextReading is the next of the moments that lie every apart. They are the same for all sources, so that one reading does.
+// NextReading returns the next of the moments that are every apart. They are the same for all sources, so that one
+// scrape suffices.
 func NextReading(now time.Time, every time.Duration) time.Time { return now.Truncate(every).Add(every) }

@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
-// TestSourcesShareReadings counts how often the page of this process is read.
+// TestSourcesShareReadings counts how often the page of this process is scraped.
 func TestSourcesShareReadings(t *testing.T) {
 	var readings atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -36,7 +36,7 @@ func TestSourcesShareReadings(t *testing.T) {
 		}
 		return readings.Load() - before
 	}
-	if n := read(); n > 2 { // to find the page is a reading, too
+	if n := read(); n > 2 { // finding the page takes a scrape too
 		t.Errorf("%d readings for the first", n)
 	}
 	if n := read(); n != 0 {

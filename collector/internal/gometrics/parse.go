@@ -1,4 +1,5 @@
-// Package gometrics reads what a Go program says about its runtime on its Prometheus page, and a CoreDNS about its work.
+// Package gometrics reads what a Go program reports about its runtime on its Prometheus page, and a CoreDNS about its
+// work.
 package gometrics
 
 import (
@@ -7,7 +8,7 @@ import (
 	"time"
 )
 
-// Sample is one reading; what the page does not have is NaN.
+// Sample is one scrape; values that the page does not have are NaN.
 type Sample struct {
 	At             time.Time
 	Cycles         float64 // go_gc_duration_seconds_count
@@ -15,7 +16,7 @@ type Sample struct {
 	LastGCSeconds  float64 // since the Unix epoch
 	HeapAlloc      float64
 	HeapGoal       float64 // go_memstats_next_gc_bytes
-	HeapLive       float64 // go_gc_heap_live_bytes: only where the program exports all runtime metrics
+	HeapLive       float64 // go_gc_heap_live_bytes: only if the program exports all runtime metrics
 	StackInUse     float64
 	GOGCPercent    float64
 	GOMEMLIMIT     float64
@@ -53,12 +54,12 @@ func Parse(page io.Reader, at time.Time) (Sample, error) {
 	return s, err
 }
 
-// noMemoryLimit is what the runtime reports where GOMEMLIMIT is not set (math.MaxInt64 as a float).
+// noMemoryLimit is what the runtime reports if GOMEMLIMIT is not set (math.MaxInt64 as a float).
 const noMemoryLimit = 9.2e18
 
-// LiveBytes is the heap that the last collection left, NaN where the page does not tell. Most programs do not export it:
+// LiveBytes is the heap that the last GC cycle left, NaN if the page does not tell. Most programs do not export it:
 // then it follows from the goal, goal = live + (live + stacks) * GOGC / 100, as long as no memory limit lowers the goal
-// (https://go.dev/doc/gc-guide), or is what is allocated directly after a collection.
+// (https://go.dev/doc/gc-guide), or is what is allocated directly after a cycle.
 func (s Sample) LiveBytes() float64 {
 	if !math.IsNaN(s.HeapLive) {
 		return s.HeapLive

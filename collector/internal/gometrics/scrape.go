@@ -27,8 +27,8 @@ type Page struct {
 	client *http.Client
 }
 
-// Find looks for the metrics page among the TCP ports on which the process listens. Ports that also serve UDP belong to
-// a DNS server's clients and are left alone. It returns nil where there is none.
+// Find looks for the metrics page on the TCP ports where the process listens. Ports that also serve UDP belong to a DNS
+// server's clients and are left alone. It returns nil if there is none.
 func Find(ctx context.Context, proc string, pid int) (*Page, error) {
 	return FindWith(ctx, proc, pid, []uint16{9153, 9253}, func(ctx context.Context, page *Page) bool {
 		sample, err := page.Read(ctx)
@@ -36,7 +36,7 @@ func Find(ctx context.Context, proc string, pid int) (*Page, error) {
 	})
 }
 
-// FindWith is Find for pages of which accept tells; usual are the ports that are tried first.
+// FindWith is Find for pages that accept recognizes; the usual ports are tried first.
 func FindWith(ctx context.Context, proc string, pid int, usual []uint16, accept func(context.Context, *Page) bool) (*Page, error) {
 	inodes, err := netsock.Inodes(proc, pid)
 	if err != nil {
@@ -104,7 +104,7 @@ func open(proc string, pid int, endpoint dnswire.Endpoint) *Page {
 		url: "http://" + target + "/metrics",
 		client: &http.Client{
 			Timeout: timeout,
-			// One idle connection is kept: a new one for each reading would be work for the observed process.
+			// One idle connection is kept: a new one for each scrape would be work for the observed process.
 			Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1, DisableCompression: true, IdleConnTimeout: time.Minute},
 			CheckRedirect: func(*http.Request, []*http.Request) error {
 				return http.ErrUseLastResponse
@@ -122,7 +122,7 @@ func (p *Page) Read(ctx context.Context) (sample Sample, err error) {
 	return sample, err
 }
 
-// Get scrapes the page once and has parse read it.
+// Get scrapes the page once and passes it to parse.
 func (p *Page) Get(ctx context.Context, parse func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
 	if err != nil {

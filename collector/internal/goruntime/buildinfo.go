@@ -14,11 +14,11 @@ type Info struct {
 	Version        string // "1.23.4"
 	MainModule     string // "PATH@VERSION"
 	DefaultGODEBUG string
-	Automaxprocs   string // version of go.uber.org/automaxprocs, "" where it is not used
-	ClientGolang   string // version of the Prometheus client, "" where there is none to scrape
+	Automaxprocs   string // version of go.uber.org/automaxprocs, "" if unused
+	ClientGolang   string // version of the Prometheus client, "" if there is none to scrape
 }
 
-// ErrNotGo means that the program was not built by Go, or says nothing about it.
+// ErrNotGo means that the program was not built by Go, or contains no build information.
 var ErrNotGo = errors.New("not a Go program")
 
 // ReadInfo reads the build information of an executable.
@@ -61,7 +61,7 @@ func ReadInfo(path string) (Info, error) {
 	return info, nil
 }
 
-// AtLeast compares the version of the toolchain with major.minor. Development versions count as new.
+// AtLeast reports whether the version of the toolchain is at least major.minor. Development versions count as new.
 func (i Info) AtLeast(major, minor int) bool {
 	var haveMajor, haveMinor int
 	if n, _ := fmt.Sscanf(i.Version, "%d.%d", &haveMajor, &haveMinor); n < 2 {
@@ -70,7 +70,7 @@ func (i Info) AtLeast(major, minor int) bool {
 	return haveMajor > major || (haveMajor == major && haveMinor >= minor)
 }
 
-// Environment returns the variables that steer the Go runtime, and no others, out of /proc/PID/environ.
+// Environment returns the variables that control the Go runtime, and no others, from /proc/PID/environ.
 func Environment(environ []byte) map[string]string {
 	found := make(map[string]string)
 	for _, variable := range strings.Split(string(environ), "\x00") {

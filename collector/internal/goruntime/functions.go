@@ -10,16 +10,17 @@ import (
 	"strings"
 )
 
-// Functions names the functions of a running Go program, stripped or not.
+// Functions resolves addresses of a running Go program to its functions, stripped or not.
 type Functions struct {
 	table  *pclnTable
 	text   uint64 // as linked
 	buffer [longestName]byte
 }
 
-// OpenFunctions reads the table of a process that runs file. It needs the right to ptrace the process (to read its memory).
+// OpenFunctions reads the table of a process that runs file. It needs permission to ptrace the process (to read its
+// memory).
 func OpenFunctions(proc string, pid int, file *elf.File) (*Functions, error) {
-	for _, section := range file.Sections { // the text is found by a search through data
+	for _, section := range file.Sections { // the text is found by searching the data
 		if section.ReaderAt == nil && strings.HasSuffix(section.Name, ".gopclntab") {
 			return nil, fmt.Errorf("%s is compressed, which no linker makes", section.Name)
 		}
@@ -48,13 +49,13 @@ func OpenFunctions(proc string, pid int, file *elf.File) (*Functions, error) {
 	return &Functions{table: table, text: text}, nil
 }
 
-// dataMost is more than any program has; a hostile one may claim what it likes.
+// dataMost is more than any program has; a hostile one can claim any size.
 const dataMost = 64 << 20
 
 // longestName is how much of a function's name is read.
 const longestName = 512
 
-// read reads a few bytes of the table. A binary search jumps: the window of the table would be filled anew for each step.
+// read reads a few bytes of the table. A binary search jumps: the table's window would be refilled for each step.
 func (f *Functions) read(offset, size uint64) ([]byte, bool) {
 	n, _ := f.table.window.source.ReadAt(f.buffer[:size], int64(offset))
 	return f.buffer[:size], uint64(n) == size
@@ -79,7 +80,7 @@ func (f *Functions) At(address uint64) (start, end uint64, name string, ok bool)
 			high = middle
 		}
 	}
-	entry, ok := f.read(f.table.functab+8*low, 12) // the next one's start follows, also after the last
+	entry, ok := f.read(f.table.functab+8*low, 12) // the next one's start follows, even after the last
 	if !ok {
 		return 0, 0, "", false
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// ErrNoGOMAXPROCS means that the variable was not found: another architecture, or a Go release whose code looks different.
+// ErrNoGOMAXPROCS means that the variable was not found: another architecture, or a Go release with different code.
 var ErrNoGOMAXPROCS = errors.New("runtime.gomaxprocs was not found")
 
 // GOMAXPROCS is where a running program keeps its runtime.gomaxprocs.
@@ -18,7 +18,7 @@ type GOMAXPROCS struct{ address uint64 }
 const maxProcs = 1 << 14
 
 // FindGOMAXPROCS finds the variable in a running program, stripped or not. Symbols are not needed: GCStart begins by
-// comparing two counters, "for gcBgMarkWorkerCount < gomaxprocs", and the instructions name their addresses.
+// comparing two counters, "for gcBgMarkWorkerCount < gomaxprocs", and the instructions contain their addresses.
 func FindGOMAXPROCS(proc string, pid int) (GOMAXPROCS, error) {
 	directory := proc + "/" + strconv.Itoa(pid)
 	file, err := elf.Open(directory + "/exe")

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoGoroutines means that the runtime's counts were not found: a Go release whose layout is not known here, or a program
-// that just starts.
+// ErrNoGoroutines means that the runtime's counts were not found: a Go release whose layout is not known here, or a
+// program that is only starting.
 var ErrNoGoroutines = errors.New("the runtime's counts of goroutines were not found")
 
-// Goroutines counts the goroutines of a running program as its runtime.NumGoroutine does: all that were ever made, less
-// those that wait in free lists to be used again, less those of the runtime itself. It takes one system call that copies a
-// few numbers; the program does not notice. Of numbers that change meanwhile the sum may be off by a few.
+// Goroutines counts the goroutines of a running program as its runtime.NumGoroutine does: all that were ever created,
+// minus those in free lists for reuse, minus those of the runtime itself. It takes one system call that copies a few
+// numbers; the program does not notice. If numbers change in the meantime, the sum can be off by a few.
 type Goroutines struct {
 	pid     int
 	layout  layout
@@ -24,8 +24,8 @@ type Goroutines struct {
 	numbers []byte
 }
 
-// layout is where a Go release keeps its counts, in bytes from the start of runtime.schedt and runtime.p. The offsets are
-// those of the debug information of programs compiled with each release, the same on amd64 and arm64.
+// layout is where a Go release keeps its counts, in bytes from the start of runtime.schedt and runtime.p. The offsets
+// are from the debug information of programs compiled with each release, the same on amd64 and arm64.
 type layout struct {
 	goidgen, mnext, maxmcount, ngsys uint64
 	free                             []uint64 // lengths of the global free lists
@@ -81,8 +81,8 @@ func (g *Goroutines) prepare(allgs, allp, sched uint64, procs []uint64) {
 	g.local[0].SetLen(size)
 }
 
-// Count returns the number now. It does not allocate. False where the program changed its number of processors, or is gone:
-// find it anew.
+// Count returns the current number. It does not allocate. It returns false if the program changed its number of
+// processors or has ended: find it again.
 func (g *Goroutines) Count() (count int, ok bool) {
 	n, err := unix.ProcessVMReadv(g.pid, g.local, g.remote, 0)
 	if err != nil || n != len(g.numbers) {

@@ -11,8 +11,8 @@ import (
 )
 
 // FindGoroutines finds the counts in a running program, stripped or not, on any 64-bit little-endian machine. The three
-// variables that it needs are found by what they must hold: runtime.sched by the limit of threads and the numbers around
-// it, runtime.allp by processors that are numbered from 0, runtime.allgs by goroutines with stacks. It needs the right to
+// variables that it needs are found by what they must contain: runtime.sched by the thread limit and the numbers around
+// it, runtime.allp by processors numbered from 0, runtime.allgs by goroutines with stacks. It needs permission to
 // ptrace the process. proc is where procfs is mounted.
 func FindGoroutines(proc string, pid int, info *Info) (*Goroutines, error) {
 	l, ok := layoutOf(info)
@@ -72,22 +72,22 @@ type procSlice struct {
 const (
 	searchWindow = 64 << 10
 	searchMost   = 64 << 20 // of a segment
-	searchAhead  = 256      // more than runtime.schedt up to its last field that is looked at
-	// In runtime.schedt of all releases: when the network was polled last, and until when it is.
+	searchAhead  = 256      // more than runtime.schedt up to its last field that is read
+	// In runtime.schedt of all releases: when the network was last polled, and until when it will be.
 	lastPollAt, pollUntilAt = 8, 16
 	earliestPoll            = 1_000_000 // ns; no program runs in the first millisecond
-	threadsBetween          = 16        // began or ended while one looks
-	noThreads               = 10_000    // what maxmcount is unless the program calls debug.SetMaxThreads
+	threadsBetween          = 16        // started or ended during the search
+	noThreads               = 10_000    // maxmcount unless the program calls debug.SetMaxThreads
 )
 
-// segment looks at all words of a segment, each once.
+// segment examines all words of a segment, each once.
 func (s *search) segment(start, size uint64) {
 	window := make([]byte, searchWindow)
 	size = min(size, searchMost)
 	for at := uint64(0); at < size; at += searchWindow - searchAhead {
 		chunk := window[:min(searchWindow, size-at)]
 		n, err := s.memory.ReadAt(chunk, int64(start+at))
-		end := n - searchAhead // what follows is in the next window as well
+		end := n - searchAhead // what follows is also in the next window
 		if err != nil || at+searchWindow >= size {
 			end = n - headerBytes + 1
 		}
@@ -115,8 +115,8 @@ func (s *search) word(address uint64, memory []byte) {
 	}
 }
 
-// addAllgs prefers the longest: the garbage collector has a copy of what the slice was when it last began, without what is
-// reserved behind its end.
+// addAllgs prefers the longest: the garbage collector has a copy of the slice as of its last start, without the
+// capacity beyond its end.
 func (s *search) addAllgs(address uint64, header sliceHeader) {
 	better := cmp.Or(cmp.Compare(header.length, s.best.length), cmp.Compare(header.capacity, s.best.capacity))
 	if better > 0 {
@@ -127,7 +127,8 @@ func (s *search) addAllgs(address uint64, header sliceHeader) {
 	}
 }
 
-// isSched compares numbers that belong together: threads made so far, their limit, and the goroutines numbered so far.
+// isSched compares numbers that belong together: threads created so far, their limit, and the goroutines numbered so
+// far.
 func (s *search) isSched(memory []byte) bool {
 	l := &s.layout
 	number := func(at uint64) uint64 { return binary.LittleEndian.Uint64(memory[at:]) }
@@ -157,14 +158,14 @@ func (s *search) isSched(memory []byte) bool {
 	return upTo(idle, threads) && upTo(ofRuntime, threads) && upTo(small(l.ngsys), goroutines)
 }
 
-// isAllp tells whether a slice is of processors: each begins with its number and its status.
+// isAllp reports whether a slice contains processors: each begins with its number and its status.
 func (s *search) isAllp(header sliceHeader) (procs []uint64, ok bool) {
 	if header.length > maxProcsRead {
 		return nil, false
 	}
 	pointers := make([]byte, 8*min(header.length, 1))
 	for i := uint64(0); i < header.length; i++ {
-		if i == 1 { // the first is one: read the others
+		if i == 1 { // the first is a processor: read the others
 			pointers = make([]byte, 8*header.length)
 		}
 		if i <= 1 && !s.read(header.pointer, pointers) {
@@ -181,18 +182,18 @@ func (s *search) isAllp(header sliceHeader) (procs []uint64, ok bool) {
 		}
 		procs = append(procs, p)
 	}
-	// With one processor that is new all this is zeros: runtime.p goes on with what only a processor has.
+	// With a single new processor all this is zeros: check a field that only a processor has.
 	return procs, s.looksLikeProc(procs[0])
 }
 
-// looksLikeProc checks the pointer to the cache of memory that each processor has.
+// looksLikeProc checks the pointer to each processor's memory cache.
 func (s *search) looksLikeProc(p uint64) bool {
 	var raw [8]byte
 	return s.read(p+s.layout.procCache, raw[:]) && binary.LittleEndian.Uint64(raw[:]) > 1<<16
 }
 
-// isAllgs tells whether a slice is of goroutines: each begins with the bounds of its stack and the guard between them. The
-// first is the program's main goroutine, which has a stack as long as the program lives.
+// isAllgs reports whether a slice contains goroutines: each begins with the bounds of its stack and the guard between
+// them. The first is the program's main goroutine, which has a stack as long as the program lives.
 func (s *search) isAllgs(header sliceHeader) bool {
 	var pointer, raw [24]byte
 	if !s.read(header.pointer, pointer[:8]) {
@@ -204,7 +205,7 @@ func (s *search) isAllgs(header sliceHeader) bool {
 	}
 	stack := readHeader(raw[:]) // low, high, guard
 	low, high, guard := stack.pointer, stack.length, stack.capacity
-	const preempt = ^uint64(0) - 1313 // what the guard is while the goroutine is asked to stop
+	const preempt = ^uint64(0) - 1313 // the guard's value while the goroutine is asked to stop
 	size := high - low
 	return low > 1<<16 && high > low && size >= 2048 && size <= 1<<30 && size&(size-1) == 0 && low%2048 == 0 &&
 		(guard > low && guard < high || guard == preempt)
@@ -215,13 +216,13 @@ func (s *search) read(address uint64, into []byte) bool {
 	return err == nil && n == len(into)
 }
 
-// result makes the reader where the search was unambiguous.
+// result creates the reader if the search was unambiguous.
 func (s *search) result(pid int) (*Goroutines, error) {
 	if len(s.scheds) != 1 || len(s.allps) == 0 || len(s.allgs) != 1 {
 		return nil, fmt.Errorf("%w: %d, %d and %d candidates for sched, allp and allgs", ErrNoGoroutines, len(s.scheds), len(s.allps), len(s.allgs))
 	}
-	// The first thread may have a copy of allp while it looks for work. Linkers put variables of the same size beside each
-	// other: the true one is near allgs.
+	// The first thread can have a copy of allp while it looks for work. Linkers place variables of the same size next
+	// to each other: the true one is near allgs.
 	allp := slices.MinFunc(s.allps, func(a, b procSlice) int {
 		return cmp.Compare(distance(a.address, s.allgs[0]), distance(b.address, s.allgs[0]))
 	})

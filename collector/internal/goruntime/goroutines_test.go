@@ -25,8 +25,8 @@ func thisRelease(t *testing.T) *Info {
 	return info
 }
 
-// TestGoroutinesOfARunningProgram compares what is read from outside with what the runtime of the program says: with few
-// and many, and with ended ones that wait in free lists.
+// TestGoroutinesOfARunningProgram compares what is read from outside with what the program's runtime reports: with few
+// and many, and with ended ones in free lists.
 func TestGoroutinesOfARunningProgram(t *testing.T) {
 	info := thisRelease(t)
 	for name, flags := range variants {

@@ -9,9 +9,9 @@ import (
 	"io"
 )
 
-// Functions of the runtime whose entries mark the phases of a garbage collection.
+// Functions of the runtime whose entries mark the phases of a GC cycle.
 const (
-	// GCStart is entered once a cycle, after the decision to collect and before the first stop.
+	// GCStart is entered once per cycle, after the decision to collect and before the first stop.
 	GCStart = "runtime.gcBgMarkStartWorkers"
 	// GCMarkTermination is entered with the world stopped, when marking is complete.
 	GCMarkTermination = "runtime.gcMarkTermination"
@@ -27,7 +27,7 @@ var Phases = []string{GCStart, GCMarkTermination, StopTheWorld, StartTheWorld}
 // runs file. bias is what the loader added to the linked addresses, 0 for an executable with fixed addresses.
 //
 // A probe in the middle of an instruction would crash the program, so every address is checked twice: against the
-// runtime's own idea of where its text is, and against the bytes with which Go functions begin.
+// runtime's own record of where its text is, and against the bytes with which Go functions begin.
 func Locate(file *elf.File, memory io.ReaderAt, bias uint64, names []string) (map[string]uint64, error) {
 	table, err := openTable(file)
 	if err != nil {
@@ -64,8 +64,8 @@ const (
 	moduleBytes = moduleMinPC + 32
 )
 
-// textStart finds the linked address to which function offsets are relative. It is not in the file of a
-// position-independent program, nor in the table since Go 1.26, so it is read from the runtime's moduledata, which
+// textStart finds the linked address to which function offsets are relative. It is neither in the file of a
+// position-independent program nor, since Go 1.26, in the table, so it is read from the runtime's moduledata, which
 // begins with a pointer to the table.
 func textStart(file *elf.File, table *pclnTable, memory io.ReaderAt, bias uint64) (uint64, error) {
 	first, end, err := table.bounds()
@@ -105,7 +105,8 @@ func textStart(file *elf.File, table *pclnTable, memory io.ReaderAt, bias uint64
 	return 0, errors.New("the runtime's module data were not found")
 }
 
-// fileOffset turns a linked address of a function into an offset in the file and checks that a Go function begins there.
+// fileOffset converts the linked address of a function to an offset in the file and checks that a Go function begins
+// there.
 func fileOffset(file *elf.File, address uint64) (uint64, error) {
 	for _, segment := range file.Progs {
 		if segment.Type != elf.PT_LOAD || segment.Flags&elf.PF_X == 0 ||
@@ -129,8 +130,8 @@ func fileOffset(file *elf.File, address uint64) (uint64, error) {
 func beginsGoFunction(machine elf.Machine, code []byte) bool {
 	switch machine {
 	case elf.EM_X86_64:
-		// LEAQ -n(SP), R12 where the frame is large, then CMPQ SP or R12 with 16(R14), or 24(R14) in functions that run
-		// on the system stack.
+		// LEAQ -n(SP), R12 if the frame is large, then CMPQ SP or R12 with 16(R14), or 24(R14) in functions that run on
+		// the system stack.
 		switch {
 		case bytes.HasPrefix(code, []byte{0x4c, 0x8d, 0x64, 0x24}):
 			return bytes.HasPrefix(code[5:], []byte{0x4d, 0x3b, 0x66}) && stackGuard(code[8])
@@ -146,5 +147,5 @@ func beginsGoFunction(machine elf.Machine, code []byte) bool {
 	return false
 }
 
-// stackGuard tells whether offset is that of g.stackguard0 or g.stackguard1.
+// stackGuard reports whether offset is that of g.stackguard0 or g.stackguard1.
 func stackGuard(offset byte) bool { return offset == 0x10 || offset == 0x18 }

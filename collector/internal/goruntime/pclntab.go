@@ -1,5 +1,5 @@
-// Package goruntime finds out what a running Go program is and where its runtime's functions are: from the binary and
-// from the process's memory, stripped or not, position-independent or not.
+// Package goruntime identifies a running Go program and finds its runtime's functions, from the binary and from the
+// process's memory, stripped or not, position-independent or not.
 package goruntime
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 // The pc-line table is what the runtime itself uses to name functions in stack traces, so stripping cannot remove it.
-// Layout: runtime/symtab.go, debug/gosym. Read in windows, because that of a large program has tens of megabytes.
+// Layout: runtime/symtab.go, debug/gosym. It is read in windows, because that of a large program has tens of megabytes.
 const (
 	magicGo118 = 0xfffffff0
 	magicGo120 = 0xfffffff1
@@ -22,7 +22,7 @@ const (
 	maxFunctions    = 4 << 20
 )
 
-// ErrNoTable means that the binary has no pc-line table that can be read: not Go, or older than Go 1.18.
+// ErrNoTable means that the binary has no readable pc-line table: not Go, or older than Go 1.18.
 var ErrNoTable = errors.New("no pc-line table of Go 1.18 or newer")
 
 type pclnTable struct {
@@ -41,7 +41,7 @@ func openTable(file *elf.File) (*pclnTable, error) {
 		return nil, fmt.Errorf("%w: not a 64-bit little-endian binary", ErrNoTable)
 	}
 	for _, section := range file.Sections {
-		// ".gopclntab", or ".data.rel.ro.gopclntab" where it needs relocation.
+		// ".gopclntab", or ".data.rel.ro.gopclntab" if it needs relocation.
 		if !strings.HasSuffix(section.Name, ".gopclntab") || section.Type == elf.SHT_NOBITS {
 			continue
 		}
@@ -76,7 +76,7 @@ func (t *pclnTable) offsets(names ...string) (map[string]uint64, error) {
 		return nil, err
 	}
 	found := make(map[string]uint64, len(names))
-	functions := &window{source: t.window.source} // behind the table of entries, in the same order
+	functions := &window{source: t.window.source} // after the table of entries, in the same order
 	for i := uint64(0); i < t.functions && len(found) < len(byNameOffset); i++ {
 		entry, err := t.window.at(t.functab+8*i, 8)
 		if err != nil {

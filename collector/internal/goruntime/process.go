@@ -10,7 +10,7 @@ import (
 )
 
 // LocateInProcess returns the file offsets of names in the executable of a running process. proc is where procfs is
-// mounted. It needs the right to ptrace the process (to read its memory).
+// mounted. It needs permission to ptrace the process (to read its memory).
 func LocateInProcess(proc string, pid int, names []string) (map[string]uint64, error) {
 	directory := proc + "/" + strconv.Itoa(pid)
 	file, err := elf.Open(directory + "/exe")
@@ -30,7 +30,7 @@ func LocateInProcess(proc string, pid int, names []string) (map[string]uint64, e
 	return Locate(file, memory, bias, names)
 }
 
-// loadBias compares where the executable's first segment is mapped with where it was linked.
+// loadBias compares where the executable's first segment is mapped with its linked address.
 func loadBias(proc string, pid int, file *elf.File) (uint64, error) {
 	if file.Type == elf.ET_EXEC {
 		return 0, nil

@@ -2,10 +2,10 @@ package hsperf
 
 import "math"
 
-// Clock turns the JVM's ticks, which count from its start, into CLOCK_MONOTONIC, by which the JVM counts them. When it started is
-// not in the file to better than a millisecond or more. But a value that the JVM has just written is not from the future: it
-// started at the latest when the value was first seen, less the value. The earliest of these bounds is used; its error is how
-// long the value that fits best had been there when it was seen.
+// Clock converts the JVM's ticks, which count from its start, to CLOCK_MONOTONIC, which the JVM uses to count them. The
+// file gives the start time no better than to a millisecond or more. But a value that the JVM has just written is not
+// from the future: the JVM started at the latest when the value was first seen, minus the value. The earliest of these
+// bounds is used; its error is how long the best-fitting value had been there when it was seen.
 type Clock struct {
 	ticks     Number
 	frequency int64
@@ -24,8 +24,8 @@ func (l *Layout) Clock(data []byte) Clock {
 	return Clock{ticks: l.Number("sun.os.hrt.ticks"), frequency: frequency}
 }
 
-// Look takes the time that the JVM writes every 50 ms (PerfDataSamplingInterval) where it is a new one. monotonicNS is when the file
-// had been read. It tells whether there was one.
+// Look uses the time that the JVM writes every 50 ms (PerfDataSamplingInterval) if it is new. monotonicNS is when the
+// file had been read. It reports whether there was a new one.
 func (c *Clock) Look(data []byte, monotonicNS int64) (fresh bool) {
 	now := c.ticks.In(data)
 	fresh = c.seen && now != c.last
@@ -36,14 +36,14 @@ func (c *Clock) Look(data []byte, monotonicNS int64) (fresh bool) {
 	return fresh
 }
 
-// Bound takes a moment of the JVM that had passed at monotonicNS.
+// Bound uses a moment of the JVM that had passed at monotonicNS.
 func (c *Clock) Bound(ticks, monotonicNS int64) {
 	if start := monotonicNS - c.ns(ticks); !c.bounded || start < c.startNS {
 		c.startNS, c.bounded = start, true
 	}
 }
 
-// Known tells whether moments can be placed.
+// Known reports whether moments can be placed.
 func (c *Clock) Known() bool { return c.bounded }
 
 // NS is a moment of the JVM in CLOCK_MONOTONIC.

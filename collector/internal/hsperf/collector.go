@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Collector is one of a JVM's collectors: of its young generation, its full collections, the pauses of a concurrent one. The JVM
-// counts a collection when it begins and adds its time when it ends; of the last one it keeps when it began and ended.
+// Collector is one of a JVM's collectors: of its young generation, its full collections, or the pauses of a concurrent
+// one. The JVM counts a collection when it begins and adds its time when it ends; it keeps when the last one began and
+// ended.
 type Collector struct {
 	Name string
 
@@ -47,8 +48,8 @@ func (l *Layout) Collectors(data []byte) (pausing []*Collector, others []string)
 	}
 }
 
-// pauses tells whether a collector of this name counts the time in which it has stopped the program and nothing else. Those of
-// Shenandoah also count concurrent work, one within the other.
+// pauses reports whether a collector of this name counts only the time for which it stopped the program. Those of
+// Shenandoah also count concurrent work, one nested in the other.
 func pauses(name string) bool {
 	switch name {
 	case "Copy", "MSC", "PCopy", "ParNew", "PSScavenge", "PSParallelCompact", "G1 incremental collections",
@@ -58,20 +59,20 @@ func pauses(name string) bool {
 	return strings.HasSuffix(name, "pauses") // Serial, Parallel, G1 and Z since JDK 14
 }
 
-// Span is a finished collection, by the JVM's clock.
+// Span is a finished collection, in the JVM's clock.
 type Span struct{ Begin, End int64 }
 
-// Step is what a collector did since it was last looked at, in the order of time: the one that ran then (Ended), another one (Whole),
-// the one that runs now (Begun). Zero where there was none.
+// Step is what a collector did since the last read, in time order: the collection that was running (Ended), another one
+// (Whole), the one running now (Begun). Zero if there was none.
 type Step struct {
 	Ended, Whole Span
 	Begun        int64
-	Loose        int   // finished besides, at times that are not known
-	LooseTicks   int64 // and what these took
-	Over         bool  // the one that ran then has ended, though it is not known when
+	Loose        int   // others that finished, at unknown times
+	LooseTicks   int64 // total time of these
+	Over         bool  // the one that was running has ended, though it is not known when
 }
 
-// Read compares what the file says with the last time. It does not allocate.
+// Read compares the file with the last read. It does not allocate.
 func (c *Collector) Read(data []byte) (s Step) {
 	now := account{invocations: c.invocations.In(data), time: c.time.In(data), entry: c.entry.In(data), exit: c.exit.In(data)}
 	now.running = now.entry > now.exit
@@ -85,7 +86,7 @@ func (c *Collector) Read(data []byte) (s Step) {
 	}
 	done := now.finished() - before.finished()
 	if done > 0 && now.exit == before.exit || now.time < before.time {
-		return s // the JVM is between counting a collection and noting when it began: look again at the next tick
+		return s // the JVM is between counting a collection and recording its begin: retry at the next tick
 	}
 	c.last = now
 	if now.running && (done > 0 || !before.running) {

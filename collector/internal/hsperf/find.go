@@ -12,16 +12,17 @@ import (
 )
 
 var (
-	// ErrNoJVM says that a process has no JVM in it.
+	// ErrNoJVM means that the process is not a JVM.
 	ErrNoJVM = errors.New("the process is not a JVM")
-	// ErrNotShared says that a JVM keeps its performance data to itself.
+	// ErrNotShared means that a JVM does not share its performance data.
 	ErrNotShared = errors.New("the JVM shares no performance data")
 )
 
-// Open opens the performance data of a process. Where they are is what the process has mapped: the file has the name of the user
-// and the number of the process that these have in its container. It needs the right to ptrace the process.
+// Open opens the performance data of a process. It finds the file in the process's mappings: its name has the user name
+// and the PID as they are in the container. It needs permission to ptrace the process.
 //
-// The file is read and not mapped: whoever may write to it can make it shorter, which would end a process that has it mapped.
+// The file is read and not mapped: another process that can write to it can truncate it, which would kill a process
+// that has it mapped.
 func Open(proc string, pid int) (*os.File, error) {
 	machine := false
 	var shared procfs.Mapping

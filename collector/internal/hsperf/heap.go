@@ -4,11 +4,11 @@ import "fmt"
 
 // Heap is where the sizes of a JVM's heap are.
 type Heap struct {
-	used []Number // of all spaces but eden, where objects begin: what they hold after a collection has survived it
+	used []Number // of all spaces except eden, where objects begin: what they hold after a collection has survived it
 	eden Number   // capacity
 }
 
-// Heap finds the spaces. The JVM writes what they hold at the end of a collection.
+// Heap finds the spaces. The JVM writes their usage at the end of a collection.
 func (l *Layout) Heap(data []byte) (h Heap) {
 	for generation := range 3 {
 		for space := range 4 {
@@ -27,9 +27,9 @@ func (l *Layout) Heap(data []byte) (h Heap) {
 	return h
 }
 
-// Live is what the heap holds without new objects, in bytes, and Goal how much it holds when the next collection begins: when eden
-// is full. ok is false for a heap without generations: there a collection begins when the collector thinks fit, and new
-// objects are not told from others.
+// Live is what the heap holds without new objects, in bytes, and Goal how much it holds when the next collection
+// begins: when eden is full. ok is false for a heap without generations: there a collection begins when the collector
+// decides, and new objects cannot be distinguished from others.
 func (h *Heap) Live(data []byte) (live, goal int64, ok bool) {
 	if !h.eden.Known() || len(h.used) == 0 {
 		return 0, 0, false

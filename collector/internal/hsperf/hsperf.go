@@ -1,5 +1,5 @@
-// Package hsperf reads the performance data that a HotSpot JVM shares in /tmp/hsperfdata_USER/PID (jstat reads them too): a file
-// that the JVM maps and writes. Format: perfMemory.hpp and perfMemory_posix.cpp of OpenJDK.
+// Package hsperf reads the performance data that a HotSpot JVM shares in /tmp/hsperfdata_USER/PID (jstat reads it too):
+// a file that the JVM maps and writes. Format: perfMemory.hpp and perfMemory_posix.cpp of OpenJDK.
 package hsperf
 
 import (
@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	magic         = 0xcafec0c0 // big-endian whatever the machine
+	magic         = 0xcafec0c0 // big-endian on any machine
 	prologueBytes = 32
 	entryBytes    = 20
 	entriesMost   = 4096
-	// BytesMost bounds what is read of a file; -XX:PerfDataMemorySize is 32 KiB unless somebody set it.
+	// BytesMost bounds what is read of a file; -XX:PerfDataMemorySize is 32 KiB by default.
 	BytesMost = 256 << 10
 )
 
@@ -34,7 +34,7 @@ type place struct {
 	at, length int // length 0: a number of 8 bytes
 }
 
-// Parse reads the table of entries. It fails where the JVM has not made all of them yet.
+// Parse reads the table of entries. It fails if the JVM has not created all of them yet.
 func Parse(data []byte) (*Layout, error) {
 	if len(data) < prologueBytes || binary.BigEndian.Uint32(data) != magic {
 		return nil, errFormat
@@ -85,7 +85,7 @@ func (l *Layout) int(data []byte, at int) int { return int(int32(l.order.Uint32(
 // Used is how many bytes of the file hold entries.
 func (l *Layout) Used() int { return l.used }
 
-// Number is the place of a value in the file; the zero Number is of one that the JVM does not have.
+// Number is the place of a value in the file; the zero Number stands for a value that the JVM does not have.
 type Number struct {
 	order binary.ByteOrder
 	at    int
@@ -99,10 +99,10 @@ func (l *Layout) Number(name string) Number {
 	return Number{}
 }
 
-// Known tells whether the JVM has the value.
+// Known reports whether the JVM has the value.
 func (n Number) Known() bool { return n.order != nil }
 
-// In reads the value out of what the file holds, 0 where the JVM does not have it. It does not allocate.
+// In reads the value from the content of the file, 0 if the JVM does not have it. It does not allocate.
 func (n Number) In(data []byte) int64 {
 	if n.order == nil || n.at+8 > len(data) {
 		return 0
@@ -121,7 +121,7 @@ func (l *Layout) String(name string) String {
 	return String{}
 }
 
-// In reads the string, which is valid as long as data are. It does not allocate.
+// In reads the string, which is valid as long as data is. It does not allocate.
 func (s String) In(data []byte) []byte {
 	if s.at+s.length > len(data) {
 		return nil
@@ -133,5 +133,5 @@ func (s String) In(data []byte) []byte {
 	return text
 }
 
-// Text reads a string, "" where the JVM does not have it.
+// Text reads a string, "" if the JVM does not have it.
 func (l *Layout) Text(data []byte, name string) string { return string(l.String(name).In(data)) }

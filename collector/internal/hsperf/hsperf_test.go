@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// capture reads a file that was copied from a real JVM; see testdata/README.md.
+// capture reads a file copied from a real JVM; see testdata/README.md.
 func capture(t testing.TB, name string) ([]byte, *Layout) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/openjdk-17-" + name + ".hsperfdata")
@@ -133,7 +133,7 @@ func TestSteps(t *testing.T) {
 
 func TestStepIsSeenThoughItWasCountedBefore(t *testing.T) {
 	j := newJVM(t)
-	j.set(1, 0, 0, 0) // counted; when it began is noted a moment later
+	j.set(1, 0, 0, 0) // counted; its begin is recorded a moment later
 	if got := j.collector.Read(j.data); got != (Step{}) {
 		t.Errorf("%+v", got)
 	}
@@ -158,7 +158,7 @@ func TestClock(t *testing.T) {
 		t.Errorf("start %d", clock.NS(0))
 	}
 	set(51_000)
-	clock.Look(data, 59_100) // seen sooner
+	clock.Look(data, 59_100) // seen earlier
 	set(101_000)
 	clock.Look(data, 109_900) // seen late
 	if clock.NS(0) != 8_100 || clock.NS(200) != 8_300 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Options of a JVM that govern its heap, its collector, its threads and CPUs. No other leaves the machine.
+// Options of a JVM that govern its heap, its collector, its threads and CPUs. No other option leaves the machine.
 var governing = regexp.MustCompile(`^-X(m[xsn]|ss)[0-9]+[kKmMgGtT]?$|` +
 	`^-XX:[+-](Use\w*GC|UseContainerSupport|PreferContainerQuotaForCPUCount|UseDynamicNumberOfGCThreads|UseAdaptiveSizePolicy|` +
 	`UseNUMA|UseLargePages|UseTransparentHugePages|UseStringDeduplication|AlwaysPreTouch|ParallelRefProcEnabled|ZGenerational|` +
@@ -17,7 +17,7 @@ var governing = regexp.MustCompile(`^-X(m[xsn]|ss)[0-9]+[kKmMgGtT]?$|` +
 
 const optionsMost = 64
 
-// Governing picks those options out of a JVM's arguments, in their order: of two that contradict each other the later one holds.
+// Governing selects those options from a JVM's arguments, in their order: of two that conflict the later one applies.
 func Governing(arguments []string) (options []string) {
 	for _, argument := range arguments {
 		if len(options) < optionsMost && governing.MatchString(argument) {
@@ -27,13 +27,13 @@ func Governing(arguments []string) (options []string) {
 	return options
 }
 
-// Arguments are those of a JVM by its own account: of JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, the command line and _JAVA_OPTIONS, in the
-// order in which they hold.
+// Arguments returns the arguments as the JVM reports them: of JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, the command line and
+// _JAVA_OPTIONS, in the order in which they apply.
 func (l *Layout) Arguments(data []byte) []string {
 	return append(strings.Fields(l.Text(data, "java.rt.vmFlags")), strings.Fields(l.Text(data, "java.rt.vmArgs"))...)
 }
 
-// CommandLine takes apart what /proc/PID/{cmdline,environ} say of a JVM that does not tell its arguments.
+// CommandLine parses /proc/PID/{cmdline,environ} of a JVM that does not report its arguments.
 func CommandLine(cmdline, environ []byte) (arguments []string) {
 	variables := make(map[string][]string)
 	for variable := range strings.SplitSeq(string(environ), "\x00") {
@@ -47,9 +47,9 @@ func CommandLine(cmdline, environ []byte) (arguments []string) {
 	for i := 1; i < len(words); i++ {
 		switch word := words[i]; {
 		case word == "-cp", word == "-classpath", word == "--class-path", word == "-p", word == "--module-path", word == "--add-modules":
-			i++ // and its value
+			i++ // skip its value
 		case word == "-jar", word == "-m", word == "--module", !strings.HasPrefix(word, "-"):
-			i = len(words) // what follows is the program's
+			i = len(words) // what follows belongs to the program
 		default:
 			arguments = append(arguments, word)
 		}
@@ -72,7 +72,7 @@ func (l *Layout) Version(data []byte) string {
 
 const processors = "-XX:ActiveProcessorCount="
 
-// Processors is how many CPUs the options tell the JVM to believe in, "" where they do not.
+// Processors is the number of CPUs that the options set for the JVM, "" if they do not.
 func Processors(options []string) (count string) {
 	for _, option := range options {
 		if value, ok := strings.CutPrefix(option, processors); ok {

@@ -9,7 +9,7 @@ import (
 
 const system = "/namespaces/kube-system/"
 
-// ConfigMap returns the data of a ConfigMap in kube-system, nil where there is none.
+// ConfigMap returns the data of a ConfigMap in kube-system, nil if it does not exist.
 func (s Server) ConfigMap(ctx context.Context, name string) (map[string]string, error) {
 	var object struct{ Data map[string]string }
 	err := s.Get(ctx, "/api/v1"+system+"configmaps/"+name, &object)
@@ -19,7 +19,7 @@ func (s Server) ConfigMap(ctx context.Context, name string) (map[string]string, 
 	return object.Data, err
 }
 
-// Replicas returns how many replicas a Deployment in kube-system is to have; ok is false where there is none.
+// Replicas returns the desired replicas of a Deployment in kube-system; ok is false if it does not exist.
 func (s Server) Replicas(ctx context.Context, name string) (replicas int, ok bool, err error) {
 	object := struct{ Spec struct{ Replicas *int } }{}
 	err = s.Get(ctx, "/apis/apps/v1"+system+"deployments/"+name, &object)
@@ -35,8 +35,8 @@ func (s Server) Replicas(ctx context.Context, name string) (replicas int, ok boo
 	return *object.Spec.Replicas, true, nil
 }
 
-// Parsed turns the values of a ConfigMap that are JSON texts themselves into one JSON object of the wanted keys; "" where
-// none is there.
+// Parsed combines the values of a ConfigMap that are JSON texts into one JSON object with the wanted keys; "" if there
+// is none.
 func Parsed(data map[string]string, wanted ...string) string {
 	object := make(map[string]json.RawMessage)
 	for _, key := range wanted {

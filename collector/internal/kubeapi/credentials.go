@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Trust is what a client needs to know a server by the certificate authority in a file.
+// Trust returns what a client needs to verify a server with the certificate authority in a file.
 func Trust(file string) (*tls.Config, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
@@ -22,7 +22,8 @@ func Trust(file string) (*tls.Config, error) {
 	return config, nil
 }
 
-// Authorize adds the token in a file to a request. It is read each time: tokens of service accounts are renewed.
+// Authorize adds the token in a file to a request. The file is read each time, because service account tokens are
+// renewed.
 func Authorize(request *http.Request, file string) error {
 	token, err := os.ReadFile(file)
 	if err == nil {

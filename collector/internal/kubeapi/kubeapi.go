@@ -1,5 +1,5 @@
-// Package kubeapi asks the Kubernetes API server the few things that no node knows: its version, the size of the cluster and how
-// its DNS is set up.
+// Package kubeapi queries the Kubernetes API server for the few facts that no node knows: its version, the size of the
+// cluster and its DNS configuration.
 package kubeapi
 
 import (
@@ -26,14 +26,14 @@ const (
 	nodesPerPage   = "200"
 )
 
-// Server is an API server and how to prove who asks.
+// Server is an API server and its credentials.
 type Server struct {
 	URL       string // "https://10.96.0.1:443"
-	TokenFile string // of a service account; read anew each time, since it is renewed
+	TokenFile string // of a service account; read each time, because it is renewed
 	CAFile    string
 }
 
-// InCluster is the API server of the cluster in which this process runs as a pod; ok is false outside of one.
+// InCluster returns the API server of the cluster in which this process runs as a pod; ok is false outside a cluster.
 func InCluster(serviceAccount string) (server Server, ok bool) {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	server = Server{
@@ -47,7 +47,7 @@ func InCluster(serviceAccount string) (server Server, ok bool) {
 	return server, err == nil
 }
 
-// What the server may answer instead of an object.
+// What the server can return instead of an object.
 var (
 	ErrNotFound  = errors.New("does not exist")
 	ErrForbidden = errors.New("is forbidden to this service account")
@@ -73,10 +73,10 @@ func (s Server) read(ctx context.Context, path string, decode func(io.Reader) er
 	if err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
-	// Asked a few times an hour: a connection that is kept would cost more than it saves.
+	// Called a few times per hour: keeping a connection would cost more than it saves.
 	client := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: config},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // would show the token to somebody
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // would leak it
 	}
 	response, err := client.Do(request)
 	if err != nil {
@@ -104,8 +104,8 @@ func (s Server) Version(ctx context.Context) (string, error) {
 	return version.GitVersion, err
 }
 
-// Nodes counts the nodes that take pods, and their CPUs as far as pods may use them, as the cluster-proportional-autoscaler
-// does. The list is read in pages, one node at a time.
+// Nodes counts the schedulable nodes and their allocatable CPUs, as the cluster-proportional-autoscaler does. The list
+// is read in pages, one node at a time.
 func (s Server) Nodes(ctx context.Context) (nodes int, milliCPU int64, err error) {
 	next := ""
 	for range 100 {
@@ -182,7 +182,7 @@ func eachNode(body io.Reader, next *string, visit func(*node)) error {
 
 var errNoList = errors.New("not a list of nodes")
 
-// milli reads a quantity of CPUs, "4" or "3920m".
+// milli parses a quantity of CPUs, "4" or "3920m".
 func milli(quantity string) int64 {
 	var value int64
 	if number, ok := strings.CutSuffix(quantity, "m"); ok {

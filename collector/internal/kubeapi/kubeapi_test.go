@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// cluster is an API server over TLS that knows one token. 450 nodes come in pages; every tenth takes no pods.
+// cluster is an API server over TLS that accepts one token. 450 nodes come in pages; every tenth is unschedulable.
 func cluster(t *testing.T) (Server, *http.ServeMux) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -57,7 +57,7 @@ func serve(mux *http.ServeMux, path, text string) {
 
 func TestCluster(t *testing.T) {
 	server, mux := cluster(t)
-	// As a GKE cluster has them.
+	// As on a GKE cluster.
 	serve(mux, "/api/v1/namespaces/kube-system/configmaps/kube-dns-autoscaler",
 		`{"kind":"ConfigMap","data":{"linear":"{\"coresPerReplica\":256, \"nodesPerReplica\":16,\"preventSinglePointFailure\":true}","ladder":"nonsense"}}`)
 	serve(mux, "/apis/apps/v1/namespaces/kube-system/deployments/kube-dns", `{"kind":"Deployment","spec":{"replicas":12},"status":{"replicas":11}}`)

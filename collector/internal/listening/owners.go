@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
-// checkOwners lets go of owners that have ended or are in another cgroup: they are looked for again.
+// checkOwners drops owners that have ended or moved to another cgroup: they are looked up again.
 func (s *Scanner) checkOwners(ns *namespace) {
 	fine := make(map[*Process]bool)
 	for inode, process := range ns.owners {
@@ -29,7 +29,7 @@ func (s *Scanner) checkOwners(ns *namespace) {
 	}
 }
 
-// describe returns what there is to know of a process; nil where it has ended.
+// describe returns the facts about a process; nil if it has ended.
 func (s *Scanner) describe(pid int) *Process {
 	start, ok := procwatch.StartTicks(s.proc, pid)
 	if !ok {
@@ -42,7 +42,7 @@ func (s *Scanner) describe(pid int) *Process {
 	return &Process{PID: pid, StartTicks: start, Executable: procwatch.Executable(s.proc, pid), Cgroup: procwatch.CgroupOf(text)}
 }
 
-// findOwners looks through the descriptors of the namespace's processes where a socket has no owner yet.
+// findOwners searches the descriptors of the namespace's processes if a socket has no owner yet.
 func (s *Scanner) findOwners(ns *namespace, now time.Time) error {
 	due := func(r row) bool {
 		return ns.owners[r.inode] == nil && now.Sub(ns.unowned[r.inode]) > unownedFor
@@ -86,8 +86,8 @@ func (s *Scanner) findOwners(ns *namespace, now time.Time) error {
 	return ns.refused
 }
 
-// ownerAmong picks whose a socket is. A manager that opens sockets for others (systemd) keeps them, so it is the youngest
-// process that decides about the cgroup; in it the oldest is the server, and the others are its workers.
+// ownerAmong chooses the owner of a socket. A manager that opens sockets for others (systemd) keeps them, so the
+// youngest process determines the cgroup; within it the oldest is the server, and the others are its workers.
 func ownerAmong(holders []*Process) *Process {
 	if len(holders) == 0 {
 		return nil

@@ -19,23 +19,25 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sockdiag"
 )
 
-// Needs names what finding the owners of sockets takes, for SourceStatus.
+// Needs lists what finding the owners of sockets requires, for SourceStatus.
 const Needs = "CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_SYS_ADMIN"
 
 const (
 	maxNamespaces = 256
-	// A young process is looked at in every scan, as it may enter another namespace or be moved to another cgroup; an old one
-	// seldom.
+	// A young process is examined in every scan, because it can enter another namespace or be moved to another cgroup;
+	// an old one seldom.
 	youngFor     = 10 * time.Second
 	recheckEvery = 30 * time.Second
-	ownersEvery  = 5 * time.Second // whether owners are alive, and in the same cgroup
-	// Reading the descriptors of all processes takes as long as there are descriptors: at most a hundredth of the time goes into it.
+	ownersEvery  = 5 * time.Second // check whether owners are alive, and in the same cgroup
+	// The cost of reading the descriptors of all processes grows with their number: at most 1 % of the time is spent on
+	// it.
 	restFactor = 100
-	// What no process holds (a socket of the kernel, or of a process that may not be looked at) is looked for again after this.
+	// A socket that no process holds (one of the kernel, or of a process that cannot be examined) is looked up again
+	// after this.
 	unownedFor = 10 * time.Second
 )
 
-// Process is who listens.
+// Process is a process that listens.
 type Process struct {
 	PID        int
 	StartTicks uint64
@@ -43,7 +45,7 @@ type Process struct {
 	Cgroup     string // path below the hierarchy root of the CPU controller
 }
 
-// Socket is a listening socket and whose it is.
+// Socket is a listening socket and its owner.
 type Socket struct {
 	Namespace uint64 // inode of the network namespace
 	Local     dnswire.Endpoint
@@ -51,25 +53,25 @@ type Socket struct {
 	Queue     Queue
 }
 
-// Queue is what waits at a listening socket. Known is false where the kernel has no sock_diag.
+// Queue is the accept queue of a listening socket. Known is false if the kernel has no sock_diag.
 type Queue struct {
 	Inode uint64
-	Limit uint32 // how many connections may wait to be accepted
-	Drops uint32 // connection attempts dropped since the socket was made
+	Limit uint32 // how many connections can wait to be accepted
+	Drops uint32 // connection attempts dropped since the socket was created
 	Known bool
 }
 
-// Scanner looks for them again and again. It is used by one goroutine at a time.
+// Scanner scans repeatedly. It is used by one goroutine at a time.
 type Scanner struct {
 	proc       string
 	own        uint64 // the collector's network namespace
 	self       int    // the collector
 	processes  map[int]*known
 	namespaces map[uint64]*namespace
-	checked    time.Time // the owners
+	checked    time.Time // when the owners were last checked
 }
 
-// known is a process and where it is.
+// known is a process and its namespace.
 type known struct {
 	namespace      uint64
 	found, checked time.Time
@@ -83,9 +85,9 @@ type namespace struct {
 	failed  error
 	rows    []row
 	owners  map[uint64]*Process  // by inode of the socket
-	unowned map[uint64]time.Time // when they were last looked for
-	rest    time.Time            // no look at descriptors before
-	refused error                // why descriptors of some process could not be read
+	unowned map[uint64]time.Time // when they were last looked up
+	rest    time.Time            // do not read descriptors before
+	refused error                // why descriptors of some processes could not be read
 }
 
 type row struct {
@@ -102,7 +104,7 @@ func NewScanner(proc string) *Scanner {
 	return &Scanner{proc: proc, own: own, self: self, processes: make(map[int]*known), namespaces: make(map[uint64]*namespace)}
 }
 
-// Close closes what is held.
+// Close closes all held sockets.
 func (s *Scanner) Close() {
 	for _, ns := range s.namespaces {
 		ns.close()
@@ -115,8 +117,9 @@ func (n *namespace) close() {
 	}
 }
 
-// Scan returns the listening sockets of all processes but the collector, in the order of namespaces, ports and addresses. An
-// error says what could not be seen; the rest is there. moved tells that a process may have been moved to another cgroup.
+// Scan returns the listening sockets of all processes except the collector, ordered by namespace, port and address. An
+// error says what could not be seen; the rest is returned. moved says that processes might have been moved to another
+// cgroup.
 func (s *Scanner) Scan(ctx context.Context, moved bool) ([]Socket, error) {
 	now := time.Now()
 	if err := s.readProcesses(now); err != nil {
@@ -152,7 +155,7 @@ func (s *Scanner) Scan(ctx context.Context, moved bool) ([]Socket, error) {
 	return found, failed
 }
 
-// readProcesses sorts the processes into namespaces, and forgets namespaces without any.
+// readProcesses groups the processes by namespace, and drops namespaces without any.
 func (s *Scanner) readProcesses(now time.Time) error {
 	pids, err := procwatch.PIDs(s.proc)
 	if err != nil {
@@ -173,7 +176,7 @@ func (s *Scanner) readProcesses(now time.Time) error {
 			k.namespace, k.checked = procwatch.NetworkNS(s.proc, pid), now
 		}
 		if k.namespace == 0 {
-			continue // gone, or not to be looked at
+			continue // gone, or not accessible
 		}
 		ns := s.namespaces[k.namespace]
 		if ns == nil {
@@ -195,7 +198,8 @@ func (s *Scanner) readProcesses(now time.Time) error {
 	return nil
 }
 
-// readNamespace lists the listening sockets: over sock_diag, since the table in /proc has all connections of the machine.
+// readNamespace lists the listening sockets by sock_diag, because the table in /proc has all connections of the
+// machine.
 func (s *Scanner) readNamespace(ns *namespace) error {
 	ns.rows = ns.rows[:0]
 	if ns.diag == nil && ns.failed == nil {
@@ -226,7 +230,7 @@ func (s *Scanner) readNamespace(ns *namespace) error {
 	return nil
 }
 
-// readTables lists them where the kernel has no sock_diag.
+// readTables lists them if the kernel has no sock_diag.
 func (s *Scanner) readTables(ns *namespace) error {
 	take := func(socket *netsock.Socket) {
 		if socket.State == netsock.TCPListen {

@@ -9,8 +9,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
 
-// fall follows the number of dentries after unmounts. The table of mounts changes first; then whoever unmounted throws the
-// names of the file system away, before it goes on.
+// fall follows the number of dentries after unmounts. The mount table changes first; then the unmounting process frees
+// the dentries of the file system before it continues.
 type fall struct {
 	unmounts []Unmount
 	began    time.Time
@@ -18,7 +18,7 @@ type fall struct {
 	last     int64
 	fell     time.Time // when it was last seen to fall
 	calm     int
-	busy     map[int]busy // system time of processes when the fall was culpritFrom long
+	busy     map[int]busy // system time of processes when the fall had lasted culpritFrom
 	busyAt   time.Time
 	culprit  int
 	command  string
@@ -39,7 +39,7 @@ func (w *Watcher) dentries() int64 {
 	return 0
 }
 
-// look tells whether the fall is over.
+// look reports whether the fall is over.
 func (f *fall) look(w *Watcher, now time.Time) bool {
 	dentries := w.dentries()
 	if f.last-dentries >= fallPerLook {
@@ -62,7 +62,7 @@ func (f *fall) look(w *Watcher, now time.Time) bool {
 	return false
 }
 
-// tell ends it.
+// tell ends the fall and reports it.
 func (f *fall) tell(take func(Unmount)) {
 	for _, unmount := range f.unmounts {
 		if fallen := f.first - f.last; f.fell.After(f.began) && fallen > 0 {
@@ -75,7 +75,7 @@ func (f *fall) tell(take func(Unmount)) {
 	}
 }
 
-// busy is a process and the system time that it has used.
+// busy is a process and its system time so far.
 type busy struct {
 	command  string
 	systemUS uint64
@@ -104,7 +104,7 @@ func systemTimes(proc string) map[int]busy {
 	return found
 }
 
-// busiest returns the process that used the most system time between two readings, 0 where none used much.
+// busiest returns the process that used the most system time between two reads, 0 if none used much.
 func busiest(before, after map[int]busy) (pid int, command string) {
 	most := uint64(culpritFrom.Microseconds()) / 3
 	for candidate, now := range after {

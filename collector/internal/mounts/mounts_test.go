@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestUnmountWithManyNamesIsTold unmounts a file system of which the kernel remembers many names, and one without.
+// TestUnmountWithManyNamesIsTold unmounts a file system with many dentries, and one without.
 func TestUnmountWithManyNamesIsTold(t *testing.T) {
 	watcher, err := Open("/proc")
 	if err != nil {
@@ -69,7 +69,7 @@ func TestUnmountWithManyNamesIsTold(t *testing.T) {
 			testenv.Skip(t, "needs the right to mount: %v", err)
 		}
 		if many {
-			// Names in a tmpfs that do not exist are not remembered; those that do are dentries, too.
+			// A tmpfs keeps no negative dentries; existing files have dentries, too.
 			if err := os.WriteFile(target+"/file", nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestUnmountWithManyNamesIsTold(t *testing.T) {
 				}
 			}
 		}
-		time.Sleep(3 * restFor) // a mount that is gone again before anybody looked was never there
+		time.Sleep(3 * restFor) // a mount that is gone again before the next look goes unnoticed
 		began := time.Now()
 		if err := unix.Unmount(target, 0); err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestUnmountWithManyNamesIsTold(t *testing.T) {
 		if got.Type != "tmpfs" || !got.Last || got.StartUS < began.UnixMicro() {
 			t.Errorf("told %+v", got)
 		}
-		// The kernel counts the dentries of the whole node, and others make some meanwhile.
+		// The kernel counts the dentries of the whole node, and others are created meanwhile.
 		if many && took > 200*time.Millisecond && got.Dentries < names/10 {
 			t.Errorf("told %+v, it took %v", got, took)
 		}

@@ -1,5 +1,4 @@
-// Package mounts follows what is mounted in a mount namespace, and what an unmount does to the names that the kernel
-// remembers.
+// Package mounts follows what is mounted in a mount namespace, and what an unmount does to the kernel's dentries.
 package mounts
 
 import (
@@ -10,13 +9,13 @@ import (
 // Mount is a line of /proc/PID/mountinfo.
 type Mount struct {
 	ID     int
-	Device string // "0:25": the file system, of which there may be several mounts
+	Device string // "0:25": the file system, which can have several mounts
 	Target string
 	Type   string
 }
 
-// Parse reads a mountinfo: "36 35 98:0 /root /target options optional… - ext4 /dev/sda1 options". Lines that it does not
-// understand are left out.
+// Parse reads a mountinfo: "36 35 98:0 /root /target options optional… - ext4 /dev/sda1 options". Lines that it does
+// not understand are skipped.
 func Parse(text string) map[int]Mount {
 	found := make(map[int]Mount)
 	for line := range strings.Lines(text) {
@@ -54,13 +53,13 @@ func unescape(text string) string {
 	return out.String()
 }
 
-// Gone is a mount that is there no more.
+// Gone is a mount that no longer exists.
 type Gone struct {
 	Mount
-	Last bool // it was the last one of its file system: that one is taken down, unless something still uses it
+	Last bool // it was the last one of its file system, which is then shut down, unless something still uses it
 }
 
-// Compare lists what of before is missing in after.
+// Compare lists the mounts of before that are missing in after.
 func Compare(before, after map[int]Mount) []Gone {
 	devices := make(map[string]struct{}, len(after))
 	for _, mount := range after {
@@ -68,7 +67,7 @@ func Compare(before, after map[int]Mount) []Gone {
 	}
 	var gone []Gone
 	for id, mount := range before {
-		if now, ok := after[id]; ok && now.Device == mount.Device { // the kernel gives numbers anew
+		if now, ok := after[id]; ok && now.Device == mount.Device { // the kernel reuses IDs
 			continue
 		}
 		_, left := devices[mount.Device]

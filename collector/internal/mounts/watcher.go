@@ -12,21 +12,21 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
 
-// Unmount is a mount that went away.
+// Unmount is a mount that disappeared.
 type Unmount struct {
 	Gone
 	StartUS    int64 // since the Unix epoch
-	DurationUS int64 // while dentries were thrown away because of it; 0: too short to be seen
-	Dentries   int64 // how many
+	DurationUS int64 // how long dentries were freed because of it; 0: too short to be seen
+	Dentries   int64 // freed
 	Command    string
 	PID        int // of the process that used the most system time meanwhile; 0: too short to be seen
 }
 
-// Watcher waits for unmounts. The kernel tells that the table of mounts changed; nothing is traced.
+// Watcher waits for unmounts. The kernel reports that the mount table changed; nothing is traced.
 type Watcher struct {
 	proc   string
 	path   string
-	table  int // an open mountinfo, to wait on alone: each open one tells of a change once
+	table  int // an open mountinfo, used only for waiting: each open file reports a change once
 	state  procfs.Held
 	stop   *pollstop.Stop
 	mounts map[int]Mount
@@ -34,16 +34,17 @@ type Watcher struct {
 
 const (
 	lookEvery = 20 * time.Millisecond
-	restFor   = 100 * time.Millisecond // between two looks at the table, which may be long
-	// A kernel throws away about a million dentries a second. Anything slower goes on without an unmount, too.
+	restFor   = 100 * time.Millisecond // between two reads of the table, which can be long
+	// A kernel frees about a million dentries per second. Anything slower also happens without an unmount.
 	fallPerLook = 2_000
 	calmLooks   = 3
 	patience    = time.Second // some file systems visit all names first (tmpfs)
 	fallAtMost  = 2 * time.Minute
-	culpritFrom = 100 * time.Millisecond // after so long it is asked who is at it, over as long again
+	culpritFrom = 100 * time.Millisecond // after this long, find out which process it is, over the same time again
 )
 
-// Open begins to watch the mounts that the node's first process sees, or, where those are not to be had, this one.
+// Open starts watching the mounts that the node's first process sees or, if those are not accessible, those of this
+// process.
 func Open(proc string) (*Watcher, error) {
 	w := &Watcher{proc: proc, path: proc + "/1/mountinfo"}
 	var err error
@@ -70,7 +71,7 @@ func (w *Watcher) read() (map[int]Mount, error) {
 	return Parse(string(text)), err
 }
 
-// Run calls take with every unmount until ctx ends: at once, or when the dentries are gone where that takes long.
+// Run calls take with every unmount until ctx ends: at once, or when the dentries are gone if that takes long.
 func (w *Watcher) Run(ctx context.Context, take func(Unmount)) {
 	defer w.stop.When(ctx)()
 	descriptors := []unix.PollFd{{Fd: int32(w.table), Events: unix.POLLPRI}, w.stop.Poll()}
@@ -98,7 +99,7 @@ func (w *Watcher) Run(ctx context.Context, take func(Unmount)) {
 	}
 }
 
-// compare tells of what is gone. What was the last mount of its file system is told of later, by the fall.
+// compare reports mounts that are gone. The last mount of a file system is reported later, by the fall.
 func (w *Watcher) compare(now time.Time, fall *fall, take func(Unmount)) *fall {
 	mounts, err := w.read()
 	if err != nil {
@@ -119,7 +120,7 @@ func (w *Watcher) compare(now time.Time, fall *fall, take func(Unmount)) *fall {
 	return fall
 }
 
-// Close ends it; Run must have returned.
+// Close closes the watcher; Run must have returned.
 func (w *Watcher) Close() {
 	_ = unix.Close(w.table)
 	w.state.Close()

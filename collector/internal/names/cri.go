@@ -12,17 +12,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// CRISocket asks a container runtime (containerd, CRI-O) over the Kubernetes Container Runtime Interface.
+// CRISocket queries a container runtime (containerd, CRI-O) over the Kubernetes Container Runtime Interface.
 //
-// It is one unary gRPC call, which is an HTTP/2 request with a five-byte prefix; a gRPC library would weigh more than all
+// It is one unary gRPC call, which is an HTTP/2 request with a five-byte prefix; a gRPC library would be larger than
 // the rest of the collector.
 type CRISocket struct{ Path string }
 
 // Name implements Directory.
 func (c CRISocket) Name() string { return "container runtime at " + c.Path }
 
-// List asks for the containers, and for the sandboxes of their pods, which have the labels and annotations: the runtime has those of the
-// time when it made the pod, so that a change shows with the pod's next start.
+// List requests the containers, and the sandboxes of their pods, which have the labels and annotations: the runtime
+// keeps those from when it created the pod, so a change shows with the pod's next start.
 func (c CRISocket) List(ctx context.Context) ([]Container, error) {
 	if !isSocket(c.Path) {
 		return nil, ErrAbsent
@@ -78,7 +78,7 @@ func (c CRISocket) call(ctx context.Context, method string) ([]byte, error) {
 	}
 	status := response.Trailer.Get("Grpc-Status")
 	if status == "" {
-		status = response.Header.Get("Grpc-Status") // an answer without a body has its trailers in front
+		status = response.Header.Get("Grpc-Status") // a response without a body has its trailers in the headers
 	}
 	if response.StatusCode != http.StatusOK || status != "0" {
 		return nil, fmt.Errorf("%s answered %s, gRPC status %q %s", c.Name(), response.Status, status, response.Trailer.Get("Grpc-Message"))
@@ -111,7 +111,7 @@ func parseContainers(message []byte) ([]Container, error) {
 					}
 					return nil
 				})
-			case 4: // ImageSpec: image 1, user_specified_image 18 (what the pod said; image may be a digest)
+			case 4: // ImageSpec: image 1, user_specified_image 18 (as in the pod spec; image can be a digest)
 				return eachField(value, func(number protowire.Number, value []byte) error {
 					if number == 18 || number == 1 && c.Image == "" {
 						c.Image = string(value)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Container is what a directory knows of a container or, with an empty ID, of a pod.
+// Container is what a directory knows about a container or, with an empty ID, about a pod.
 type Container struct {
 	ID        string
 	PodUID    string
@@ -21,10 +21,10 @@ type Container struct {
 	Image     string
 	Said      Said   // by the pod itself
 	Sandbox   bool   // the pod's sandbox
-	Ends      [2]End // of its start before, and its own; without an ID: none
+	Ends      [2]End // of its previous start, and its own; without an ID: none
 }
 
-// Said is what a pod says of itself: no other label or annotation is read.
+// Said is what a pod declares about itself: no other label or annotation is read.
 type Said struct {
 	Objective string // ObjectiveAnnotation
 	Version   string // versionLabel
@@ -41,10 +41,10 @@ const (
 	restartedAnnotation = "kubectl.kubernetes.io/restartedAt" // by `kubectl rollout restart`
 )
 
-// maxSaidBytes is the most that a label takes, and more than any objective or time does.
+// maxSaidBytes is the longest label, and more than any objective or time takes.
 const maxSaidBytes = 64
 
-// saidBy reads what a pod's labels and annotations say.
+// saidBy reads what a pod's labels and annotations declare.
 func saidBy(labels, annotations map[string]string) Said {
 	return Said{
 		Objective: bounded(annotations[ObjectiveAnnotation]), Version: bounded(labels[versionLabel]),
@@ -52,7 +52,7 @@ func saidBy(labels, annotations map[string]string) Said {
 	}
 }
 
-// bounded cuts what is too long: it is no objective then, and the service says so.
+// bounded truncates what is too long: it is then not a valid objective, and the service reports that.
 func bounded(value string) string {
 	value = strings.TrimSpace(strings.ToValidUTF8(value, ""))
 	if len(value) > maxSaidBytes {
@@ -61,17 +61,17 @@ func bounded(value string) string {
 	return value
 }
 
-// Directory is somebody who can be asked for all containers of this node.
+// Directory is a service that can list all containers of this node.
 type Directory interface {
-	// Name says who it is, for the log and the UI: "kubelet at http://127.0.0.1:10255".
+	// Name identifies it in the log and the UI: "kubelet at http://127.0.0.1:10255".
 	Name() string
 	List(ctx context.Context) ([]Container, error)
 }
 
-// ErrAbsent is returned by List where there is nobody to ask, which is no fault.
+// ErrAbsent is returned by List if the service does not exist, which is not an error.
 var ErrAbsent = errors.New("not present")
 
-// Longest answer that is read, and how long to wait for it.
+// Maximum length of an answer, and how long to wait for it.
 const (
 	maxAnswerBytes = 64 << 20
 	answerTimeout  = 5 * time.Second
@@ -83,11 +83,11 @@ func overSocket(socket string) *http.Transport {
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		},
-		DisableKeepAlives: true, // asked once a minute: a connection is not worth its memory
+		DisableKeepAlives: true, // called once a minute: a connection is not worth its memory
 	}
 }
 
-// isSocket tells whether somebody may listen at path.
+// isSocket reports whether a service might listen at path.
 func isSocket(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode()&os.ModeSocket != 0

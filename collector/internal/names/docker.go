@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// DockerSocket asks a Docker engine.
+// DockerSocket queries a Docker engine.
 type DockerSocket struct{ Path string }
 
 // Name implements Directory.
 func (d DockerSocket) Name() string { return "Docker at " + d.Path }
 
-// List asks GET /containers/json (Docker Engine API 1.24 and later).
+// List requests GET /containers/json (Docker Engine API 1.24 and later).
 func (d DockerSocket) List(ctx context.Context) ([]Container, error) {
 	if !isSocket(d.Path) {
 		return nil, ErrAbsent
@@ -55,7 +55,7 @@ func (d DockerSocket) List(ctx context.Context) ([]Container, error) {
 	return containers, nil
 }
 
-// fromLabels takes what the kubelet writes on the containers that it has made, whatever the runtime.
+// fromLabels reads the labels that the kubelet sets on the containers it creates, with any runtime.
 func fromLabels(c *Container, labels map[string]string) {
 	if uid := labels["io.kubernetes.pod.uid"]; uid != "" {
 		c.PodUID, c.Namespace, c.Pod = uid, labels["io.kubernetes.pod.namespace"], labels["io.kubernetes.pod.name"]

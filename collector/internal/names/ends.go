@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// End is how a container of a pod ended, as the kubelet says. A container that is started again is another one, with an ID of
-// its own.
+// End is how a container of a pod ended, according to the kubelet. A restarted container is a new one, with its own ID.
 type End struct {
 	ID       string
 	Reason   string // "OOMKilled", "Error", "Completed"
 	ExitCode int
 	AtUS     int64 // whole seconds
-	Restarts int   // of the pod's container, by now
+	Restarts int   // current count for the pod's container
 }
 
-// Ends are the ends that the kubelet told of when it was asked last.
+// Ends are the ends in the kubelet's latest answer.
 type Ends struct {
 	mu   sync.Mutex
 	byID map[string]End
 }
 
-// Put replaces what was told before.
+// Put replaces the previous ends.
 func (e *Ends) Put(ends []End) {
 	byID := make(map[string]End, len(ends))
 	for _, end := range ends {
@@ -41,7 +40,7 @@ func (e *Ends) Of(containerID string) (End, bool) {
 	return end, ok
 }
 
-// terminated is what is used of a v1.ContainerStateTerminated.
+// terminated holds the used fields of a v1.ContainerStateTerminated.
 type terminated struct {
 	ContainerID, Reason string
 	ExitCode            int

@@ -1,5 +1,5 @@
-// Package names finds out what a cgroup runs: from its path, and from the kubelet, the container runtime or Docker where
-// they can be asked. It works, with less to say, with none of them.
+// Package names finds out what a cgroup runs: from its path, and from the kubelet, the container runtime or Docker if
+// they can be queried. It works without any of them, with less information.
 package names
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Managers of a workload, as the fact workload.manager has them.
+// Managers of a workload, as in the fact workload.manager.
 const (
 	Kubernetes = "kubernetes"
 	Docker     = "docker"
@@ -17,7 +17,7 @@ const (
 	None       = "none"
 )
 
-// Identity is what the path of a cgroup alone tells.
+// Identity is what the path of a cgroup alone shows.
 type Identity struct {
 	Manager     string
 	PodUID      string // of a pod's cgroup and of the containers in it
@@ -32,7 +32,8 @@ var (
 	unit         = regexp.MustCompile(`\.(?:service|scope|slice|mount|socket|swap)$`)
 )
 
-// Identify reads a path below the hierarchy root. The innermost names count, since a cluster may run inside a container.
+// Identify parses a path below the hierarchy root. The innermost names count, because a cluster can run inside a
+// container.
 func Identify(cgroupPath string) Identity {
 	components := strings.Split(strings.Trim(cgroupPath, "/"), "/")
 	last := components[len(components)-1]
@@ -65,5 +66,5 @@ func Identify(cgroupPath string) Identity {
 	return identity
 }
 
-// unescape undoes systemd's \x2d.
+// unescape decodes systemd's \x2d.
 func unescape(name string) string { return strings.ReplaceAll(name, `\x2d`, "-") }

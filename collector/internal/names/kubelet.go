@@ -16,18 +16,18 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/kubeapi"
 )
 
-// Kubelet asks the kubelet of this node for its pods. It is the only one that knows who owns a pod.
+// Kubelet queries the kubelet of this node for its pods. Only the kubelet knows who owns a pod.
 type Kubelet struct {
 	URL       string // "https://127.0.0.1:10250", or the read-only port "http://127.0.0.1:10255"
-	TokenFile string // of a service account that may get nodes/proxy or nodes/pods; unused with http
+	TokenFile string // of a service account with access to nodes/proxy or nodes/pods; unused with http
 	CAFile    string
-	Insecure  bool // do not verify the kubelet's certificate, which many clusters sign themselves
+	Insecure  bool // do not verify the kubelet's certificate, which is self-signed in many clusters
 }
 
 // Name implements Directory.
 func (k Kubelet) Name() string { return "kubelet at " + k.URL }
 
-// List asks GET /pods.
+// List requests GET /pods.
 func (k Kubelet) List(ctx context.Context) (containers []Container, err error) {
 	err = k.Read(ctx, "/pods", func(body io.Reader) (err error) {
 		containers, err = parsePods(io.LimitReader(body, maxAnswerBytes))
@@ -36,7 +36,7 @@ func (k Kubelet) List(ctx context.Context) (containers []Container, err error) {
 	return containers, err
 }
 
-// Read has parse read what the kubelet answers to GET path.
+// Read passes the kubelet's answer to GET path to parse.
 func (k Kubelet) Read(ctx context.Context, path string, parse func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -76,7 +76,7 @@ func (k Kubelet) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// pod is what is used of a v1.Pod.
+// pod holds the used fields of a v1.Pod.
 type pod struct {
 	Metadata struct {
 		Name, Namespace, UID string
@@ -135,7 +135,7 @@ func notEOF(err error) error {
 func (p *pod) containers() []Container {
 	of := Container{PodUID: p.Metadata.UID, Namespace: p.Metadata.Namespace, Pod: p.Metadata.Name, Owner: p.owner(), Said: saidBy(p.Metadata.Labels, p.Metadata.Annotations)}
 	if hash := p.Metadata.Annotations["kubernetes.io/config.hash"]; hash != "" {
-		of.PodUID = hash // a static pod's cgroup is named by it
+		of.PodUID = hash // a static pod's cgroup is named after it
 	}
 	images := make(map[string]string)
 	for _, c := range append(p.Spec.InitContainers, p.Spec.Containers...) {
@@ -159,7 +159,7 @@ func (p *pod) containers() []Container {
 	return found
 }
 
-// owner names the controller that a person knows: a Deployment, not its ReplicaSet of the day.
+// owner names the controller that people know: a Deployment, not its current ReplicaSet.
 func (p *pod) owner() string {
 	for _, reference := range p.Metadata.OwnerReferences {
 		if !reference.Controller {
@@ -174,7 +174,7 @@ func (p *pod) owner() string {
 	return ""
 }
 
-// LocalKubelet tries the kubelet of this node where it usually listens: the read-only port, then the authenticated one.
+// LocalKubelet tries the kubelet of this node on its usual ports: the read-only port, then the authenticated one.
 type LocalKubelet struct {
 	Host     string // address of the node
 	Insecure bool
@@ -185,7 +185,7 @@ type LocalKubelet struct {
 // Name implements Directory.
 func (l LocalKubelet) Name() string { return "kubelet at " + l.Host }
 
-// List implements Directory; ErrAbsent where nobody listens.
+// List implements Directory; it returns ErrAbsent if nothing listens.
 func (l LocalKubelet) List(ctx context.Context) (containers []Container, err error) {
 	err = l.Read(ctx, "/pods", func(body io.Reader) (err error) {
 		containers, err = parsePods(io.LimitReader(body, maxAnswerBytes))
@@ -194,7 +194,7 @@ func (l LocalKubelet) List(ctx context.Context) (containers []Container, err err
 	return containers, err
 }
 
-// Read is Kubelet.Read; ErrAbsent where nobody listens.
+// Read is Kubelet.Read; it returns ErrAbsent if nothing listens.
 func (l LocalKubelet) Read(ctx context.Context, path string, parse func(io.Reader) error) error {
 	host := l.Host
 	if strings.Contains(host, ":") {
@@ -206,7 +206,7 @@ func (l LocalKubelet) Read(ctx context.Context, path string, parse func(io.Reade
 	}
 	token := filepath.Join(l.ServiceAccount, "token")
 	if _, missing := os.Stat(token); missing != nil {
-		return ErrAbsent // not in a cluster, or not allowed to ask
+		return ErrAbsent // not in a cluster, or not permitted
 	}
 	err = Kubelet{
 		URL: "https://" + host + ":10250", TokenFile: token, CAFile: filepath.Join(l.ServiceAccount, "ca.crt"), Insecure: l.Insecure,

@@ -144,7 +144,7 @@ func TestCRI(t *testing.T) {
 	if _, err := (CRISocket{path}).List(context.Background()); err == nil || !strings.Contains(err.Error(), "12") {
 		t.Errorf("gRPC status 12 (unimplemented): %v", err)
 	}
-	for cut := range len(message) { // a cut message is an error or fewer containers, never a crash
+	for cut := range len(message) { // a truncated message is an error or fewer containers, never a crash
 		_, _ = parseContainers(message[:cut])
 	}
 	for cut := range len(pods) {
@@ -225,7 +225,7 @@ func (l listed) Name() string { return "listed" }
 
 func (l listed) List(context.Context) ([]Container, error) { return l, nil }
 
-// A container was started again: the runtime lists it before the kubelet does.
+// TestANewStartIsNamedLikeTheLast: a container was restarted, and the runtime lists it before the kubelet does.
 func TestANewStartIsNamedLikeTheLast(t *testing.T) {
 	pod := Container{PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Owner: "Deployment/coredns", Said: Said{Objective: "p99<50ms"}}
 	before := pod
@@ -254,7 +254,7 @@ func TestWhatPodsSayIsBounded(t *testing.T) {
 	}
 }
 
-// The kubelet says of a container that was started again how its start before ended.
+// TestEndsOfContainers: the kubelet reports how the previous start of a restarted container ended.
 func TestEndsOfContainers(t *testing.T) {
 	resolver, ends := NewResolver(listed(mustPods(t))), Ends{}
 	resolver.Ask(context.Background())

@@ -11,7 +11,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 )
 
-// Resolver turns cgroup paths into facts. The directories are asked in turn; the first that knows a container wins.
+// Resolver turns cgroup paths into facts. It queries the directories in order; the first that knows a container wins.
 type Resolver struct {
 	directories []Directory
 
@@ -20,12 +20,12 @@ type Resolver struct {
 	pods        map[string]Container
 	ends        []End
 	lastAskedAt time.Time
-	using       []string // directories that answered last
+	using       []string // directories that answered last time
 	problems    []string
 }
 
 const (
-	// A container that nobody knows yet is asked for again soon, since the kubelet learns of it late.
+	// A container that no directory knows yet is looked up again soon, because the kubelet learns of it late.
 	askAgain  = 2 * time.Second
 	askAlways = 60 * time.Second
 )
@@ -35,7 +35,8 @@ func NewResolver(directories ...Directory) *Resolver {
 	return &Resolver{directories: directories, containers: map[string]Container{}, pods: map[string]Container{}}
 }
 
-// Due tells whether it is time to ask the directories: unknown is true where a container is there that nobody knows.
+// Due reports whether it is time to query the directories: unknown is true if there is a container that none of them
+// knows.
 func (r *Resolver) Due(now time.Time, unknown bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +44,7 @@ func (r *Resolver) Due(now time.Time, unknown bool) bool {
 	return len(r.directories) > 0 && (since >= askAlways || unknown && since >= askAgain)
 }
 
-// Ask asks all directories.
+// Ask queries all directories.
 func (r *Resolver) Ask(ctx context.Context) {
 	containers, pods := make(map[string]Container), make(map[string]Container)
 	starts := make(map[[2]string]Container) // of a container of a pod, by names
@@ -81,8 +82,8 @@ func (r *Resolver) Ask(ctx context.Context) {
 	r.containers, r.pods, r.ends, r.using, r.problems, r.lastAskedAt = containers, pods, ends, using, problems, time.Now()
 }
 
-// completed adds what others know of its pod and of another start of the same container: the runtime, which lists a
-// new start first, knows no controller, and an image by its digest alone.
+// completed adds what others know about its pod and about another start of the same container: the runtime, which lists
+// a new start first, does not know the controller, and an image only by its digest.
 func (c Container) completed(pod, start Container) Container {
 	if c.Owner == "" {
 		c.Owner = pod.Owner
@@ -96,21 +97,21 @@ func (c Container) completed(pod, start Container) Container {
 	return c
 }
 
-// Ends returns the ends of containers that were told of last.
+// Ends returns the latest reported ends of containers.
 func (r *Resolver) Ends() []End {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ends
 }
 
-// Status says who answered and who did not.
+// Status says which directories answered and which did not.
 func (r *Resolver) Status() (using, problems string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.Join(r.using, ", "), strings.Join(r.problems, "; ")
 }
 
-// Kind is what the directories said of a container when they were asked last.
+// Kind is the kind of a container in the directories' latest answers.
 func (r *Resolver) Kind(containerID string) Kind {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +125,7 @@ func (r *Resolver) Kind(containerID string) Kind {
 	return Workload
 }
 
-// Facts returns the workload facts of a cgroup. known is false where somebody should know more than the path tells.
+// Facts returns the workload facts of a cgroup. known is false if a directory should know more than the path shows.
 func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool) {
 	identity := Identify(cgroupPath)
 	facts = map[string]string{catalogue.FactWorkloadManager: identity.Manager}
@@ -150,7 +151,7 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	set(catalogue.FactWorkloadObjective, found.Said.Objective)
 	set(catalogue.FactWorkloadVersion, found.Said.Version)
 	set(catalogue.FactWorkloadChart, found.Said.Chart)
-	if found.PodUID != "" { // said even where it is empty: else the first restart could not be told from the first reading
+	if found.PodUID != "" { // sent even if empty: otherwise the first restart would look like the first read
 		facts[catalogue.FactWorkloadRestartedAt] = found.Said.Restarted
 	}
 	set(catalogue.FactWorkloadContainer, found.Name)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind is what a runtime made a container for.
+// Kind is the purpose for which a runtime created a container.
 type Kind int
 
 // Kinds. A pod's sandbox holds the pod's namespaces; its program does nothing.
@@ -18,21 +18,23 @@ const (
 	Sandbox
 )
 
-// SandboxProgram is what runs in a sandbox. Workloads may run a program of that name too, as placeholders do that keep room
-// on a node: the name alone makes no sandbox.
+// SandboxProgram is the program in a sandbox. Workloads can run a program of that name too, as placeholders that
+// reserve room on a node do: the name alone does not make a sandbox.
 const SandboxProgram = "pause"
 
-// MayBeSandbox tells whether the cgroup is a container's of a pod, which a pod's sandbox looks like from outside.
+// MayBeSandbox reports whether the cgroup belongs to a container of a pod, which is what a pod's sandbox looks like
+// from outside.
 func MayBeSandbox(cgroupPath string) bool {
 	identity := Identify(cgroupPath)
 	return identity.PodUID != "" && identity.ContainerID != ""
 }
 
-// maxAncestors is how far above a process of a container its runtime's monitor is looked for.
+// maxAncestors is how many ancestors of a container's process are searched for its runtime's monitor.
 const maxAncestors = 8
 
-// KindByMonitor reads what the runtime's monitor of a process says on its command line of the container with this id. It needs
-// no right beyond seeing the node's processes. UnknownKind where the monitor does not say, as Docker's.
+// KindByMonitor reads what the command line of a process's runtime monitor says about the container with this id. It
+// needs no permission beyond seeing the node's processes. It returns UnknownKind if the monitor does not say, as with
+// Docker.
 func KindByMonitor(proc string, pid int, containerID string) Kind {
 	for range maxAncestors {
 		pid = parent(proc, pid)
@@ -50,13 +52,15 @@ func KindByMonitor(proc string, pid int, containerID string) Kind {
 	return UnknownKind
 }
 
-// kindByCommandLine reads the command line of a process, with a zero byte behind each word; is tells whether it is a monitor.
+// kindByCommandLine parses the command line of a process, in which each word is followed by a zero byte; is reports
+// whether it is a monitor.
 func kindByCommandLine(text []byte, containerID string) (kind Kind, is bool) {
 	words := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 	program := filepath.Base(words[0])
 	switch {
-	// containerd has one for all containers of a pod, with the id of the first, the sandbox. Its older ones, and those of
-	// Docker (-namespace moby), have one for each container. In sandboxes of other kinds (Kata, gVisor) the pod's programs run.
+	// containerd has one for all containers of a pod, with the id of the first, the sandbox. Its older versions, and
+	// those of Docker (-namespace moby), have one for each container. In sandboxes of other kinds (Kata, gVisor) the
+	// pod's programs run.
 	case strings.HasPrefix(program, "containerd-shim"):
 		id := option(words, "-id")
 		if program != "containerd-shim-runc-v2" || option(words, "-namespace") != "k8s.io" || id == "" {
@@ -66,7 +70,7 @@ func kindByCommandLine(text []byte, containerID string) (kind Kind, is bool) {
 			return Sandbox, true
 		}
 		return Workload, true
-	// CRI-O has one for each container, with its name as Kubernetes forms it: k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT.
+	// CRI-O has one for each container, with the name that Kubernetes forms: k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT.
 	case program == "conmon":
 		name := option(words, "-n")
 		if option(words, "-c") != containerID || !strings.HasPrefix(name, "k8s_") {
@@ -80,7 +84,7 @@ func kindByCommandLine(text []byte, containerID string) (kind Kind, is bool) {
 	return UnknownKind, false
 }
 
-// option is the word behind a flag.
+// option is the word after a flag.
 func option(words []string, flag string) string {
 	for i, word := range words[:len(words)-1] {
 		if word == flag {
@@ -90,13 +94,13 @@ func option(words []string, flag string) string {
 	return ""
 }
 
-// parent reads the parent of a process; 0 where there is none.
+// parent reads the parent of a process; 0 if there is none.
 func parent(proc string, pid int) int {
 	text, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return 0
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the command may hold anything
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the command can contain anything
 	if len(fields) < 2 {
 		return 0
 	}

@@ -22,7 +22,7 @@ func TestKindByCommandLine(t *testing.T) {
 		{shim, otherID, Workload, true},
 		// The pod's programs run in it.
 		{strings.Replace(shim, "runc-v2", "kata-v2", 1), id, UnknownKind, true},
-		// One for each container: its id says nothing.
+		// One per container: its id says nothing.
 		{strings.Replace(shim, "k8s.io", "moby", 1), id, UnknownKind, true},
 		{strings.Replace(shim, "runc-v2", "runc-v1", 1), id, UnknownKind, true},
 		{"containerd-shim -namespace k8s.io -workdir /var/lib/containerd/io.containerd.runtime.v1.linux/k8s.io/" + id, id, UnknownKind, true},
@@ -42,7 +42,7 @@ func TestKindByCommandLine(t *testing.T) {
 	}
 }
 
-// TestKindByMonitor looks for the monitor above a process, as far as it should.
+// TestKindByMonitor looks for the monitor above a process, up to the limit.
 func TestKindByMonitor(t *testing.T) {
 	proc := t.TempDir()
 	process := func(pid, parent int, command, line string) {

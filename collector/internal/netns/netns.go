@@ -1,4 +1,4 @@
-// Package netns does things inside another process's network namespace.
+// Package netns runs code inside another process's network namespace.
 package netns
 
 import (
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Needs names what entering a namespace takes, for SourceStatus.
+// Needs lists what entering a namespace requires, for SourceStatus.
 const Needs = "CAP_SYS_ADMIN and CAP_SYS_PTRACE"
 
-// Do runs work on a thread in the network namespace of a process. Sockets that work makes stay in that namespace wherever
-// they are used later. The thread is thrown away afterwards, so that nothing else ever runs in the namespace.
+// Do runs work on a thread in the network namespace of a process. Sockets that work creates stay in that namespace
+// wherever they are used later. The thread is discarded afterwards, so that nothing else ever runs in the namespace.
 func Do(proc string, pid int, work func() error) error {
 	fd, err := unix.Open(filepath.Join(proc, strconv.Itoa(pid), "ns/net"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -32,8 +32,8 @@ func Do(proc string, pid int, work func() error) error {
 	return <-done
 }
 
-// onLostThread runs work on a thread that ends with this goroutine. The main thread does not: Go parks it, and the namespace that it is
-// in is the one that /proc/self shows. While it is held here, work runs on another.
+// onLostThread runs work on a thread that ends with this goroutine. The main thread does not end: Go parks it, and its
+// namespace is the one that /proc/self shows. While it is held here, work runs on another thread.
 func onLostThread(work func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != unix.Getpid() {

@@ -10,7 +10,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// TestTheProcessStaysWhereItIs enters a namespace often enough to meet every thread, the main one too.
+// TestTheProcessStaysWhereItIs enters a namespace often enough to use every thread, including the main one.
 func TestTheProcessStaysWhereItIs(t *testing.T) {
 	inside := exec.Command("unshare", "--net", "sh", "-c", "echo ready && exec cat")
 	stdin, err := inside.StdinPipe()

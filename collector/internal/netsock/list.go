@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxTableBytes bounds what List reads of one table.
+// maxTableBytes bounds what List reads from one table.
 const maxTableBytes = 8 << 20
 
 // List calls visit with each socket of a table ("udp", "udp6", "tcp", "tcp6") of the network namespace of a process.
@@ -19,8 +19,8 @@ func List(proc string, pid int, table string, visit func(*Socket)) error {
 	})
 }
 
-// Listening is List of a table of TCP for the sockets that listen. The kernel lists them before all connections, of which
-// there may be many.
+// Listening is List for the listening sockets of a TCP table. The kernel lists them before all connections, of which
+// there can be many.
 func Listening(proc string, pid int, table string, visit func(*Socket)) error {
 	return list(proc, pid, table, func(socket *Socket) bool {
 		if socket.State != TCPListen {
@@ -31,7 +31,7 @@ func Listening(proc string, pid int, table string, visit func(*Socket)) error {
 	})
 }
 
-// list goes on as long as visit returns true.
+// list continues as long as visit returns true.
 func list(proc string, pid int, table string, visit func(*Socket) bool) error {
 	file, err := os.Open(filepath.Join(proc, strconv.Itoa(pid), "net", table))
 	if err != nil {
@@ -63,7 +63,7 @@ func list(proc string, pid int, table string, visit func(*Socket) bool) error {
 	return nil
 }
 
-// Inodes returns the inodes of the sockets that a process holds. It needs the right to ptrace the process.
+// Inodes returns the inodes of the sockets that a process holds. It needs permission to ptrace the process.
 func Inodes(proc string, pid int) (map[uint64]struct{}, error) {
 	directory := filepath.Join(proc, strconv.Itoa(pid), "fd")
 	handle, err := os.Open(directory)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestListeningStopsAtConnections: the kernel lists sockets that listen first, so nothing behind them need be read.
+// TestListeningStopsAtConnections: the kernel lists listening sockets first, so nothing after them needs to be read.
 func TestListeningStopsAtConnections(t *testing.T) {
 	var ports []uint16
 	for range 3 {

@@ -15,7 +15,7 @@ import (
 // Addresses are the local addresses of a network namespace.
 type Addresses map[dnswire.Address]struct{}
 
-// Has tells whether address is local. All of 127.0.0.0/8 is.
+// Has reports whether address is local. All of 127.0.0.0/8 is.
 func (a Addresses) Has(address dnswire.Address) bool {
 	if netip.AddrFrom16(address).Unmap().IsLoopback() {
 		return true

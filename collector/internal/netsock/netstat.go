@@ -2,8 +2,8 @@ package netsock
 
 import "bytes"
 
-// NetstatValue returns a counter of /proc/PID/net/netstat, such as "ListenOverflows" of the group "TcpExt:". Each group is a line of
-// names and a line of values. It does not allocate.
+// NetstatValue returns a counter of /proc/PID/net/netstat, such as "ListenOverflows" in the group "TcpExt:". Each group
+// is a line of names and a line of values. It does not allocate.
 func NetstatValue(text []byte, group, name string) (value uint64, ok bool) {
 	for len(text) > 0 {
 		var names, values []byte

@@ -15,12 +15,12 @@ const TCPListen = 0x0a
 type Socket struct {
 	Local, Remote dnswire.Endpoint
 	State         uint8
-	ReceiveQueue  uint64 // bytes; of a listening TCP socket: connections not accepted yet
+	ReceiveQueue  uint64 // bytes; for a listening TCP socket: connections not accepted yet
 	Inode         uint64
 	Drops         uint64 // UDP only
 }
 
-// Unconnected tells a server's UDP socket from one that talks to a single peer.
+// Unconnected distinguishes a server's UDP socket from one with a single peer.
 func (s *Socket) Unconnected() bool { return s.Remote.Port == 0 }
 
 // NextRow splits the first line off text.
@@ -31,7 +31,7 @@ func NextRow(text []byte) (row, rest []byte) {
 	return text, nil
 }
 
-// Parse reads one row; it reports false for the heading and for a row that was cut off.
+// Parse reads one row; it returns false for the heading and for a truncated row.
 func Parse(row []byte, socket *Socket) bool {
 	fields := fieldReader{row}
 	if slot := fields.next(); len(slot) < 2 || slot[len(slot)-1] != ':' {
@@ -82,7 +82,7 @@ func (f *fieldReader) next() []byte {
 }
 
 // parseEndpoint reads "0100007F:0035": the address as 32-bit words in host byte order, which is little-endian on every
-// architecture that the collector is built for, the port as a number.
+// architecture that the collector is built for, and the port as a number.
 func parseEndpoint(text []byte, endpoint *dnswire.Endpoint) bool {
 	colon := bytes.IndexByte(text, ':')
 	if colon != 8 && colon != 32 {

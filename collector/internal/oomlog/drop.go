@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Drop is somebody who had the kernel drop caches.
+// Drop is a process that made the kernel drop caches.
 type Drop struct {
 	Command string
 	PID     int
 	What    int // 1: pages, 2: dentries and inodes, 3: both
 }
 
-// ParseDrop reads "bash (1234): drop_caches: 2", which the kernel writes when it has dropped them (fs/drop_caches.c).
+// ParseDrop parses "bash (1234): drop_caches: 2", which the kernel logs after dropping them (fs/drop_caches.c).
 func ParseDrop(text []byte) (drop Drop, ok bool) {
 	who, what, ok := bytes.Cut(text, []byte("): drop_caches: "))
 	open := bytes.LastIndex(who, []byte(" ("))

@@ -22,7 +22,7 @@ func TestParseDrop(t *testing.T) {
 	}
 }
 
-// TestOtherLinesAreHandedOut has a pipe stand for the device: it gives one record a read, too.
+// TestOtherLinesAreHandedOut uses a pipe instead of the device: it also returns one record per read.
 func TestOtherLinesAreHandedOut(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -34,7 +34,7 @@ func TestOtherLinesAreHandedOut(t *testing.T) {
 	go func() { done <- log.Each(func(kill Kill) { t.Errorf("a kill: %+v", kill) }) }()
 	for _, record := range []string{
 		"6,339,5140900,-;bash (1234): drop_caches: 2\n",
-		"14,340,5140901,-;a program (1): drop_caches: 2\n", // a program's own words
+		"14,340,5140901,-;a program (1): drop_caches: 2\n", // written by a program itself
 	} {
 		if _, err := writer.WriteString(record); err != nil {
 			t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package oomlog reads what the kernel writes to its log when it kills for memory: who was killed, how large it was, whose
-// limit it was about and who asked for memory.
+// Package oomlog reads what the kernel logs when it kills a process for memory: which process, how large it was, whose
+// limit was hit, and which process requested memory.
 package oomlog
 
 import (
@@ -11,22 +11,22 @@ import (
 type Kill struct {
 	PID        int
 	Command    string // comm, at most 15 bytes
-	Constraint string // memcg | none | cpuset | mempolicy; "" where the kernel does not tell
-	// Cgroup is the victim's, LimitCgroup the one whose limit was hit, by their paths in the memory hierarchy; "" where the
-	// kernel does not tell: it leaves lines out when many processes are killed at once.
+	Constraint string // memcg | none | cpuset | mempolicy; "" if the kernel does not say
+	// Cgroup is the victim's, LimitCgroup the one whose limit was hit, by their paths in the memory hierarchy; "" if
+	// the kernel does not say: it leaves out lines when many processes are killed at once.
 	Cgroup, LimitCgroup              string
-	AnonBytes, FileBytes, ShmemBytes int64  // resident; -1: not told
-	TriggerCommand                   string // who asked for memory
+	AnonBytes, FileBytes, ShmemBytes int64  // resident; -1: not reported
+	TriggerCommand                   string // the process that requested memory
 }
 
-// Parser puts the lines of one kill together. The kernel kills one process at a time, so they do not mix.
+// Parser assembles the lines of one kill. The kernel kills one process at a time, so they do not mix.
 type Parser struct {
 	next  Kill
 	last  Kill
-	group bool // next is for all that follow: memory.oom.group
+	group bool // next applies to all that follow: memory.oom.group
 }
 
-// Line takes the text of a log record and returns a kill that it completes.
+// Line takes the text of a log record and returns a kill if this completes one.
 //
 // Formats: mm/oom_kill.c of Linux 3.10 to 6.18.
 func (p *Parser) Line(text []byte) (Kill, bool) {
@@ -46,8 +46,8 @@ func (p *Parser) Line(text []byte) (Kill, bool) {
 	return Kill{}, false
 }
 
-// summary reads "constraint=CONSTRAINT_MEMCG,nodemask=…,oom_memcg=/a,task_memcg=/a/b,task=name,pid=5,uid=0". Paths and names
-// may hold commas, so each is taken up to the next key.
+// summary parses "constraint=CONSTRAINT_MEMCG,nodemask=…,oom_memcg=/a,task_memcg=/a/b,task=name,pid=5,uid=0". Paths and
+// names can contain commas, so each extends to the next key.
 func (p *Parser) summary(text []byte) {
 	p.next.Constraint = constraint(between(text, "constraint=", ",nodemask="))
 	p.next.LimitCgroup = string(between(text, ",oom_memcg=", ",task_memcg="))
@@ -75,9 +75,9 @@ func (p *Parser) tasksIn(text []byte) {
 	}
 }
 
-// killed reads "Memory cgroup out of memory: Killed process 5 (name) total-vm:1kB, anon-rss:1kB, file-rss:0kB,
-// shmem-rss:0kB, UID:0 pgtables:9kB oom_score_adj:0", of which old kernels write less. What was said before it is about
-// this kill: where the kernel left it out, nothing is left from the one before.
+// killed parses "Memory cgroup out of memory: Killed process 5 (name) total-vm:1kB, anon-rss:1kB, file-rss:0kB,
+// shmem-rss:0kB, UID:0 pgtables:9kB oom_score_adj:0", of which old kernels write less. The lines before it are about
+// this kill: if the kernel left them out, nothing remains from the previous kill.
 func (p *Parser) killed(text []byte) (Kill, bool) {
 	at := bytes.Index(text, []byte("Killed process "))
 	pid, rest, ok := integer(text[at+len("Killed process "):])
@@ -86,7 +86,7 @@ func (p *Parser) killed(text []byte) (Kill, bool) {
 		return Kill{}, false
 	}
 	kill := p.next
-	kill.PID, kill.Command = int(pid), string(rest[open+1:shut]) // not always the one that was chosen: until 5.0 a child of it
+	kill.PID, kill.Command = int(pid), string(rest[open+1:shut]) // not always the chosen one: until 5.0 a child of it
 	sizes := rest[shut+1:]
 	kill.AnonBytes, kill.FileBytes, kill.ShmemBytes = kib(sizes, "anon-rss:"), kib(sizes, "file-rss:"), kib(sizes, "shmem-rss:")
 	if kill.Constraint == "" {
@@ -117,7 +117,7 @@ func constraint(text []byte) string {
 	return ""
 }
 
-// between returns what is between the first start and the next end; nothing where one of them is missing.
+// between returns the text between the first start and the next end; nothing if one of them is missing.
 func between(text []byte, start, end string) []byte {
 	at := bytes.Index(text, []byte(start))
 	if at < 0 {

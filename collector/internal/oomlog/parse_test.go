@@ -67,7 +67,7 @@ Out of memory: Killed process 15925 ((resolved)) total-vm:168424kB, anon-rss:406
 					PID: 17658, Command: "a, pid=1,b", Constraint: "none", Cgroup: "/kubepods/besteffort/pod9", AnonBytes: 4024844 << 10,
 					ShmemBytes: 4096, TriggerCommand: "ndm",
 				},
-				// The kernel leaves out all but one line where it kills many.
+				// The kernel leaves out all but one line if it kills many.
 				{PID: 15925, Command: "(resolved)", Constraint: "none", AnonBytes: 4064 << 10, FileBytes: 3584 << 10},
 			},
 		},

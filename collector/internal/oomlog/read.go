@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recordBytes is the largest record that /dev/kmsg gives.
+// recordBytes is the largest record that /dev/kmsg returns.
 const recordBytes = 8192
 
 // Log is the kernel's log from now on.
 type Log struct {
-	// Others is called with every line of the kernel that is about no kill, during Each; may be nil.
+	// Others is called during Each with every line of the kernel that is not about a kill; it can be nil.
 	Others func(text []byte)
 
 	file   *os.File
 	parser Parser
 }
 
-// Open opens a device like /dev/kmsg behind what is in it.
+// Open opens a device like /dev/kmsg and seeks to its end.
 func Open(path string) (*Log, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -31,7 +31,7 @@ func Open(path string) (*Log, error) {
 		_ = unix.Close(fd)
 		return nil, &os.PathError{Op: "seek", Path: path, Err: err}
 	}
-	// dmesg_restrict is asked when reading, not when opening.
+	// dmesg_restrict is checked when reading, not when opening.
 	if _, err := unix.Read(fd, make([]byte, recordBytes)); err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EPIPE) {
 		_ = unix.Close(fd)
 		return nil, &os.PathError{Op: "read", Path: path, Err: err}
@@ -39,7 +39,7 @@ func Open(path string) (*Log, error) {
 	return &Log{file: os.NewFile(uintptr(fd), path)}, nil
 }
 
-// Each calls found with each kill, as soon as the kernel has written it, until Close. Waiting takes no thread.
+// Each calls found with each kill, as soon as the kernel has written it, until Close. Waiting uses no thread.
 func (l *Log) Each(found func(Kill)) error {
 	buffer := make([]byte, recordBytes)
 	for {
@@ -64,8 +64,8 @@ func (l *Log) Each(found func(Kill)) error {
 // Close ends Each.
 func (l *Log) Close() error { return l.file.Close() }
 
-// message is the text of a record: "6,339,5140900,-;text", then lines of " KEY=value". Records of programs are none of the
-// kernel's: their facility is not 0.
+// message is the text of a record: "6,339,5140900,-;text", then lines of " KEY=value". Records written by programs are
+// not the kernel's: their facility is not 0.
 func message(record []byte) []byte {
 	header, text, ok := bytes.Cut(record, []byte{';'})
 	if !ok {

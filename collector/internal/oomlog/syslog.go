@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Buffer is the kernel's log where no device leads to it, as in containers: what is in it is read as a whole, so it is asked
-// only when somebody was killed.
+// Buffer is the kernel's log if no device provides it, as in containers: its content is read as a whole, so it is read
+// only when a process was killed.
 type Buffer struct {
 	parser Parser
-	last   uint64 // microseconds since boot of the last line that was looked at
+	last   uint64 // microseconds since boot of the last line that was examined
 }
 
-// What syslog(2) is asked for, and how much of the end of the log: a kill writes some kilobytes, more where many processes
+// syslog(2) actions, and how much of the end of the log is read: a kill writes some kilobytes, more if many processes
 // are listed.
 const (
 	syslogReadAll = 3
@@ -25,7 +25,7 @@ const (
 
 var errNoTimes = errors.New("the kernel's log has no times (printk.time is off)")
 
-// OpenBuffer begins behind what is in the log. It needs CAP_SYSLOG where kernel.dmesg_restrict is set.
+// OpenBuffer starts at the end of the log. It needs CAP_SYSLOG if kernel.dmesg_restrict is set.
 func OpenBuffer() (*Buffer, error) {
 	text, err := readSyslog()
 	if err != nil {
@@ -57,7 +57,7 @@ func readSyslog() ([]byte, error) {
 	return buffer[:n], nil
 }
 
-// add looks at lines like "<4>[39121.811588] text" that are newer than those before. Times of lines never fall.
+// add examines lines like "<4>[39121.811588] text" that are newer than those before. Times of lines never decrease.
 func (b *Buffer) add(text []byte, found func(Kill)) {
 	newest := b.last
 	for len(text) > 0 {
@@ -82,7 +82,7 @@ func (b *Buffer) add(text []byte, found func(Kill)) {
 	b.last = newest
 }
 
-// splitLine takes the priority, the time and, where the kernel names it, the thread ("[   37.1][ T9185]") off a line.
+// splitLine takes the priority, the time and, if the kernel names it, the thread ("[   37.1][ T9185]") off a line.
 func splitLine(line []byte) (us uint64, kernel bool, message []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte{'<'})
 	priority, rest, ok2 := bytes.Cut(rest, []byte(">["))

@@ -9,9 +9,9 @@ import (
 )
 
 // regeneration is the family of Cilium's endpoint regenerations. Scopes by release (pkg/endpoint/metrics.go and
-// pkg/datapath/loader/metrics of Cilium): total, bpfCompilation, bpfWaitForELF and bpfLoadProg in all, bpfWriteELF in old ones.
-// First it was divided by scope alone, then by status too: failures are left out.
-// bpfWaitForELF is not taken: who waits for a template and who compiles it would count twice.
+// pkg/datapath/loader/metrics of Cilium): total, bpfCompilation, bpfWaitForELF and bpfLoadProg in all, bpfWriteELF in
+// old ones. It was first labeled by scope alone, then by status too: failures are left out. bpfWaitForELF is ignored:
+// the endpoint that waits for a template and the one that compiles it would count twice.
 const regeneration = "cilium_endpoint_regeneration_time_stats_seconds"
 
 var ciliumFamilies = []family{
@@ -20,8 +20,8 @@ var ciliumFamilies = []family{
 	{phase: BPFCompile, name: regeneration, label: "scope", value: values("bpfCompilation")},
 }
 
-// notHit is the bound (s) below which a scope was not entered: old releases observe 0 for each scope of each regeneration,
-// newer ones leave these out. No program is compiled or loaded as fast.
+// notHit is the bound (s) below which a scope was not entered: old releases observe 0 for each scope of each
+// regeneration, newer ones leave these out. No program is compiled or loaded that fast.
 const notHit = 0.005
 
 // Cilium reads the page of a cilium-agent.
@@ -39,7 +39,7 @@ func Cilium(page io.Reader, at time.Time) (*Reading, error) {
 	return reading, err
 }
 
-// without leaves out the values up to a bound.
+// without removes the values up to a bound.
 func (h *Histogram) without(bound float64) *Histogram {
 	if h == nil || len(h.Bounds) == 0 || h.Bounds[0] > bound {
 		return h

@@ -1,4 +1,5 @@
-// Package podmetrics reads how long pods take to start, and what of it, from the metrics pages of the kubelet and of Cilium.
+// Package podmetrics reads how long pods take to start, and the phases of that, from the metrics pages of the kubelet
+// and of Cilium.
 package podmetrics
 
 import (
@@ -6,14 +7,14 @@ import (
 	"slices"
 )
 
-// Histogram is what a page tells of a family, added up over its labels: how many values there were so far up to each bound.
+// Histogram is a family of a page, summed over its labels: how many values there were so far up to each bound.
 type Histogram struct {
 	Bounds     []float64 // seconds, ascending; the last is +Inf
-	Cumulative []float64 // one a bound
+	Cumulative []float64 // one per bound
 	Sum        float64   // seconds
 }
 
-// collect gathers a histogram while a page is read; label sets are added up.
+// collect gathers a histogram while a page is read; label sets are summed.
 type collect struct {
 	upTo map[float64]float64
 	sum  float64
@@ -26,7 +27,7 @@ func (c *collect) bucket(bound, count float64) {
 	c.upTo[bound] += count
 }
 
-// histogram is nil where the page had no buckets of the family: nothing was observed yet, or it is a summary.
+// histogram is nil if the page had no buckets of the family: nothing was observed yet, or it is a summary.
 func (c *collect) histogram() *Histogram {
 	if len(c.upTo) == 0 {
 		return nil
@@ -42,10 +43,10 @@ func (c *collect) histogram() *Histogram {
 	return h
 }
 
-// Increment is what was observed between two readings.
+// Increment is what was observed between two scrapes.
 type Increment struct {
 	Bounds []float64
-	Counts []float64 // in each bucket, not added up
+	Counts []float64 // per bucket, not cumulative
 	Sum    float64
 }
 
@@ -58,8 +59,8 @@ func (i *Increment) Total() float64 {
 	return total
 }
 
-// Since returns what came after an earlier reading; nil stands for one without any value. Where the counters fell or the
-// buckets are others, the program was started again in between: all that it counted is new.
+// Since returns what was added after an earlier scrape; nil stands for one without any value. If the counters fell or
+// the buckets changed, the program was restarted in between: all that it counted is new.
 func (h *Histogram) Since(earlier *Histogram) Increment {
 	if earlier == nil || !slices.Equal(h.Bounds, earlier.Bounds) || fell(h, earlier) {
 		earlier = &Histogram{Bounds: h.Bounds, Cumulative: make([]float64, len(h.Bounds))}
@@ -83,12 +84,12 @@ func fell(h, earlier *Histogram) bool {
 	return false
 }
 
-// pieces is how finely the values of a bucket are told apart at most.
+// pieces is the maximum resolution within a bucket.
 const pieces = 64
 
-// EachValue calls observe with values (µs) that fit the buckets. Inside the buckets they are placed so that their sum is the one
-// that the page tells: a single value is exact then. Where that sum fits no placement (kubelets were seen to
-// tell -1.8e10 s for 110 pods), values lie evenly in their buckets.
+// EachValue calls observe with values (µs) that fit the buckets. Inside the buckets they are placed so that their sum
+// matches the page's: a single value is then exact. If no placement fits that sum (some kubelets reported -1.8e10 s for
+// 110 pods), values are spread evenly in their buckets.
 func (i *Increment) EachValue(observe func(us int64, count uint32)) {
 	lowest, widths, open := 0.0, 0.0, 0.0
 	last := len(i.Bounds) - 1
@@ -104,7 +105,7 @@ func (i *Increment) EachValue(observe func(us int64, count uint32)) {
 	share, beyond := 0.5, 0.0
 	switch rest := i.Sum - lowest; {
 	case open > 0:
-		// Beyond the last bound there is no middle: what the others leave of the sum is theirs.
+		// Beyond the last bound there is no middle: these values get what the others leave of the sum.
 		beyond = max(0, rest-widths/2) / open
 	case widths > 0 && rest >= -1e-6*(1+lowest) && rest <= widths*(1+1e-6):
 		share = min(max(rest/widths, 0), 1)
@@ -130,7 +131,7 @@ func (i *Increment) span(bucket int) (low, high float64) {
 	return low, i.Bounds[bucket]
 }
 
-// place spreads count values evenly around the point that lies share of the way from low to high.
+// place spreads count values evenly around the point at the fraction share of the way from low to high.
 func place(low, high, share, count float64, observe func(us int64, count uint32)) {
 	middle, half := low+share*(high-low), min(share, 1-share)*(high-low)
 	left := uint32(count)

@@ -7,14 +7,14 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/gometrics"
 )
 
-// kubeletFamilies are where a kubelet tells the phases, by release (pkg/kubelet/metrics/metrics.go of Kubernetes):
-//   - kubelet_pod_start_sli_duration_seconds: from 1.27 on; divided by first_with_network in the newest, which is added up.
-//   - kubelet_pod_start_total_duration_seconds: since the same time; before it, and still beside it,
+// kubeletFamilies are where a kubelet reports the phases, by release (pkg/kubelet/metrics/metrics.go of Kubernetes):
+//   - kubelet_pod_start_sli_duration_seconds: from 1.27 on; labeled by first_with_network in the newest, which is summed.
+//   - kubelet_pod_start_total_duration_seconds: since the same release; before it, and still in addition to it,
 //     kubelet_pod_start_duration_seconds, counted from when the kubelet first saw the pod. Kubelets before 1.14 have summaries
-//     in microseconds instead, from which no window's distribution can be had.
-//   - kubelet_run_podsandbox_duration_seconds is wrong: kubelets look at the clock when the call begins (the arguments of a
+//     in microseconds instead, which give no distribution of a window.
+//   - kubelet_run_podsandbox_duration_seconds is wrong: kubelets read the clock when the call begins (the arguments of a
 //     deferred call), and observe microseconds. The runtime operation of that name is right, and has wider buckets.
-//   - Cgroups of a pod are created once and updated often: creations alone are a part of its start.
+//   - Cgroups of a pod are created once and updated often: only creations are part of its start.
 var kubeletFamilies = []family{
 	{phase: StartSLI, name: "kubelet_pod_start_sli_duration_seconds"},
 	{phase: StartTotal, name: "kubelet_pod_start_total_duration_seconds"},

@@ -8,46 +8,46 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/gometrics"
 )
 
-// Phase is one of the histograms that are kept.
+// Phase is one of the kept histograms.
 type Phase int
 
 // The phases in the order of the metric catalogue.
 const (
 	StartSLI       Phase = iota // without image pulls and init containers
-	StartTotal                  // with all
-	Sandbox                     // run_podsandbox, in which the CNI plugin is called
+	StartTotal                  // including all of them
+	Sandbox                     // run_podsandbox, which calls the CNI plugin
 	ImagePull                   // one image
 	ContainerStart              // create_container and start_container: one operation
 	Cgroup                      // one operation of the cgroup manager
 	CNI                         // one endpoint regeneration of Cilium
-	BPFLoad                     // of it, loading programs into the kernel
-	BPFCompile                  // of it, compiling them
+	BPFLoad                     // part of it: loading programs into the kernel
+	BPFCompile                  // part of it: compiling them
 	Phases
 )
 
-// Reading is one look at a page.
+// Reading is one scrape of a page.
 type Reading struct {
 	At         time.Time
-	Present    bool   // the page is one of the program that was asked for
-	Version    string // of the program, "" where the page does not tell
+	Present    bool   // the page belongs to the expected program
+	Version    string // of the program, "" if the page does not say
 	Started    time.Time
 	Histograms [Phases]*Histogram
 }
 
-// family tells where a sample belongs: the histograms of a page that may hold one phase, best first, since a release may have
-// several.
+// family describes where a sample belongs: the histograms of a page that can hold one phase, best first, because a
+// release can have several.
 type family struct {
 	phase Phase
-	rank  int // the lower is preferred where a page has both
+	rank  int // the lower one is preferred if a page has both
 	name  string
-	label string          // of which values are taken, "" for all
+	label string          // whose values are filtered, "" for none
 	value map[string]bool // those values
 }
 
-// maxRank is the number of families that one phase may come from.
+// maxRank is the number of families that one phase can come from.
 const maxRank = 2
 
-// parse reads a page; about is called with what belongs to no family.
+// parse reads a page; about is called with samples that belong to no family.
 func parse(page io.Reader, at time.Time, families []family, about func(r *Reading, name string, labels, value []byte)) (*Reading, error) {
 	byName := make(map[string][]int)
 	for i, f := range families {
@@ -78,7 +78,7 @@ func parse(page io.Reader, at time.Time, families []family, about func(r *Readin
 				continue
 			}
 			if string(gometrics.Label(labels, "status")) == "failure" {
-				continue // 0 s where nothing failed
+				continue // 0 s if nothing failed
 			}
 			into := &found[f.phase][f.rank]
 			if name[len(name)-1] == 'm' { // _sum

@@ -47,7 +47,7 @@ func sum(values []float64) float64 {
 	return total
 }
 
-// TestReleases reads pages before and after four pods started of which every duration is known.
+// TestReleases reads pages from before and after the start of four pods whose durations are all known.
 func TestReleases(t *testing.T) {
 	sli := []float64{3.1, 3.4, 3.7, 5.6}
 	total := []float64{3.1, 3.4, 3.7, 18.1}
@@ -89,7 +89,7 @@ func TestReleases(t *testing.T) {
 						t.Errorf("phase %d: %v is not in the bucket of %v, (%v, %v]", phase, got[i], want[i], low, high)
 					}
 				}
-				// The old kubelets' buckets end at 10 s; the sum of what lies beyond is known all the same.
+				// The old kubelets' buckets end at 10 s; the sum of values beyond that is still known.
 				if math.Abs(sum(got)-sum(want)) > 0.02*sum(want) {
 					t.Errorf("phase %d: the values add up to %v instead of %v", phase, sum(got), sum(want))
 				}
@@ -137,7 +137,7 @@ func TestOneValueIsExact(t *testing.T) {
 	}
 }
 
-// TestRestart: a kubelet that was started again counts from 0; all that it tells is new.
+// TestRestart: a restarted kubelet counts from 0; all that it reports is new.
 func TestRestart(t *testing.T) {
 	again := "kubelet_pod_start_sli_duration_seconds_bucket{le=\"2\"} 0\nkubelet_pod_start_sli_duration_seconds_bucket{le=\"3\"} 2\n" +
 		"kubelet_pod_start_sli_duration_seconds_bucket{le=\"+Inf\"} 2\nkubelet_pod_start_sli_duration_seconds_sum 5.2\n"
@@ -170,7 +170,7 @@ kubelet_pod_start_duration_seconds_sum 50
 	}
 }
 
-// TestOtherPages: what serves metrics but is no kubelet, or no Cilium.
+// TestOtherPages: pages with metrics that are not from a kubelet, or not from Cilium.
 func TestOtherPages(t *testing.T) {
 	text := "go_gc_duration_seconds_count 7\nhubble_flows_processed_total 3\nprocess_start_time_seconds 1.7e9\n"
 	for _, parse := range []parser{Kubelet, Cilium} {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Started is one pod as the kubelet logs it when it sees all its containers run.
+// Started is one pod as the kubelet logs it when it sees all its containers running.
 type Started struct {
 	Namespace, Pod    string
-	Created           time.Time     // in whole seconds, as the API has it
-	Total             time.Duration // creation until all containers were seen to run
+	Created           time.Time     // in whole seconds, as in the API
+	Total             time.Duration // creation until all containers were seen running
 	SLI               time.Duration // without pulling images and, in newer kubelets, running init containers
-	PullBegan, Pulled time.Time     // zero where no image was pulled
+	PullBegan, Pulled time.Time     // zero if no image was pulled
 }
 
 const startedMessage = `"Observed pod startup duration"`
 
-// klogTime is how klog writes a time.Time, without the monotonic reading that may follow.
+// klogTime is how klog writes a time.Time, without the monotonic reading that can follow.
 const klogTime = "2006-01-02 15:04:05.999999999 -0700 MST"
 
 // ParseStarted reads a line of the kubelet's log (klog, structured), written since 1.26:
@@ -48,7 +48,7 @@ func ParseStarted(line []byte) (started Started, ok bool) {
 		}
 	}
 	if started.Total < 0 || started.SLI < 0 || started.SLI > started.Total || started.Created.IsZero() {
-		return started, false // seen of kubelets that counted a pull twice
+		return started, false // seen from kubelets that counted a pull twice
 	}
 	if began, err := logTime(fields["firstStartedPulling"]); err == nil && !began.IsZero() {
 		if ended, err := logTime(fields["lastFinishedPulling"]); err == nil && ended.After(began) {
@@ -58,7 +58,7 @@ func ParseStarted(line []byte) (started Started, ok bool) {
 	return started, true
 }
 
-// sloDuration is a number of seconds, or a duration where it has a unit.
+// sloDuration is a number of seconds, or a duration if it has a unit.
 func sloDuration(text string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		return time.Duration(seconds * float64(time.Second)), nil
@@ -71,7 +71,7 @@ func logTime(text string) (time.Time, error) {
 	return time.Parse(klogTime, text)
 }
 
-// logFields reads key=value and key="value" pairs.
+// logFields parses key=value and key="value" pairs.
 func logFields(text string) map[string]string {
 	fields := make(map[string]string)
 	for {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// As kubelets of EKS 1.31 and AKS 1.30 wrote them.
+// As written by kubelets of EKS 1.31 and AKS 1.30.
 const (
 	pulledLine  = `I0225 19:30:12.230929    4509 pod_startup_latency_tracker.go:104] "Observed pod startup duration" pod="kube-system/aws-node-vw7c6" podStartSLOduration=2.471963941 podStartE2EDuration="13.230915126s" podCreationTimestamp="2025-02-25 19:29:59 +0000 UTC" firstStartedPulling="2025-02-25 19:30:00.84531012 +0000 UTC m=+2.984554843" lastFinishedPulling="2025-02-25 19:30:11.604261306 +0000 UTC m=+13.743506028" observedRunningTime="2025-02-25 19:30:12.230780261 +0000 UTC m=+14.370025005" watchObservedRunningTime="2025-02-25 19:30:12.230915126 +0000 UTC m=+14.370159852"`
 	presentLine = `I0226 16:14:44.120921    3270 pod_startup_latency_tracker.go:104] "Observed pod startup duration" pod="kube-system/csi-azuredisk-node-gkzz5" podStartSLOduration=46.120908806 podStartE2EDuration="46.120908806s" podCreationTimestamp="2025-02-26 16:13:58 +0000 UTC" firstStartedPulling="0001-01-01 00:00:00 +0000 UTC" lastFinishedPulling="0001-01-01 00:00:00 +0000 UTC" observedRunningTime="2025-02-26 16:14:44.120755608 +0000 UTC m=+80.216506551" watchObservedRunningTime="2025-02-26 16:14:44.120908806 +0000 UTC m=+80.216659949"`

@@ -1,4 +1,4 @@
-// Package pollstop has a descriptor for poll(2) that becomes readable when a context ends.
+// Package pollstop provides a descriptor for poll(2) that becomes readable when a context ends.
 package pollstop
 
 import (
@@ -19,10 +19,10 @@ func New() (*Stop, error) {
 	return &Stop{fd}, nil
 }
 
-// Poll is what to wait for.
+// Poll returns the descriptor to wait for.
 func (s *Stop) Poll() unix.PollFd { return unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN} }
 
-// When has Poll end with ctx. Call release before Close: it waits for whoever is about to write.
+// When makes Poll readable when ctx ends. Call release before Close: it waits for a write in progress.
 func (s *Stop) When(ctx context.Context) (release func()) {
 	written := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {

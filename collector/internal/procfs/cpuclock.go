@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 // the kernel's posix-timers.h. It is one system call without parsing, and finer than the 10 ms of /proc/PID/stat.
 func CPUClock(pid int) int32 { return int32(^pid)<<3 | 2 }
 
-// Runs tells whether there is a process with that number, by its CPU clock.
+// Runs reports whether there is a process with that PID, by its CPU clock.
 func Runs(clock int32) bool {
 	var now unix.Timespec
 	return unix.ClockGettime(clock, &now) == nil

@@ -13,7 +13,7 @@ type Descriptors struct {
 	stat      unix.Stat_t
 }
 
-// HoldDescriptors opens /proc/PID/fd. It needs the right to ptrace the process.
+// HoldDescriptors opens /proc/PID/fd. It needs permission to ptrace the process.
 func HoldDescriptors(path string) (Descriptors, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -27,10 +27,11 @@ func HoldDescriptors(path string) (Descriptors, error) {
 	return d, nil
 }
 
-// Cheap tells whether counting costs the same however many there are.
+// Cheap reports whether counting costs the same for any number of descriptors.
 func (d *Descriptors) Cheap() bool { return d.sized }
 
-// Count counts; listing goes through buffer where the kernel has no number of them. It does not allocate.
+// Count counts the descriptors; it lists them through buffer if the kernel does not provide their number. It does not
+// allocate.
 func (d *Descriptors) Count(buffer []byte) (count int, ok bool) {
 	if !d.directory.Open() {
 		return 0, false

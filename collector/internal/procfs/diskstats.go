@@ -9,16 +9,16 @@ import (
 // Disk is one line of /proc/diskstats. Format: Documentation/admin-guide/iostats.rst.
 type Disk struct {
 	Major, Minor uint32
-	Name         []byte // within the text that was parsed
-	Requests     uint64 // reads, writes and, since Linux 5.5, flushes that ended
+	Name         []byte // a slice of the parsed text
+	Requests     uint64 // reads, writes and, since Linux 5.5, flushes that completed
 	Bytes        uint64 // of these
-	RequestMS    uint64 // the time they took, added up
+	RequestMS    uint64 // total time they took
 	BusyMS       uint64 // time with requests in flight
 }
 
 const sectorBytes = 512
 
-// NextDisk splits the first line off text. ok is false where the line is not of that form.
+// NextDisk splits the first line off text. ok is false if the line does not have that form.
 func NextDisk(text []byte) (disk Disk, rest []byte, ok bool) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
 	var fields [13]uint64 // without the name

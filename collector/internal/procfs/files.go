@@ -23,7 +23,7 @@ func Children(proc string, pid int) (children []int) {
 	return children
 }
 
-// Sysctl reads a setting that is one number; nil where the kernel does not have it.
+// Sysctl reads a setting that is a single number; nil if the kernel does not have it.
 func Sysctl(proc, path string) *int64 {
 	text, err := os.ReadFile(filepath.Join(proc, "sys", path))
 	if err != nil {

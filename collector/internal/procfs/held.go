@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Held is an open file that is read again and again from its beginning: procfs and cgroup files make their contents anew
-// for each read at offset 0. The zero Held is closed.
+// Held is an open file that is read repeatedly from its beginning: procfs and cgroup files regenerate their content for
+// each read at offset 0. The zero Held is closed.
 type Held struct{ fd int }
 
 // Hold opens path for reading.
@@ -29,20 +29,20 @@ func HoldOpen(file *os.File) (Held, error) {
 	return Held{fd: fd + 1}, nil
 }
 
-// HoldIfExists is Hold that gives a closed Held where the file cannot be opened.
+// HoldIfExists is Hold, but returns a closed Held if the file cannot be opened.
 func HoldIfExists(path string) Held {
 	held, _ := Hold(path)
 	return held
 }
 
-// Open tells whether there is a file.
+// Open reports whether a file is open.
 func (h Held) Open() bool { return h.fd > 0 }
 
-// Read reads the file from its beginning into buffer, cut to the buffer's length. It does not allocate. ok is false where
-// the file is closed or gone.
+// Read reads the file from its beginning into buffer, truncated to the buffer's length. It does not allocate. ok is
+// false if the file is closed or gone.
 func (h Held) Read(buffer []byte) (text []byte, ok bool) { return h.ReadAt(buffer, 0) }
 
-// ReadAt is Read from an offset: a file that is longer than a page comes in several pieces, each of whole records.
+// ReadAt is Read from an offset: a file longer than a page comes in several pieces, each of whole records.
 func (h Held) ReadAt(buffer []byte, offset int64) (text []byte, ok bool) {
 	if h.fd == 0 {
 		return nil, false

@@ -6,8 +6,8 @@ import "github.com/jitterscope/jitterscope/collector/internal/decimal"
 // Format: Documentation/admin-guide/sysctl/fs.rst.
 type DentryState struct{ Dentries, Unused, Negative uint64 }
 
-// ParseDentryState reads the file. The kernel adds up counters of its CPUs without a lock, so that a sum can be a little
-// below 0: that is 0.
+// ParseDentryState parses the file. The kernel sums per-CPU counters without a lock, so a sum can be slightly negative:
+// that becomes 0.
 func ParseDentryState(text []byte) (state DentryState, ok bool) {
 	var fields [5]uint64
 	for i := range fields {
@@ -28,9 +28,10 @@ func ParseDentryState(text []byte) (state DentryState, ok bool) {
 	return DentryState{Dentries: fields[0], Unused: fields[1], Negative: fields[4]}, true
 }
 
-// MemInfo is what the collector uses of /proc/meminfo, in bytes. Format: Documentation/filesystems/proc.rst.
+// MemInfo holds the fields of /proc/meminfo that the collector uses, in bytes. Format:
+// Documentation/filesystems/proc.rst.
 type MemInfo struct {
-	FreeBytes, CachedBytes                       uint64 // cached: with buffers
+	FreeBytes, CachedBytes                       uint64 // cached: including buffers
 	AvailableBytes                               uint64
 	HasAvailable                                 bool // since Linux 3.14
 	SlabReclaimableBytes, SlabUnreclaimableBytes uint64
@@ -63,7 +64,8 @@ func ParseMemInfo(text []byte) (info MemInfo, ok bool) {
 	return info, ok
 }
 
-// nextPair splits the first line, "key: 123 kB" or "key 123", off text. ok is false where the line is not of that form.
+// nextPair splits the first line, "key: 123 kB" or "key 123", off text. ok is false if the line does not have that
+// form.
 func nextPair(text []byte, separator byte) (key []byte, value uint64, ok bool, rest []byte) {
 	at := 0
 	for at < len(text) && text[at] != separator && text[at] != '\n' {

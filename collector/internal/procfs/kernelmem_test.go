@@ -15,7 +15,7 @@ func TestDentryState(t *testing.T) {
 	for text, want := range map[string]DentryState{
 		string(capture(t, "dentry-state")):  {Dentries: 33223, Unused: 28631, Negative: 6715},
 		"1049243\t1034284\t45\t0\t0\t0\n":   {Dentries: 1049243, Unused: 1034284}, // Linux 3.10: the field is unused
-		"52\t-3\t45\t0\t-1\t0\n":            {Dentries: 52},                       // sums of counters that CPUs move past each other
+		"52\t-3\t45\t0\t-1\t0\n":            {Dentries: 52},                       // sums of counters that CPUs change concurrently
 		"4000000 3990000 45 0 3800000 0\n ": {Dentries: 4_000_000, Unused: 3_990_000, Negative: 3_800_000},
 	} {
 		if got, ok := ParseDentryState([]byte(text)); got != want || !ok {
@@ -47,7 +47,7 @@ func TestMemInfo(t *testing.T) {
 	}
 }
 
-// vmstat310 is what Linux 3.10 writes of the counters that the collector uses: by zone.
+// vmstat310 is what Linux 3.10 writes for the counters that the collector uses: by zone.
 const vmstat310 = `pgsteal_kswapd_dma 2865
 pgsteal_kswapd_dma32 209744
 pgsteal_kswapd_normal 0
@@ -90,7 +90,7 @@ func TestVMStat(t *testing.T) {
 		"others": {"pgscan_khugepaged 5\npgscan_anon 6\npgsteal_proactive 7\npgscan_direct_throttle 8\nallocstalls 9\n", VMStat{}},
 	} {
 		var got VMStat
-		for text := sample.text; text != ""; { // in pieces, as the kernel gives them
+		for text := sample.text; text != ""; { // in pieces, as the kernel returns them
 			end := strings.IndexByte(text[min(len(text)-1, 900):], '\n') + min(len(text)-1, 900) + 1
 			got.Add([]byte(text[:end]))
 			text = text[end:]
@@ -134,7 +134,7 @@ func TestZones(t *testing.T) {
 
 func TestSlabinfo(t *testing.T) {
 	slabs, ok := ParseSlabinfo(capture(t, "slabinfo"), 4096)
-	inodes := (1+14791+2+18+207+17)*4 + (17+44+113)*2 // pages of the slabs of all whose name says so
+	inodes := (1+14791+2+18+207+17)*4 + (17+44+113)*2 // pages of the slabs of all caches with a matching name
 	if want := (SlabBytes{Dentry: 1584 * 4096, Inode: uint64(inodes) * 4096}); slabs != want || !ok {
 		t.Errorf("%+v %v, want %+v", slabs, ok, want)
 	}
@@ -174,7 +174,7 @@ func TestThisKernel(t *testing.T) {
 	for i := range zones {
 		free += zones[i].Free * uint64(os.Getpagesize())
 	}
-	// Not meminfo's: a virtual machine's balloon may be free there and in no zone.
+	// Not meminfo's: a virtual machine's balloon can be free there but in no zone.
 	_, rest, _ := bytes.Cut(vmstat, []byte("nr_free_pages "))
 	all, _, _ := decimal.Parse(rest)
 	if all *= uint64(os.Getpagesize()); len(zones) == 0 || free < all/2 || free > all*2+1<<28 {

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Mapping is a piece of a process's address space that a file backs.
+// Mapping is a file-backed part of a process's address space.
 type Mapping struct {
 	Start, End, Offset uint64
-	Range              string // as the kernel writes it, which is its name in map_files
-	Path               string // as the process sees it; " (deleted)" follows where it has been removed
+	Range              string // as the kernel writes it, which is also its name in map_files
+	Path               string // as the process sees it; followed by " (deleted)" if it was removed
 }
 
-// EachMapping visits what is mapped of files until visit returns false. It needs the right to ptrace the process.
+// EachMapping visits the file mappings of a process until visit returns false. It needs permission to ptrace the
+// process.
 func EachMapping(proc string, pid int, visit func(Mapping) bool) error {
 	file, err := os.Open(filepath.Join(proc, strconv.Itoa(pid), "maps"))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/decimal"
 )
 
-// HostCPU is the "cpu" line of /proc/stat, all CPUs together, in microseconds (the kernel counts in 10 ms).
+// HostCPU is the "cpu" line of /proc/stat, all CPUs together, in microseconds (the kernel counts in units of 10 ms).
 // Format: Documentation/filesystems/proc.rst, 1.7.
 type HostCPU struct {
 	UserUS, SystemUS, IRQUS, IdleUS, IOWaitUS, StealUS uint64 // user includes nice; guest time is part of user
@@ -37,8 +37,8 @@ func ParseHostCPU(text []byte) (cpu HostCPU, ok bool) {
 	}, true
 }
 
-// ParseRunnable reads the runnable tasks out of /proc/loadavg: "0.20 0.18 0.12 1/80 11206". It is what /proc/stat calls
-// procs_running, without that file's interrupt tables.
+// ParseRunnable reads the runnable tasks from /proc/loadavg: "0.20 0.18 0.12 1/80 11206". It is procs_running of
+// /proc/stat, without that file's interrupt tables.
 func ParseRunnable(text []byte) (running uint64, ok bool) {
 	for range 3 {
 		space := bytes.IndexByte(text, ' ')

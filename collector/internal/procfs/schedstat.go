@@ -2,14 +2,14 @@ package procfs
 
 import "github.com/jitterscope/jitterscope/collector/internal/decimal"
 
-// Schedstat is the scheduler's account of a thread, or what was added to it in a while.
+// Schedstat is the scheduler's account of a thread, or its increase over some time.
 type Schedstat struct {
 	CPUNS  uint64 // on a CPU
 	WaitNS uint64 // runnable, waiting for a CPU; counted when the thread gets one
 	Slices uint64 // how often it was put on a CPU
 }
 
-// Minus is what was added since an earlier account of the same thread.
+// Minus is the increase since an earlier account of the same thread.
 func (s Schedstat) Minus(earlier Schedstat) Schedstat {
 	return Schedstat{CPUNS: s.CPUNS - earlier.CPUNS, WaitNS: s.WaitNS - earlier.WaitNS, Slices: s.Slices - earlier.Slices}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/decimal"
 )
 
-// SlabBytes is what the dentry cache and all caches of inodes hold, in bytes, with objects that are free again.
+// SlabBytes is what the dentry cache and all inode caches hold, in bytes, including freed objects.
 type SlabBytes struct{ Dentry, Inode uint64 }
 
 // ParseSlabinfo reads /proc/slabinfo, version 2.x. Format: slabinfo(5).
@@ -38,7 +38,7 @@ func ParseSlabinfo(text []byte, pageBytes uint64) (slabs SlabBytes, ok bool) {
 	return slabs, ok
 }
 
-// slabLine reads what is behind the name: pages of a slab are the fifth number, slabs the tenth.
+// slabLine parses what follows the name: pages per slab are the fifth number, slabs the tenth.
 func slabLine(rest []byte, pageBytes uint64) (size uint64, ok bool) {
 	var pages uint64
 	for field := 1; field <= 10; field++ {
@@ -59,9 +59,9 @@ func slabLine(rest []byte, pageBytes uint64) (size uint64, ok bool) {
 	return 0, false
 }
 
-// IsInodeCache tells whether a cache holds the inodes of a file system: "inode_cache", "ext4_inode_cache", "xfs_inode",
-// "ceph_inode_info". What hangs on inodes is not meant: "inotify_inode_mark", "lsm_inode_cache", "jbd2_inode"; those are
-// small, and share a cache with other things of their size.
+// IsInodeCache reports whether a cache holds the inodes of a file system: "inode_cache", "ext4_inode_cache",
+// "xfs_inode", "ceph_inode_info". It excludes what is attached to inodes: "inotify_inode_mark", "lsm_inode_cache",
+// "jbd2_inode"; those are small, and share a cache with other objects of their size.
 func IsInodeCache(name []byte) bool {
 	switch string(name) {
 	case "lsm_inode_cache", "jbd2_inode":
@@ -71,7 +71,7 @@ func IsInodeCache(name []byte) bool {
 		bytes.HasSuffix(name, []byte("_inode_info"))
 }
 
-// ParseSlabs reads the number that a file below /sys/kernel/slab begins with: "418 N0=418".
+// ParseSlabs reads the number at the beginning of a file below /sys/kernel/slab: "418 N0=418".
 func ParseSlabs(text []byte) (value uint64, ok bool) {
 	value, _, ok = decimal.Parse(text)
 	return value, ok

@@ -6,17 +6,17 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/decimal"
 )
 
-// ProcessStat is what the flight recorder reads of /proc/PID/stat. Times are in microseconds; the kernel counts in 10 ms.
-// Format: Documentation/filesystems/proc.rst, 1.2.
+// ProcessStat is what the flight recorder reads from /proc/PID/stat. Times are in microseconds; the kernel counts in
+// units of 10 ms. Format: Documentation/filesystems/proc.rst, 1.2.
 type ProcessStat struct {
-	Command          []byte // within the text that was parsed
+	Command          []byte // a slice of the parsed text
 	State            byte   // of the first thread: R, S, D, …
-	UserUS, SystemUS uint64 // of all threads, also of those that ended
+	UserUS, SystemUS uint64 // of all threads, including ended ones
 	Threads          uint64
-	StartTicks       uint64 // since boot, in 10 ms; with the PID it names the process for good
+	StartTicks       uint64 // since boot, in units of 10 ms; together with the PID it identifies the process uniquely
 }
 
-// ParseProcessStat reads /proc/PID/stat. The command may hold anything: the last parenthesis closes it.
+// ParseProcessStat parses /proc/PID/stat. The command can contain anything: the last parenthesis closes it.
 func ParseProcessStat(text []byte) (stat ProcessStat, ok bool) {
 	begin, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if begin < 0 || end < begin || len(text) < end+4 || text[end+1] != ' ' || text[end+3] != ' ' {

@@ -6,8 +6,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/decimal"
 )
 
-// ParseThreads reads the number of threads, field 20 of /proc/PID/stat. The command in field 2 may hold anything, so
-// counting begins behind its last parenthesis.
+// ParseThreads reads the number of threads, field 20 of /proc/PID/stat. The command in field 2 can contain anything, so
+// counting begins after its last parenthesis.
 func ParseThreads(text []byte) (threads uint64, ok bool) {
 	end := bytes.LastIndexByte(text, ')')
 	if end < 0 {

@@ -2,11 +2,11 @@ package procfs
 
 import "bytes"
 
-// VMStat is what the collector uses of /proc/vmstat: counters since boot.
+// VMStat holds the fields of /proc/vmstat that the collector uses: counters since boot.
 type VMStat struct {
 	ScanDirect, ScanKswapd, StealDirect, StealKswapd  uint64 // pages
 	AllocStalls, SlabsScanned, DropSlab, CompactStall uint64
-	Seen                                              VMField // what this kernel has
+	Seen                                              VMField // the fields that this kernel has
 }
 
 // VMField is a set of fields of VMStat.
@@ -24,11 +24,12 @@ const (
 	VMCompactStall
 )
 
-// Complete tells whether nothing more is to come: compact_stall is the last in the file, before counters that may be split.
+// Complete reports whether no more fields follow: compact_stall is the last one in the file, before counters that can
+// be split.
 func (s *VMStat) Complete() bool { return s.Seen&VMCompactStall != 0 }
 
-// Add reads a piece of the file, of whole lines. Kernels split some counters by zone: until 4.7 "pgscan_direct_normal"
-// and "pgsteal_kswapd_dma", since 4.10 "allocstall_normal"; they are added up.
+// Add parses a piece of the file, of whole lines. Kernels split some counters by zone: until 4.7 "pgscan_direct_normal"
+// and "pgsteal_kswapd_dma", since 4.10 "allocstall_normal"; they are summed.
 func (s *VMStat) Add(text []byte) {
 	for len(text) > 0 {
 		key, value, ok, rest := nextPair(text, ' ')
@@ -75,7 +76,7 @@ func (s *VMStat) add(key []byte, value uint64) {
 	}
 }
 
-// zoned tells whether key is name or name with a zone behind it.
+// zoned reports whether key is name or name followed by a zone.
 func zoned(key []byte, name string) bool {
 	if len(key) < len(name) || string(key[:len(name)]) != name {
 		return false

@@ -12,13 +12,13 @@ type Zone struct {
 	Name                 [16]byte // "Normal", filled with zeros
 	Free, Min, Low, High uint64
 	Managed              uint64 // 0: the zone is empty
-	Protection           uint64 // free pages that are kept from ordinary allocations, which have a better zone
+	Protection           uint64 // free pages reserved from ordinary allocations, which have a better zone
 }
 
 // ZoneName returns the name as text.
 func (z *Zone) ZoneName() string { return string(bytes.TrimRight(z.Name[:], "\x00")) }
 
-// ParseZones reads /proc/zoneinfo into zones and returns those with memory; more than fit are left out.
+// ParseZones parses /proc/zoneinfo into zones and returns those with memory; zones that do not fit are left out.
 func ParseZones(text []byte, zones []Zone) []Zone {
 	zones = zones[:0]
 	var current *Zone
@@ -97,7 +97,7 @@ func (z *Zone) read(line []byte) {
 	}
 }
 
-// lastNumber reads "(0, 2968, 3968, 3968)": the last zone is what ordinary allocations would like best.
+// lastNumber parses "(0, 2968, 3968, 3968)": the last zone is the one that ordinary allocations prefer.
 func lastNumber(text []byte) (value uint64) {
 	for at := 0; at < len(text); at++ {
 		if text[at] >= '0' && text[at] <= '9' {
@@ -108,8 +108,8 @@ func lastNumber(text []byte) (value uint64) {
 	return value
 }
 
-// LowMargin is how many pages can be taken by ordinary allocations before the kernel begins to reclaim: what is free above
-// the low watermark, added up over zones. Where no zone has any, it is what the best of them lacks, below 0.
+// LowMargin is how many pages ordinary allocations can take before the kernel begins to reclaim: free pages above the
+// low watermark, summed over zones. If no zone has any, it is the shortfall of the best one, below 0.
 func LowMargin(zones []Zone) (pages int64, ok bool) {
 	lack := int64(0)
 	for i := range zones {

@@ -1,5 +1,5 @@
-// Package procroot reads files as another process sees them, in its own root directory. What a container has put there
-// cannot lead outside of it: symbolic links stay inside, and only regular files are read.
+// Package procroot reads files as another process sees them, in its own root directory. Content that a container
+// controls cannot lead outside of it: symbolic links stay inside, and only regular files are read.
 package procroot
 
 import (
@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadFile reads up to limit bytes of a file by its path inside the root of a process. A relative path begins at the
-// working directory of the process. It needs the right to ptrace the process.
+// ReadFile reads up to limit bytes of a file by its path inside the root of a process. A relative path starts at the
+// working directory of the process. It needs permission to ptrace the process.
 func ReadFile(proc string, pid int, path string, limit int64) ([]byte, error) {
 	file, err := Open(proc, pid, path)
 	if err != nil {
@@ -36,7 +36,7 @@ func Open(proc string, pid int, path string) (*os.File, error) {
 	return file, nil
 }
 
-// Stat tells of a file as it is now, found as ReadFile finds it.
+// Stat returns the current state of a file, found as ReadFile finds it.
 func Stat(proc string, pid int, path string) (os.FileInfo, error) {
 	file, info, err := open(proc, pid, path, 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func open(proc string, pid int, path string, flags uint64) (*os.File, os.FileInf
 	}
 	defer func() { _ = unix.Close(root) }()
 	fd, err := unix.Openat2(root, path, &unix.OpenHow{
-		Flags:   flags | unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY, // a pipe must not keep us waiting
+		Flags:   flags | unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY, // a pipe must not block
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // before Linux 5.6, or a seccomp filter that does not know the call
@@ -91,7 +91,7 @@ func open(proc string, pid int, path string, flags uint64) (*os.File, os.FileInf
 	return file, info, nil
 }
 
-// openPlainly follows no symbolic link at all.
+// openPlainly follows no symbolic links at all.
 func openPlainly(root int, path string, flags uint64) (int, error) {
 	at, err := unix.Dup(root)
 	if err != nil {

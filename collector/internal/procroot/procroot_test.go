@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fakeProcess makes /proc/7 of a process in a root of its own, beside which there is a secret.
+// fakeProcess creates /proc/7 for a process with its own root, next to which there is a secret.
 func fakeProcess(t *testing.T) (proc, root string) {
 	t.Helper()
 	top := t.TempDir()
@@ -57,7 +57,7 @@ func TestFilesStayInside(t *testing.T) {
 	}
 }
 
-// TestOldKernelsFollowNoLinks is what is left where openat2 is missing.
+// TestOldKernelsFollowNoLinks tests the fallback without openat2.
 func TestOldKernelsFollowNoLinks(t *testing.T) {
 	_, path := fakeProcess(t)
 	root, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// choose decides which candidates are watched and tells of the changes.
+// choose decides which candidates are watched and reports the changes.
 func (w *Watcher) choose() {
 	var candidates []*known
 	for pid, k := range w.known {
@@ -55,8 +55,8 @@ func (w *Watcher) choose() {
 	}
 }
 
-// addResource waits a round where the former resource of the same key is still to be released, or the cgroup is still to
-// be discovered.
+// addResource waits a round if the previous resource of the same key has not been released yet, or the cgroup has not
+// been discovered yet.
 func (w *Watcher) addResource(process *Process, removed []*Process) bool {
 	for _, old := range removed {
 		if old.PID == process.PID {

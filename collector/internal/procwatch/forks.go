@@ -2,11 +2,12 @@ package procwatch
 
 import "github.com/jitterscope/jitterscope/collector/internal/netsock"
 
-// isFork tells whether a process is a child that a DNS server made to serve a connection, as dnsmasq does for each one of
-// TCP. Such a child holds the server's sockets and looks like a server of its own, many times a second; it is the server
-// itself, and is not watched apart. A guardian that starts the real server shares no socket with it. Called with mu held.
+// isFork reports whether a process is a child that a DNS server forked to serve a connection, as dnsmasq does for each
+// TCP connection. Such a child holds the server's sockets and looks like a separate server, many times per second; it
+// is the server itself, and is not watched separately. A guardian that starts the real server shares no socket with it.
+// Called with mu held.
 func (w *Watcher) isFork(pid int, k *known) bool {
-	if k.fork { // also when its parent is gone: it serves one connection to the end
+	if k.fork { // even when its parent is gone: it serves one connection to the end
 		return true
 	}
 	parent := w.known[k.parent]
@@ -20,7 +21,7 @@ func (w *Watcher) isFork(pid int, k *known) bool {
 	return true
 }
 
-// shareUDP tells whether two processes hold the same serving UDP socket.
+// shareUDP reports whether two processes hold the same serving UDP socket.
 func shareUDP(proc string, parent, child int) bool {
 	ofParent, err := netsock.Inodes(proc, parent)
 	if err != nil {

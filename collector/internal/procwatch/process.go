@@ -1,5 +1,5 @@
-// Package procwatch finds the processes that are worth watching: DNS servers, those in cgroups with a CPU limit, those that
-// listen on TCP, and Go programs in containers. The sources that look into processes share one Watcher.
+// Package procwatch finds the processes that are worth watching: DNS servers, those in cgroups with a CPU limit, those
+// that listen on TCP, and Go programs in containers. The sources that inspect processes share one Watcher.
 package procwatch
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
 )
 
-// Process is a watched process. It does not change; a process that moves to another cgroup becomes another Process.
+// Process is a watched process. It is immutable; a process that moves to another cgroup becomes another Process.
 type Process struct {
 	PID        int
-	StartTicks uint64 // since boot; with PID it names the process for good
+	StartTicks uint64 // since boot; together with PID it identifies the process uniquely
 	Command    string // comm
 	Executable string // base name
 	Cgroup     string // path below the hierarchy root of the CPU controller
-	NetworkNS  uint64 // inode of its network namespace, 0 where it cannot be read
+	NetworkNS  uint64 // inode of its network namespace, 0 if it cannot be read
 	DNS        string // "coredns", "dnsmasq", …; "" for others
 	Go         *goruntime.Info
 	Resource   batch.ResourceID
@@ -67,7 +67,7 @@ type status struct {
 	threads    int
 }
 
-// readStat reads /proc/PID/stat. The command may hold spaces and parentheses: the last one closes it.
+// readStat parses /proc/PID/stat. The command can contain spaces and parentheses: the last one closes it.
 func readStat(proc string, pid int) (status, bool) {
 	text, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -90,13 +90,13 @@ func readStat(proc string, pid int) (status, bool) {
 	return status{command: string(text[open+1 : end]), parent: parent, startTicks: start, threads: threads}, true
 }
 
-// StartTicks is when a process started, in hundredths of a second since boot; false where there is no such process.
+// StartTicks is when a process started, in hundredths of a second since boot; false if there is no such process.
 func StartTicks(proc string, pid int) (uint64, bool) {
 	stat, ok := readStat(proc, pid)
 	return stat.startTicks, ok
 }
 
-// Executable is the base name of the executable of a process, or its command where that cannot be read.
+// Executable is the base name of the executable of a process, or its command if that cannot be read.
 func Executable(proc string, pid int) string {
 	if target, err := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "exe")); err == nil {
 		return filepath.Base(strings.TrimSuffix(target, " (deleted)"))
@@ -105,7 +105,7 @@ func Executable(proc string, pid int) string {
 	return stat.command
 }
 
-// Age is how long ago a process with this start time began. /proc/PID/stat counts in hundredths of a second on every
+// Age is the age of a process with this start time. /proc/PID/stat counts in hundredths of a second on every
 // architecture (USER_HZ).
 func Age(proc string, startTicks uint64) (time.Duration, bool) {
 	text, err := os.ReadFile(filepath.Join(proc, "uptime"))
@@ -120,7 +120,7 @@ func Age(proc string, startTicks uint64) (time.Duration, bool) {
 	return time.Duration((uptime - float64(startTicks)/100) * float64(time.Second)), true
 }
 
-// Young is how old a process is of which all that it has counted is taken for new: of an old one that is history.
+// Young is the age up to which everything that a process has counted is considered new: for an old one that is history.
 const Young = 30 * time.Second
 
 // CgroupOf returns the path in the hierarchy of the CPU controller: v1 "4:cpu,cpuacct:/path", v2 "0::/path".
@@ -145,7 +145,7 @@ func CgroupOf(text []byte) string {
 	return unified
 }
 
-// inContainer tells whether a cgroup path looks like one of a container runtime.
+// inContainer reports whether a cgroup path looks like one of a container runtime.
 func inContainer(path string) bool {
 	for _, word := range []string{"kubepods", "docker", "containerd", "crio", "libpod", "lxc", "garden"} {
 		if strings.Contains(path, word) {
@@ -155,7 +155,7 @@ func inContainer(path string) bool {
 	return false
 }
 
-// NetworkNS returns the inode of the network namespace of a process, 0 where it cannot be read.
+// NetworkNS returns the inode of the network namespace of a process, 0 if it cannot be read.
 func NetworkNS(proc string, pid int) uint64 {
 	target, err := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "ns/net"))
 	if err != nil {

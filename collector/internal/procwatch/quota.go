@@ -9,10 +9,10 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// quotaFresh is how long a limit that was read is believed, unless the kernel tells of a change before.
+// quotaFresh is how long a limit stays valid after it was read, unless the kernel reports a change earlier.
 const quotaFresh = 5 * time.Second
 
-// quotas tells which cgroups have a CPU limit, their own or an ancestor's.
+// quotas reports which cgroups have a CPU limit, their own or an ancestor's.
 type quotas struct {
 	registry *sampler.Registry
 
@@ -40,7 +40,7 @@ func newQuotas(registry *sampler.Registry) *quotas {
 	return q
 }
 
-// takeGrown tells whether cgroups appeared since it was last asked: processes may have moved into them.
+// takeGrown reports whether cgroups appeared since the last call: processes might have moved into them.
 func (q *quotas) takeGrown() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -59,7 +59,7 @@ func (q *quotas) limited(of string) bool {
 }
 
 func (q *quotas) own(at string) bool {
-	epoch := q.registry.CgroupEpoch() // before reading, so that a change while it is read counts
+	epoch := q.registry.CgroupEpoch() // before reading, so that a change during the read counts
 	q.mu.Lock()
 	known, ok := q.byPath[at]
 	q.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 
 const socketsFresh = time.Second // what a young process opens is to be seen at once
 
-// sockets knows, in each network namespace, the sockets bound to UDP port 53, to recognize DNS servers of any name, and those
-// that listen on TCP.
+// sockets tracks, in each network namespace, the sockets bound to UDP port 53, to recognize DNS servers of any name,
+// and the listening TCP sockets.
 type sockets struct {
 	proc        string
 	own         uint64 // the collector's network namespace
@@ -23,23 +23,23 @@ func newSockets(proc string) sockets {
 	return sockets{proc: proc, own: own, byNamespace: make(map[uint64]*serving)}
 }
 
-// serving is the sockets of servers in a namespace, by inode.
+// serving are the sockets of servers in a namespace, by inode.
 type serving struct {
 	at            time.Time
 	port53, onTCP map[uint64]struct{}
-	grown         uint64 // how often one was there that had not been before
+	grown         uint64 // how often a socket appeared that had not existed before
 }
 
-// held is what a process holds of them.
+// held is which of them a process holds.
 type held struct {
 	port53, onTCP bool
 	namespace     uint64
-	grown         uint64 // of the namespace when it was looked at
+	grown         uint64 // that of the namespace at the last check
 	known         bool
 }
 
-// of tells what a process holds. before is what it held when last asked: without new sockets that has not changed, except where
-// another process handed it one.
+// of returns what a process holds. before is the previous result: without new sockets it has not changed, except if
+// another process passed it one.
 func (s *sockets) of(pid int, namespace uint64, before held) held {
 	if namespace == 0 {
 		return held{}
@@ -91,14 +91,15 @@ func (s *sockets) servingIn(pid int, namespace uint64) *serving {
 			fresh.grown++
 		}
 	} else {
-		fresh.grown = uint64(fresh.at.UnixNano()) // unlike any that was counted before the table was cleared
+		fresh.grown = uint64(fresh.at.UnixNano()) // different from any value counted before the table was cleared
 	}
 	s.byNamespace[namespace] = fresh
 	return fresh
 }
 
-// listening adds the inodes of the sockets that listen. It asks sock_diag: to read the table tcp6, the kernel walks all connections of
-// the machine, which takes milliseconds. The socket is not kept, as it would keep the namespace.
+// listening adds the inodes of the listening sockets. It uses sock_diag: to read the table tcp6, the kernel walks all
+// connections of the machine, which takes milliseconds. The socket is not kept, because it would keep the namespace
+// alive.
 func (s *sockets) listening(pid int, namespace uint64, inodes map[uint64]struct{}) {
 	if socket, err := sockdiag.OpenIn(s.proc, pid, namespace, s.own); err == nil {
 		defer func() { _ = socket.Close() }()
@@ -111,7 +112,7 @@ func (s *sockets) listening(pid int, namespace uint64, inodes map[uint64]struct{
 	}
 }
 
-// within tells whether all of some are among others.
+// within reports whether all of some are among others.
 func within(some, others map[uint64]struct{}) bool {
 	for inode := range some {
 		if _, ok := others[inode]; !ok {

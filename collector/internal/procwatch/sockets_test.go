@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestListeningSocketsOfBothFamiliesAreFound: those that listen, and no connection.
+// TestListeningSocketsOfBothFamiliesAreFound: listening ones, but no connections.
 func TestListeningSocketsOfBothFamiliesAreFound(t *testing.T) {
 	s := newSockets("/proc")
 	namespace := NetworkNS("/proc", os.Getpid())
 	holds := func(before held) bool {
-		clear(s.byNamespace) // what was read is fresh for a second
+		clear(s.byNamespace) // a read is valid for a second
 		return s.of(os.Getpid(), namespace, before).onTCP
 	}
 	before := s.of(os.Getpid(), namespace, held{})

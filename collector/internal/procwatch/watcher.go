@@ -17,22 +17,24 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// Limit is how many processes are watched at most; DNS servers come first, then those with a CPU limit.
+// Limit is the maximum number of watched processes; DNS servers come first, then those with a CPU limit.
 const Limit = 128
 
 const (
 	freshFor = 500 * time.Millisecond // several sources call Refresh in one round of discovery
-	// A young process is looked at in every scan, as it may execute another program, be moved to another cgroup or open
-	// port 53; then after 1, 2, 4 … seconds, an old one every 30 s or when the kernel tells that cgroups changed.
+	// A young process is examined in every scan, because it can execute another program, be moved to another cgroup or
+	// open port 53; later after 1, 2, 4 … seconds, an old one every 30 s or when the kernel reports that cgroups
+	// changed.
 	youngFor     = 10 * time.Second
 	recheckYoung = 500 * time.Millisecond
 	recheckMost  = 30 * time.Second
-	placeWithin  = 3 * time.Second // a process of a cgroup that is not found by then is shown below the node
-	// A process that listens and has no limit is watched from here on: children that serve one connection hold the socket too.
+	placeWithin  = 3 * time.Second // if the cgroup of a process is not found by then, it is shown below the node
+	// A process that listens and has no limit is watched from this age on: children that serve one connection hold the
+	// socket too.
 	settledFor = 2 * time.Second
 )
 
-// Watcher scans /proc. All methods may be called by any goroutine; changes are told one after the other.
+// Watcher scans /proc. All methods can be called by any goroutine; changes are reported one after another.
 type Watcher struct {
 	registry *sampler.Registry
 	quotas   *quotas
@@ -47,7 +49,8 @@ type Watcher struct {
 	subscribers []Change
 }
 
-// Change is told of processes that appeared and vanished. The resources of the vanished are released afterwards.
+// Change is called with processes that appeared and vanished. The resources of the vanished ones are released
+// afterwards.
 type Change func(added, removed []*Process)
 
 type known struct {
@@ -55,13 +58,13 @@ type known struct {
 	found      time.Time
 	checked    time.Time
 	interval   time.Duration
-	unplaced   time.Time // since when its cgroup is waited for
+	unplaced   time.Time // since when its cgroup has been awaited
 	candidate  *Process  // nil: not worth watching
 	rank       int
 	command    string
 	parent     int
 	fork       bool // of a DNS server, see isFork
-	forks      bool // it makes such
+	forks      bool // it creates such children
 	sockets    held
 }
 
@@ -78,7 +81,7 @@ func newWatcher(registry *sampler.Registry) *Watcher {
 	}
 }
 
-// Subscribe has change called, first with all that are watched.
+// Subscribe registers change; it is first called with all watched processes.
 func (w *Watcher) Subscribe(change Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +98,7 @@ func (w *Watcher) Processes() []*Process {
 	return w.list()
 }
 
-// Shed is how many processes were worth watching beyond Limit.
+// Shed is how many processes worth watching exceed Limit.
 func (w *Watcher) Shed() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,13 +145,13 @@ func (w *Watcher) Refresh(ctx context.Context) {
 	w.choose()
 }
 
-// recheck makes all processes due where cgroups came, were given limits or were given processes.
+// recheck makes all processes due if cgroups appeared, or received limits or processes.
 func (w *Watcher) recheck() {
 	cgroups := w.registry.CgroupEpoch() + w.registry.CgroupMoves()
 	grown := w.quotas.takeGrown()
 	for _, k := range w.known {
 		if grown {
-			k.interval = recheckYoung // somebody may be about to move in
+			k.interval = recheckYoung // a process might be about to move in
 		}
 		if grown || cgroups != w.cgroups {
 			k.checked = time.Time{}
@@ -157,7 +160,7 @@ func (w *Watcher) recheck() {
 	w.cgroups = cgroups
 }
 
-// check looks at a process if it is new or due.
+// check examines a process if it is new or due.
 func (w *Watcher) check(pid int, now time.Time) {
 	k := w.known[pid]
 	if k != nil && k.candidate == nil && now.Sub(k.checked) < k.interval {
@@ -202,7 +205,7 @@ func (w *Watcher) examine(pid int, stat status, k *known, now time.Time) (*Proce
 	directory := filepath.Join(proc, strconv.Itoa(pid))
 	target, err := os.Readlink(directory + "/exe")
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		return nil, 0 // a kernel thread, or gone
+		return nil, 0 // a kernel thread, or already gone
 	}
 	text, err := os.ReadFile(directory + "/cgroup")
 	if err != nil {

@@ -6,10 +6,10 @@ var methods = []string{"GET", "POST", "PUT", "HEAD", "PATCH", "DELETE", "OPTIONS
 
 const (
 	mostSegments  = 5
-	longestInPath = 20 // bytes of a segment that is kept
+	longestInPath = 20 // bytes of a path segment that is kept
 )
 
-// appendHTTP reads the request line (RFC 9112, 3): method and path, ids in it replaced, without the query.
+// appendHTTP parses the request line (RFC 9112, 3): method and path, with ids replaced, without the query.
 func appendHTTP(into, head []byte) []byte {
 	space := bytes.IndexByte(head, ' ')
 	if space < 3 || space > 7 {
@@ -50,7 +50,7 @@ func appendHTTP(into, head []byte) []byte {
 	return appendRoute(into, target[1:end], whole)
 }
 
-// appendRoute writes the segments of a path. Of one that is not whole the last is not known, nor what follows.
+// appendRoute writes the segments of a path. If the path is incomplete, its last segment and what follows are unknown.
 func appendRoute(into, path []byte, whole bool) []byte {
 	for segments := 0; ; segments++ {
 		slash := bytes.IndexByte(path, '/')
@@ -73,8 +73,8 @@ func appendRoute(into, path []byte, whole bool) []byte {
 	}
 }
 
-// isWord tells a word that a programmer chose from what names one thing of many: letters, and at most one digit or a version. Secrets,
-// hashes, names of people with a digit and encoded texts are none.
+// isWord distinguishes a word that a programmer chose from one that identifies one of many things: letters, and at most
+// one digit or a version. Secrets, hashes, names of people with a digit and encoded texts are not words.
 func isWord(segment []byte) bool {
 	if len(segment) > longestInPath {
 		return false

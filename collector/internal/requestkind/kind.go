@@ -1,5 +1,5 @@
-// Package requestkind tells what kind of request begins with some bytes: method and route of HTTP/1, command of Redis, statement
-// of PostgreSQL or MySQL. Nothing else of them is kept: ids in routes, query strings and values are left out.
+// Package requestkind determines the kind of a request from its first bytes: method and route of HTTP/1, command of
+// Redis, statement of PostgreSQL or MySQL. Nothing else is kept: ids in routes, query strings and values are left out.
 package requestkind
 
 import "bytes"
@@ -7,8 +7,8 @@ import "bytes"
 // Most is the longest kind, in bytes.
 const Most = 48
 
-// Append writes the kind of the request that begins with head: "GET /users/{id}", "redis GET", "postgresql SELECT". It writes nothing
-// where it knows no such protocol. into has room for Most bytes; the kind is cut there.
+// Append appends the kind of the request that begins with head: "GET /users/{id}", "redis GET", "postgresql SELECT". It
+// appends nothing for unknown protocols. into has room for Most bytes; the kind is truncated there.
 func Append(into, head []byte) []byte {
 	if out := appendHTTP(into, head); len(out) > len(into) {
 		return out
@@ -31,7 +31,7 @@ func roomString(into []byte, text string) []byte {
 	return append(into, text[:min(len(text), max(0, Most-len(into)))]...)
 }
 
-// appendRedis reads a command as an array of strings (RESP): "*2\r\n$3\r\nGET\r\n…".
+// appendRedis parses a command as an array of strings (RESP): "*2\r\n$3\r\nGET\r\n…".
 func appendRedis(into, head []byte) []byte {
 	rest, ok := number(head, '*')
 	if !ok {
@@ -48,7 +48,7 @@ func appendRedis(into, head []byte) []byte {
 	return roomString(into, known(redisCommands, word))
 }
 
-// number reads a sign, up to nine digits and the end of the line.
+// number parses a sign, up to nine digits and the end of the line.
 func number(text []byte, sign byte) (rest []byte, ok bool) {
 	if len(text) == 0 || text[0] != sign {
 		return nil, false
@@ -63,7 +63,7 @@ func number(text []byte, sign byte) (rest []byte, ok bool) {
 	return text[digits+2:], true
 }
 
-// known returns the word of a list that text is, in whatever case; "other" where it is none.
+// known returns the word of a list that equals text, ignoring case; "other" if there is none.
 func known(list []string, text []byte) string {
 	for _, word := range list {
 		if len(word) == len(text) && equalFold(word, text) {

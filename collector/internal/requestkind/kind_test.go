@@ -73,7 +73,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// FuzzAppend: whatever comes, a kind is short, valid, and has no byte of a value.
+// FuzzAppend: for any input a kind is short and valid, and contains no byte of a value.
 func FuzzAppend(f *testing.F) {
 	f.Add([]byte("GET /users/42?token=secret HTTP/1.1"))
 	f.Add([]byte("*2\r\n$3\r\nGET\r\n"))

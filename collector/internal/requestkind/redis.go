@@ -1,6 +1,6 @@
 package requestkind
 
-// redisCommands are those that are told apart; all others together are "other".
+// redisCommands are the commands that are distinguished; all others count as "other".
 var redisCommands = []string{
 	"GET", "SET", "MGET", "MSET", "DEL", "UNLINK", "EXISTS", "EXPIRE", "PEXPIRE", "TTL", "PTTL", "INCR", "INCRBY", "DECR", "DECRBY", "GETSET", "GETDEL", "GETEX",
 	"SETEX", "PSETEX", "SETNX", "APPEND", "STRLEN", "HGET", "HSET", "HMGET", "HMSET", "HGETALL", "HDEL", "HINCRBY", "HEXISTS", "HKEYS", "HVALS", "HLEN",

@@ -11,13 +11,13 @@ var statements = []string{
 	"DEALLOCATE", "DISCARD", "REFRESH", "REINDEX", "GRANT", "REVOKE", "VALUES", "DO", "REPLACE", "USE", "KILL", "LOAD",
 }
 
-// Bytes of a request that are read: HEAD of the programs.
+// Bytes of a request that are read: HEAD in the programs.
 const mostHead = 64
 
-// Longer than any message whose length is believed.
+// Longer than any plausible message length.
 const mostMessage = 1 << 26
 
-// appendPostgreSQL reads the first message of a request (PostgreSQL documentation, 53.7).
+// appendPostgreSQL parses the first message of a request (PostgreSQL documentation, 53.7).
 func appendPostgreSQL(into, head []byte) []byte {
 	const name = "postgresql "
 	if len(head) >= 8 && head[0] == 0 {
@@ -46,8 +46,8 @@ func appendPostgreSQL(into, head []byte) []byte {
 	return into
 }
 
-// appendMySQL reads the command of a first packet (MySQL Internals, COM_QUERY, COM_STMT_PREPARE and COM_STMT_EXECUTE). So little marks
-// it that only a known statement counts, and an execution whose length and repetitions fit.
+// appendMySQL parses the command of a first packet (MySQL Internals, COM_QUERY, COM_STMT_PREPARE and COM_STMT_EXECUTE).
+// So little identifies it that only a known statement counts, and an execution whose length and iteration count fit.
 func appendMySQL(into, head []byte) []byte {
 	const name = "mysql "
 	if len(head) < 8 || head[3] != 0 {
@@ -62,7 +62,7 @@ func appendMySQL(into, head []byte) []byte {
 		if word := statement(text); word != other {
 			return roomString(roomString(into, name), word)
 		}
-	case 0x17: // number of the statement, flags, and how often: always once
+	case 0x17: // statement number, flags, and iteration count: always 1
 		length := int(head[0]) | int(head[1])<<8 | int(head[2])<<16
 		whole := length+4 == len(head) || length+4 > len(head) && len(head) == mostHead
 		if length >= 10 && whole && len(head) >= 14 && head[9] < 16 && binary.LittleEndian.Uint32(head[10:]) == 1 {
@@ -72,7 +72,7 @@ func appendMySQL(into, head []byte) []byte {
 	return into
 }
 
-// statement returns the first word of a statement, without comments before it.
+// statement returns the first word of a statement, skipping comments before it.
 func statement(text []byte) string {
 	for {
 		text = bytes.TrimLeft(text, " \t\r\n(")

@@ -1,5 +1,5 @@
-// Package sockdiag asks the kernel for TCP sockets over NETLINK_SOCK_DIAG, as ss does. A dump on a held socket does not
-// allocate, and what is not wanted is left out by the kernel, so that a machine with many connections costs little.
+// Package sockdiag queries the kernel for TCP sockets over NETLINK_SOCK_DIAG, as ss does. A dump on a held socket does
+// not allocate, and the kernel filters out unwanted sockets, so that a machine with many connections costs little.
 // Format: linux/sock_diag.h, linux/inet_diag.h, linux/tcp.h; sock_diag(7).
 package sockdiag
 
@@ -18,7 +18,7 @@ const (
 )
 
 const (
-	getSockets      = 18 // TCPDIAG_GETSOCK: IPv4 and IPv6 in one walk, for which SOCK_DIAG_BY_FAMILY takes two
+	getSockets      = 18 // TCPDIAG_GETSOCK: IPv4 and IPv6 in one walk, where SOCK_DIAG_BY_FAMILY takes two
 	messageHeader   = 16 // struct nlmsghdr
 	requestBytes    = 60 // struct inet_diag_req
 	attributeHeader = 4
@@ -27,32 +27,32 @@ const (
 	attributeInfo     = 2 // INET_DIAG_INFO: struct tcp_info
 	attributeMemory   = 7 // INET_DIAG_SKMEMINFO
 
-	// Operations of the kernel's filter. Each is 4 bytes: code, how far to go on where it holds (8 bits), and where it does
-	// not (16 bits). A comparison is followed by another 4 bytes whose last two are the port.
+	// Operations of the kernel's filter. Each is 4 bytes: code, how far to jump if it matches (8 bits), and if it does
+	// not (16 bits). A comparison is followed by another 4 bytes, the last two of which are the port.
 	opJump                          = 1
 	opSourceAtLeast, opSourceAtMost = 2, 3
 	opTargetAtLeast, opTargetAtMost = 4, 5
 	bytesPerPort                    = 20
 )
 
-// MaxPorts is how many ports a Query may name.
+// MaxPorts is how many ports a Query can name.
 const MaxPorts = 256
 
 // Query is a dump request. It is used by one Socket at a time.
 type Query struct{ message []byte }
 
-// Listening asks for the listening sockets with their drops. The kernel finds them without walking the connections.
+// Listening requests the listening sockets with their drops. The kernel finds them without walking the connections.
 func Listening() *Query {
 	return newQuery(1<<Listen, 1<<(attributeMemory-1), nil)
 }
 
-// Connections asks for the established connections, and those that the other side closed, whose local port is one of local
-// or whose remote port is one of remote. No more than MaxPorts are looked at.
+// Connections requests the established connections, and those that the other side closed, whose local port is one of
+// local or whose remote port is one of remote. No more than MaxPorts are used.
 func Connections(local, remote []uint16) *Query {
 	return newQuery(1<<Established|1<<CloseWait, 1<<(attributeInfo-1), filter(local, remote))
 }
 
-// filter is a program that accepts a socket if one of the ports is its own. Equality is two comparisons, since kernels
+// filter is a program that accepts a socket if it has one of the ports. Equality takes two comparisons, because kernels
 // before 4.20 have no operation for it.
 func filter(local, remote []uint16) []byte {
 	type wanted struct {
@@ -72,7 +72,7 @@ func filter(local, remote []uint16) []byte {
 		program = binary.NativeEndian.AppendUint16(append(program, code, yes), no)
 	}
 	for i, want := range ports {
-		rest := uint16(len(ports)-i-1) * bytesPerPort // to accept is to arrive exactly at the end
+		rest := uint16(len(ports)-i-1) * bytesPerPort // accepting means jumping exactly to the end
 		refuse := uint16(0)
 		if rest == 0 {
 			refuse = 4 // beyond the end

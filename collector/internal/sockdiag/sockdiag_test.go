@@ -28,7 +28,7 @@ func endpoint(a net.Addr) dnswire.Endpoint {
 	return dnswire.Endpoint{Address: at.Addr().As16(), Port: at.Port()}
 }
 
-// listenQuietly listens and accepts nothing; the accept queue holds two connections (a backlog of 1 and one more).
+// listenQuietly listens and accepts nothing; the accept queue holds two connections (a backlog of 1 plus one).
 func listenQuietly(t testing.TB, family int) (address netip.AddrPort) {
 	t.Helper()
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -60,7 +60,7 @@ func listenQuietly(t testing.TB, family int) (address netip.AddrPort) {
 	return netip.AddrPort{}
 }
 
-// TestBacklogAndDrops fills an accept queue and tries one connection more.
+// TestBacklogAndDrops fills an accept queue and attempts one more connection.
 func TestBacklogAndDrops(t *testing.T) {
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
 		s := open(t)
@@ -122,7 +122,7 @@ func TestConnectionsAreFilteredByPort(t *testing.T) {
 	count := func(local, remote []uint16) (found []TCP) {
 		t.Helper()
 		if err := s.Dump(Connections(local, remote), func(row *TCP) {
-			// Somebody else may serve one of the many ports.
+			// Another program can serve one of the many ports.
 			if slices.Contains(ports, row.Local.Port) || slices.Contains(ports, row.Remote.Port) {
 				found = append(found, *row)
 			}
@@ -131,7 +131,7 @@ func TestConnectionsAreFilteredByPort(t *testing.T) {
 		}
 		return found
 	}
-	many := make([]uint16, 200) // a filter of many ports, only the last of which is of interest
+	many := make([]uint16, 200) // a filter with many ports, of which only the last one matters
 	for i := range many {
 		many[i] = uint16(i + 1)
 	}
@@ -213,7 +213,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// BenchmarkConnections finds one connection among ten thousand sockets, most of which are another port's.
+// BenchmarkConnections finds one connection among ten thousand sockets, most of which have another port.
 func BenchmarkConnections(b *testing.B) {
 	s := open(b)
 	const pairs = 5000

@@ -11,24 +11,25 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/netns"
 )
 
-// Needs names what asking takes, for SourceStatus.
+// Needs lists what queries require, for SourceStatus.
 const Needs = "a kernel with CONFIG_INET_TCP_DIAG (module tcp_diag)"
 
 // TCP is one socket.
 type TCP struct {
 	Local, Remote dnswire.Endpoint
 	State         uint8
-	Inode         uint32 // 0: a connection that was not accepted yet
-	ReceiveQueue  uint32 // bytes not read yet; of a listening socket: connections not accepted yet
-	SendQueue     uint32 // bytes not acknowledged; of a listening socket: how many may wait to be accepted
-	Drops         uint32 // of Listening alone: connection attempts dropped since the socket was made
-	// How long ago data last went out and came in, of Connections alone; of a connection without any: since it was made.
+	Inode         uint32 // 0: a connection that has not been accepted yet
+	ReceiveQueue  uint32 // bytes not read yet; for a listening socket: connections not accepted yet
+	SendQueue     uint32 // bytes not acknowledged; for a listening socket: how many can wait to be accepted
+	Drops         uint32 // Listening only: connection attempts dropped since the socket was created
+	// How long ago data was last sent and received, Connections only; for a connection without any: since it was
+	// created.
 	SentMS, ReceivedMS uint32
-	// Segments with data so far, of Connections alone; 0 before Linux 4.6.
+	// Segments with data so far, Connections only; 0 before Linux 4.6.
 	SegmentsSent, SegmentsReceived uint32
 }
 
-// Socket asks in the network namespace in which it was opened. It is used by one goroutine at a time.
+// Socket queries the network namespace in which it was opened. It is used by one goroutine at a time.
 type Socket struct {
 	fd       int
 	sequence uint32
@@ -67,10 +68,10 @@ func OpenIn(proc string, pid int, namespace, own uint64) (socket *Socket, err er
 // Close closes the socket.
 func (s *Socket) Close() error { return unix.Close(s.fd) }
 
-// errCut is an answer that does not hold together.
+// errCut is a malformed answer.
 var errCut = errors.New("sock_diag: malformed answer")
 
-// Dump calls visit with each socket that fits; the row is valid until visit returns. An error may come after some rows.
+// Dump calls visit with each matching socket; the row is valid until visit returns. An error can come after some rows.
 func (s *Socket) Dump(query *Query, visit func(*TCP)) error {
 	s.sequence++
 	binary.NativeEndian.PutUint32(query.message[8:], s.sequence)
@@ -82,7 +83,7 @@ func (s *Socket) Dump(query *Query, visit func(*TCP)) error {
 		switch {
 		case err == unix.EINTR:
 			continue
-		case err != nil: // all of the answer is there before send returns or is made by reading: nothing is waited for
+		case err != nil: // the whole answer exists before send returns, or reading produces it: no waiting
 			return fmt.Errorf("sock_diag: %w", err)
 		}
 		done, err := s.parse(s.buffer[:n], visit)
@@ -92,7 +93,7 @@ func (s *Socket) Dump(query *Query, visit func(*TCP)) error {
 	}
 }
 
-// send asks.
+// send sends a request.
 func (s *Socket) send(message []byte) error {
 	for {
 		_, err := unix.Write(s.fd, message)
@@ -102,7 +103,7 @@ func (s *Socket) send(message []byte) error {
 	}
 }
 
-// parse reads one piece of the answer; done tells that it was the last.
+// parse reads one piece of the answer; done says that it was the last.
 func (s *Socket) parse(data []byte, visit func(*TCP)) (done bool, err error) {
 	native := binary.NativeEndian
 	for len(data) >= messageHeader {
@@ -113,7 +114,7 @@ func (s *Socket) parse(data []byte, visit func(*TCP)) (done bool, err error) {
 		kind, sequence, body := native.Uint16(data[4:]), native.Uint32(data[8:]), data[messageHeader:size]
 		data = data[min((size+3)&^3, len(data)):]
 		switch {
-		case sequence != s.sequence: // of a former answer
+		case sequence != s.sequence: // from an earlier answer
 		case kind == unix.NLMSG_DONE || kind == unix.NLMSG_ERROR:
 			if len(body) < 4 {
 				return true, errCut
@@ -131,7 +132,7 @@ func (s *Socket) parse(data []byte, visit func(*TCP)) (done bool, err error) {
 
 const rowBytes = 72 // struct inet_diag_msg
 
-// parseRow reads struct inet_diag_msg and the attributes behind it. Ports and addresses are in network byte order.
+// parseRow reads struct inet_diag_msg and the attributes after it. Ports and addresses are in network byte order.
 func parseRow(body []byte, row *TCP) bool {
 	if len(body) < rowBytes {
 		return false

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// tableMost bounds the symbol table that is streamed: that of a browser takes a second.
+// tableMost bounds the symbol table that is streamed: that of a browser takes 1 s.
 const tableMost = 24 << 20
 
 const (
@@ -17,7 +17,8 @@ const (
 
 var errNoSymbols = errors.New("the file has no symbols")
 
-// OpenELF is elf.NewFile for files of strangers: it reads the names of all sections, however long they claim to be.
+// OpenELF is elf.NewFile for untrusted files: elf.NewFile reads the names of all sections, however long they claim to
+// be.
 func OpenELF(source io.ReaderAt) (*elf.File, error) {
 	const sectionsMost, namesMost = 1024, 1 << 20
 	var header [64]byte
@@ -42,9 +43,8 @@ func OpenELF(source io.ReaderAt) (*elf.File, error) {
 	return elf.NewFile(source)
 }
 
-// resolveELF finds the functions at addresses, as linked, of a 64-bit little-endian ELF file: in its symbol table, or where
-// that was stripped in the table of what it exports.
-// budget is how many bytes of symbol tables may still be read.
+// resolveELF finds the functions at addresses, as linked, of a 64-bit little-endian ELF file: in its symbol table or,
+// if that was stripped, in the table of its exports. budget is how many more bytes of symbol tables can be read.
 func resolveELF(file *elf.File, addresses []uint64, budget *uint64, yield func(Span)) error {
 	for _, kind := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
 		table := file.SectionByType(kind)
@@ -96,7 +96,7 @@ func nameAt(names *elf.Section, offset uint64) string {
 	return string(buffer[:n])
 }
 
-// linkedAddress turns an offset in the file into the address for which the code there was linked.
+// linkedAddress converts an offset in the file to the address for which the code there was linked.
 func linkedAddress(file *elf.File, offset uint64) (uint64, bool) {
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_LOAD && segment.Flags&elf.PF_X != 0 && offset >= segment.Off && offset < segment.Off+segment.Filesz {

@@ -17,8 +17,8 @@ type Exported struct {
 	Offset  uint64 // in the file
 }
 
-// FindExported finds symbols by their names, as long as the file is of 64 bits and little-endian. Those that the file does not have are
-// left out. The tables, of a Node.js 7 MiB, are streamed.
+// FindExported finds symbols by name in a 64-bit little-endian file. Those that the file does not have are left out.
+// The tables, 7 MiB for Node.js, are streamed.
 func FindExported(source io.ReaderAt, wanted ...string) (map[string]Exported, error) {
 	file, err := OpenELF(source)
 	if err != nil {
@@ -56,7 +56,7 @@ func FindExported(source io.ReaderAt, wanted ...string) (map[string]Exported, er
 	return found, err
 }
 
-// FileOffset is where in the file that lies what is linked at an address.
+// FileOffset is the offset in the file of what is linked at an address.
 func FileOffset(file *elf.File, address uint64) (uint64, error) {
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_LOAD && address >= segment.Vaddr && address < segment.Vaddr+segment.Filesz {
@@ -66,7 +66,7 @@ func FileOffset(file *elf.File, address uint64) (uint64, error) {
 	return 0, fmt.Errorf("%#x is not in the file", address)
 }
 
-// SearchData looks for a text among the constants of a file, and returns what follows it: "" where it is not there.
+// SearchData looks for a text among the constants of a file, and returns what follows it: "" if it is absent.
 func SearchData(source io.ReaderAt, text string, length int) (string, error) {
 	file, err := OpenELF(source)
 	if err != nil {
@@ -84,7 +84,8 @@ func SearchData(source io.ReaderAt, text string, length int) (string, error) {
 	return following, err
 }
 
-// search visits the places of a text until visit returns false. rest is at least 64 bytes of what follows, if there are so many.
+// search visits the places of a text until visit returns false. rest is at least 64 bytes of what follows, if there are
+// that many.
 func search(source io.ReaderAt, size uint64, text []byte, visit func(at uint64, rest []byte) bool) error {
 	const step, follows = 256 << 10, 64
 	buffer := make([]byte, step+len(text)+follows)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// ErrHidden means that the kernel does not tell where its functions are.
+// ErrHidden means that the kernel does not reveal where its functions are.
 var ErrHidden = errors.New("kallsyms hides the addresses of the kernel's functions")
 
 // kernelMost bounds what is remembered; a busy kernel runs some hundred functions.
@@ -20,11 +20,11 @@ type Kernel struct {
 	known spans
 }
 
-// NewKernel reads kallsyms below proc when it is asked for the first time.
+// NewKernel creates a Kernel that reads kallsyms below proc on first use.
 func NewKernel(proc string) *Kernel { return &Kernel{path: filepath.Join(proc, "kallsyms")} }
 
-// Resolve names addresses; those in no function are left out. It reads kallsyms, 100,000 lines, only where one of them is in
-// a function that was never asked for.
+// Resolve names addresses; those in no function are left out. It reads kallsyms, 100,000 lines, only if one of them is
+// in a function that was never looked up.
 func (k *Kernel) Resolve(addresses []uint64) (map[uint64]string, error) {
 	names := make(map[uint64]string, len(addresses))
 	var unknown []uint64

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// mapping is a piece of a process's address space that can be executed.
+// mapping is an executable part of a process's address space.
 type mapping struct {
 	start, end, offset uint64 // offset in the file
 	file               fileKey
-	path               string // "" where there is no file; "[vdso]"
+	path               string // "" if there is no file; "[vdso]"
 }
 
-// fileKey names a file, as long as it is not changed in place.
+// fileKey identifies a file, as long as it is not changed in place.
 type fileKey struct{ device, inode string }
 
 // parseMaps reads /proc/PID/maps: "START-END PERMISSIONS OFFSET DEVICE INODE PATH", sorted by address.

@@ -1,6 +1,6 @@
-// Package symbols names the functions that addresses lie in: of the kernel from kallsyms, of programs from their ELF symbols
-// or, for Go, from the table that the runtime itself uses. Tables are streamed: what is kept are the functions that were
-// asked for, so that a second question about the same function costs nothing.
+// Package symbols names the functions that contain addresses: of the kernel from kallsyms, of programs from their ELF
+// symbols or, for Go, from the table that the runtime itself uses. Tables are streamed, and only the requested
+// functions are kept, so that a second lookup of the same function costs nothing.
 package symbols
 
 import (
@@ -37,19 +37,19 @@ func (s spans) insert(span Span) spans {
 	return slices.Insert(s, i, span)
 }
 
-// nearest finds the symbols in which addresses lie among symbols that are offered in any order.
+// nearest finds the symbols that contain addresses among symbols that are offered in any order.
 type nearest struct {
 	addresses []uint64 // sorted
 	found     []candidate
 	following []uint64 // the lowest symbol above each address, 0: none
 }
 
-// functionMost bounds a function whose size is not known: behind the last one there may be nothing for gigabytes.
+// functionMost bounds a function whose size is unknown: after the last one there can be nothing for gigabytes.
 const functionMost = 1 << 20
 
 type candidate struct {
 	start, size uint64
-	reference   uint64 // whatever finds the name
+	reference   uint64 // whatever identifies the name
 	name        []byte
 	ok          bool
 }
@@ -59,7 +59,7 @@ func newNearest(addresses []uint64) *nearest {
 	return &nearest{addresses: sorted, found: make([]candidate, len(sorted)), following: make([]uint64, len(sorted))}
 }
 
-// offer considers a symbol; name is copied if the symbol may be wanted.
+// offer considers a symbol; name is copied if the symbol might be wanted.
 func (n *nearest) offer(start, size, reference uint64, name []byte) {
 	i, _ := slices.BinarySearch(n.addresses, start)
 	if i > 0 {
@@ -71,7 +71,7 @@ func (n *nearest) offer(start, size, reference uint64, name []byte) {
 	if i == len(n.addresses) {
 		return
 	}
-	// Of two symbols at the same place the first offered is kept, unless only the second one has a size.
+	// Of two symbols at the same place the first one offered is kept, unless only the second one has a size.
 	if best := &n.found[i]; !best.ok || best.start < start || (best.start == start && best.size == 0 && size > 0) {
 		best.start, best.size, best.reference, best.ok = start, size, reference, true
 		best.name = append(best.name[:0], name...)
@@ -96,7 +96,7 @@ func (n *nearest) finish(yield func(span Span, reference uint64, name []byte)) {
 		}
 		symbol := &n.found[best]
 		end := symbol.start + symbol.size
-		if symbol.size == 0 { // it ends where the next one begins
+		if symbol.size == 0 { // it extends to the next one
 			end = symbol.start + functionMost
 			if above := n.following[i]; above != 0 {
 				end = min(end, above)

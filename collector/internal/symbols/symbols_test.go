@@ -51,7 +51,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// expected is the nearest symbol below an address if it reaches it; one without a size reaches to the next one.
+// expected is the nearest symbol below an address if it covers it; one without a size extends to the next one.
 func expected(starts map[uint64]uint64, address uint64) string {
 	best := uint64(0)
 	for start := range starts {
@@ -65,7 +65,7 @@ func expected(starts map[uint64]uint64, address uint64) string {
 	return fmt.Sprint(best)
 }
 
-// nested tells whether a symbol lies within another one, which no compiler makes.
+// nested reports whether a symbol lies within another one, which no compiler generates.
 func nested(starts map[uint64]uint64, address uint64) bool {
 	for start, size := range starts {
 		for other := range starts {
@@ -106,7 +106,7 @@ ffffffffc0002000 t bpf_prog_6deef7357e7b4530	[bpf]
 			t.Errorf("round %d: %v, %v", round, got, err)
 		}
 		ask = ask[2:]
-		_ = os.Remove(filepath.Join(proc, "kallsyms")) // what is known needs it no more
+		_ = os.Remove(filepath.Join(proc, "kallsyms")) // what is known no longer needs it
 	}
 }
 
@@ -121,7 +121,7 @@ func TestKernelHidesAddresses(t *testing.T) {
 	}
 }
 
-// TestGoProgram asks for functions of this very program.
+// TestGoProgram looks up functions of this very program.
 func TestGoProgram(t *testing.T) {
 	users := NewUser("/proc")
 	users.Begin()
@@ -135,7 +135,7 @@ func TestGoProgram(t *testing.T) {
 	}
 }
 
-// TestSharedLibrary asks for an exported function of the C library in a running program, and for a place without a name.
+// TestSharedLibrary looks up an exported function of the C library in a running program, and a place without a name.
 func TestSharedLibrary(t *testing.T) {
 	command := exec.Command("sleep", "60")
 	stdin, err := command.StdinPipe()

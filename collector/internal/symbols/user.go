@@ -23,23 +23,23 @@ type User struct {
 	proc  string
 	known map[fileKey]*module
 	spans int
-	left  uint64 // bytes of symbol tables that may be read
+	left  uint64 // bytes of symbol tables that can still be read
 }
 
-// module is what is known of a file.
+// module is what is known about a file.
 type module struct {
 	functions spans             // by offset in the file
-	nameless  map[uint64]string // offsets that no function was found for, and how they are shown
+	nameless  map[uint64]string // offsets for which no function was found, and how they are shown
 }
 
 // NewUser reads what processes run below proc.
 func NewUser(proc string) *User { return &User{proc: proc, known: make(map[fileKey]*module)} }
 
-// Begin allows a round of questions, which read so much and no more: what is left then has no names.
+// Begin starts a round of lookups with a new read budget: once it is used up, the rest have no names.
 func (u *User) Begin() { u.left = budgetMost }
 
-// Resolve names addresses of a process. What has no name is "[FILE+0x1234]", with its offset in the file; code without a
-// file is "[anonymous]". It fails where the process is gone: then there is nothing to tell.
+// Resolve names addresses of a process. One without a name is "[FILE+0x1234]", with its offset in the file; code
+// without a file is "[anonymous]". It fails if the process is gone: then there is nothing to report.
 func (u *User) Resolve(pid int, addresses []uint64) (map[uint64]string, error) {
 	maps, err := os.Open(filepath.Join(u.proc, strconv.Itoa(pid), "maps"))
 	if err != nil {
@@ -105,7 +105,7 @@ func (m *module) find(offset uint64) (string, bool) {
 	return name, ok
 }
 
-// module returns what is known of a file. All is forgotten where it becomes too much.
+// module returns what is known about a file. Everything is dropped when it becomes too much.
 func (u *User) module(key fileKey) *module {
 	known := u.known[key]
 	if known == nil {
@@ -160,7 +160,7 @@ func (u *User) add(into *module, span Span) {
 	u.spans++
 }
 
-// open opens a mapped file as the process sees it; one that was deleted only by way of the process's executable.
+// open opens a mapped file as the process sees it; a deleted one only through the process's executable.
 func (u *User) open(pid int, m mapping) (*os.File, error) {
 	if file, err := procroot.Open(u.proc, pid, m.path); err == nil {
 		return file, nil

@@ -1,4 +1,5 @@
-// Package threads follows the threads of processes by the scheduler's account of each, /proc/PID/task/TID/schedstat.
+// Package threads follows the threads of processes through the scheduler's account of each,
+// /proc/PID/task/TID/schedstat.
 package threads
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
 
-// Thread is a thread whose account is held open. A thread that ends loses what it did since the last reading.
+// Thread is a thread whose account is held open. When a thread ends, what it did since the last read is lost.
 type Thread struct {
 	ID    int
 	file  procfs.Held
@@ -17,7 +18,7 @@ type Thread struct {
 	known bool
 }
 
-// Read returns what the thread did since the last reading; ok is false at the first one, and where the thread has ended. It
+// Read returns what the thread did since the last read; ok is false at the first one, and if the thread has ended. It
 // does not allocate.
 func (t *Thread) Read(buffer []byte) (since procfs.Schedstat, ok bool) {
 	text, ok := t.file.Read(buffer)
@@ -35,10 +36,10 @@ func (t *Thread) Read(buffer []byte) (since procfs.Schedstat, ok bool) {
 
 // Set is the threads of one process that are read.
 type Set struct {
-	All []*Thread // read on the sampling thread; changed between ticks alone
+	All []*Thread // read on the sampling thread; changed only between ticks
 }
 
-// List returns the ids of the threads of a process, nil where it has ended.
+// List returns the ids of the threads of a process, nil if it has ended.
 func List(proc string, pid int) (ids []int) {
 	entries, err := os.ReadDir(taskDirectory(proc, pid))
 	if err != nil {
@@ -61,8 +62,9 @@ func Account(proc string, pid, id int) (account procfs.Schedstat, ok bool) {
 	return procfs.ParseSchedstat(text)
 }
 
-// Follow makes wanted the threads that are read: it opens what is new and closes the others. Of a thread that born accepts
-// all that it did counts, of others what they do from the first reading on. between runs a change between ticks.
+// Follow makes wanted the threads that are read: it opens new ones and closes the others. For a thread that born
+// accepts everything it did counts, for others what they do from the first read on. between runs a change between
+// ticks.
 func (s *Set) Follow(between func(func()), proc string, pid int, wanted []int, born func(id int) bool) {
 	left := make(map[int]bool, len(wanted))
 	for _, id := range wanted {

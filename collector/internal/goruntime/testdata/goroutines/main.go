@@ -1,5 +1,5 @@
-// Command goroutines has as many waiting goroutines as each line of its standard input says, or with a negative number so
-// many processors, and answers with what the runtime counts.
+// Command goroutines keeps as many waiting goroutines as each line of its standard input says, or with a negative
+// number that many processors, and answers with what the runtime counts.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command procs sets GOMAXPROCS to what each line of its standard input says.
+// Command procs sets GOMAXPROCS to the value of each line of its standard input.
 package main
 
 import (
