@@ -31,7 +31,7 @@ func checkCommand(ctx context.Context, arguments []string, stdout, stderr io.Wri
 	for _, status := range collector.Engine.Status() {
 		mark := map[ingestpb.SourceState]string{
 			ingestpb.SourceState_SOURCE_STATE_ACTIVE:   "works",
-			ingestpb.SourceState_SOURCE_STATE_DEGRADED: "works in part",
+			ingestpb.SourceState_SOURCE_STATE_DEGRADED: "works partially",
 		}[status.State]
 		if mark == "" {
 			mark = "not available"

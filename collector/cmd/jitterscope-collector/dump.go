@@ -30,7 +30,7 @@ func dumpCommand(ctx context.Context, arguments []string, stdout, stderr io.Writ
 	print := func(_ uint64, data []byte) error {
 		var decoded ingestpb.Batch
 		if err := proto.Unmarshal(data, &decoded); err != nil {
-			return fmt.Errorf("the batch does not decode: %w", err)
+			return fmt.Errorf("the batch cannot be decoded: %w", err)
 		}
 		line, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(&decoded)
 		if err != nil {

@@ -73,7 +73,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) erro
 		_, err := fmt.Fprint(stdout, usage)
 		return err
 	default:
-		return fmt.Errorf("unknown command %q; there are run, dump, check and version", command)
+		return fmt.Errorf("unknown command %q; want run, dump, check or version", command)
 	}
 }
 

@@ -40,9 +40,9 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("jitterscope-evidence", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	o := evidence.Options{Limits: evidence.DefaultLimits}
-	every := flags.Int("progress-ms", 500, "time between progress lines (0: only a last one)")
+	every := flags.Int("progress-ms", 500, "time between progress lines (0: only one at the end)")
 	flags.Int64Var(&o.Limits.InflatedBytes, "max-inflated-bytes", o.Limits.InflatedBytes, "stop after this much")
-	flags.Float64Var(&o.Limits.Ratio, "max-ratio", o.Limits.Ratio, "stop where gzip inflates more than this")
+	flags.Float64Var(&o.Limits.Ratio, "max-ratio", o.Limits.Ratio, "stop if gzip inflates more than this")
 	flags.IntVar(&o.Slowest, "slowest", 20_000, "query rows in the report")
 	csv := flags.String("queries-csv", "", "write every query as a line into this file")
 	flags.Usage = func() {
@@ -107,7 +107,7 @@ func explain(err error) failure {
 	switch {
 	case errors.As(err, &not):
 		return failure{"error", "not-a-capture", "This is not a packet capture: " + err.Error() + ".",
-			"Give a file that tcpdump -w, tshark -w or Wireshark wrote (pcap or pcapng, also in gzip)."}
+			"Give a file written by tcpdump -w, tshark -w or Wireshark (pcap or pcapng, also in gzip)."}
 	case errors.Is(err, fs.ErrNotExist):
 		return failure{"error", "no-such-file", err.Error() + ".", "Check the path."}
 	}

@@ -17,7 +17,7 @@ func files(arguments []string) (any, error) {
 	flags := flag.NewFlagSet("files", flag.ContinueOnError)
 	folder := flags.String("dir", "", "an empty folder for them")
 	count := flags.Int("count", 100_000, "how many")
-	rate := flags.Float64("rate", 0, "per second; 0: as fast as it goes")
+	rate := flags.Float64("rate", 0, "per second; 0: as fast as possible")
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ type loaded struct {
 func load(arguments []string) (any, error) {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	sections := flags.Int("sections", 8, "programs")
-	size := flags.Int("verified", 500_000, "instructions that the verifier walks through for each, about")
-	depth := flags.Int("branches", 8, "branches in a row whose outcome the verifier has to tell apart")
+	size := flags.Int("verified", 500_000, "approximate instructions that the verifier walks through per program")
+	depth := flags.Int("branches", 8, "consecutive branches whose outcomes the verifier must distinguish")
 	hold := flags.Bool("hold", false, "keep them loaded until standard input ends, as an agent does")
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ var patterns = map[string]string{"nss": "%s/.%d_dOeSnotExist_.db", "session": "%
 func lookups(arguments []string) (any, error) {
 	flags := flag.NewFlagSet("lookups", flag.ContinueOnError)
 	folder := flags.String("dir", "", "folder of the names")
-	count := flags.Int("count", 10_000, "calls at most")
-	most := flags.Duration("most", 33*time.Millisecond, "time at most; 0: no limit")
+	count := flags.Int("count", 10_000, "maximum number of calls")
+	most := flags.Duration("most", 33*time.Millisecond, "maximum time; 0: no limit")
 	names := flags.String("names", "nss", "nss or session")
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func lookups(arguments []string) (any, error) {
 		return nil, fmt.Errorf("--names %q: want nss or session", *names)
 	}
 	if info, err := os.Stat(*folder); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("--dir %q is no folder", *folder)
+		return nil, fmt.Errorf("--dir %q is not a folder", *folder)
 	}
 	begin := time.Now()
 	number := uint64(begin.UnixNano())

@@ -27,7 +27,7 @@ func repeat(arguments []string) (any, error) {
 	flags := flag.NewFlagSet("repeat", flag.ContinueOnError)
 	rate := flags.Float64("per-second", 1, "starts per second; a start that would overlap waits")
 	seconds := flags.Float64("seconds", 10, "how long")
-	failures := flags.Uint64("failures", 0, "end after so many failing lookups; 0: no limit")
+	failures := flags.Uint64("failures", 0, "end after this many failing lookups; 0: no limit")
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func openSocket(server netip.AddrPort, local netip.Addr) (int, error) {
 	if local.IsValid() {
 		if _, own := socketAddress(local, 0); unix.Bind(fd, own) != nil {
 			_ = unix.Close(fd)
-			return -1, fmt.Errorf("%s is no address of this machine to send from", local)
+			return -1, fmt.Errorf("%s is not an address of this machine to send from", local)
 		}
 	}
 	wake := unix.NsecToTimeval(int64(50 * time.Millisecond))

@@ -55,10 +55,10 @@ func parseOptions(arguments []string) (options, error) {
 	flags := flag.NewFlagSet("jitterscope-load", flag.ContinueOnError)
 	server := flags.String("server", "", "ADDRESS:PORT of the server (DNS over UDP, HTTP/1.1)")
 	flags.BoolVar(&o.http, "http", false, "send HTTP requests instead of DNS queries: --names are paths")
-	flags.BoolVar(&o.reuse, "reuse", true, "send HTTP requests on idle connections; false: each on one of its own")
+	flags.BoolVar(&o.reuse, "reuse", true, "send HTTP requests on idle connections; false: each on its own connection")
 	flags.IntVar(&o.ready, "ready", 0, "connections for HTTP requests that are opened before the first one")
-	names := flags.String("names", "", "comma-separated names to ask for in turn, type A")
-	flags.BoolVar(&o.unique, "unique", false, "ask for another name each time: a counter below each of the names")
+	names := flags.String("names", "", "comma-separated names to query in turn, type A")
+	flags.BoolVar(&o.unique, "unique", false, "query a new name each time: a counter below each of the names")
 	clients := flags.String("clients", "", "comma-separated addresses of this machine to send from, in turn")
 	seconds := flags.Float64("seconds", 10, "how long to send")
 	startAt := flags.Int64("start-at-us", 0, "first query at this time, µs since the epoch (0: in 50 ms)")
@@ -74,7 +74,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&o.cpuStat, "cpu-stat", "", "cpu.stat of the cgroup to sample (v1 or v2)")
 	flags.StringVar(&o.cpuacctUsage, "cpuacct-usage", "", "cpuacct.usage of the cgroup (v1 only)")
 	sampleMs := flags.Float64("sample-ms", 10, "interval of those samples")
-	flags.IntVar(&o.nice, "nice", 0, "scheduling priority; the clients stand for other machines, so nothing here should delay them")
+	flags.IntVar(&o.nice, "nice", 0, "scheduling priority; the clients represent other machines, so nothing here should delay them")
 	if err := flags.Parse(arguments); err != nil {
 		return o, err
 	}
@@ -108,7 +108,7 @@ func parseOptions(arguments []string) (options, error) {
 	o.sampleEvery = time.Duration(*sampleMs * 1e6)
 	switch {
 	case len(o.names) == 0:
-		return o, errors.New("--names is empty: give at least one name or path to ask for")
+		return o, errors.New("--names is empty: give at least one name or path")
 	case o.http && o.unique:
 		return o, errors.New("--unique is for DNS names, not for --http")
 	case o.out == "":

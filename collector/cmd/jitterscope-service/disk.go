@@ -33,7 +33,7 @@ func (d *disk) declare(flags *flag.FlagSet) {
 	flags.StringVar(&d.journal, "journal", "", "file that each request is written to")
 	flags.IntVar(&d.recordKiB, "record-kib", 16, "KiB that a request writes to it")
 	flags.BoolVar(&d.sync, "sync", true, "whether a request waits until they are safe (fsync)")
-	flags.IntVar(&d.checkpoint, "checkpoint-kib", 0, "KiB of a checkpoint beside the journal; 0: none")
+	flags.IntVar(&d.checkpoint, "checkpoint-kib", 0, "KiB of a checkpoint written next to the journal; 0: none")
 	flags.DurationVar(&d.every, "checkpoint-every", 3*time.Second, "from one checkpoint to the next")
 	flags.StringVar(&d.files, "files", "", "folder of files that it serves by name")
 }

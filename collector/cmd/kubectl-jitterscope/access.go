@@ -58,7 +58,7 @@ func (a access) client() (*client, error) {
 			return nil, err
 		}
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s holds no certificate", path)
+			return nil, fmt.Errorf("%s contains no certificate", path)
 		}
 	}
 	return &client{
@@ -76,12 +76,12 @@ func (a access) client() (*client, error) {
 func checkServer(server string) error {
 	where, err := url.Parse(server)
 	if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
-		return fmt.Errorf("%q is no http:// or https:// URL", server)
+		return fmt.Errorf("%q is not an http:// or https:// URL", server)
 	}
 	address, err := netip.ParseAddr(where.Hostname())
 	local := where.Hostname() == "localhost" || err == nil && address.IsLoopback()
 	if where.Scheme == "http" && !local {
-		return fmt.Errorf("%s would get the token in clear: use https, or a port of this machine (kubectl port-forward)", server)
+		return fmt.Errorf("%s would receive the token unencrypted: use https, or a port of this machine (kubectl port-forward)", server)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func readFile() (stored file, err error) {
 		return stored, fmt.Errorf("%s: unknown key %s", path, unknown[0])
 	}
 	if stored.Token != "" && info.Mode().Perm()&0o077 != 0 {
-		return stored, fmt.Errorf("%s: others may read the token in it: chmod 600 it", path)
+		return stored, fmt.Errorf("%s: other users can read the token in it: chmod 600 it", path)
 	}
 	return stored, nil
 }

@@ -18,7 +18,7 @@ func incidentsCommand(ctx context.Context, arguments []string, std streams) erro
 	flags.StringVar(&namespace, "n", "", "short for --namespace")
 	everywhere := flags.Bool("all-namespaces", false, "incidents of all namespaces, nodes, and systemd units")
 	flags.BoolVar(everywhere, "A", false, "short for --all-namespaces")
-	over := flags.Bool("resolved", false, "also those that are over")
+	over := flags.Bool("resolved", false, "also resolved incidents")
 	words, err := parse(flags, arguments)
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func run(ctx context.Context, arguments []string, std streams) error {
 		_, err := fmt.Fprint(std.out, usage)
 		return err
 	default:
-		return fmt.Errorf("unknown command %q; there are incidents, patch, open, and version", command)
+		return fmt.Errorf("unknown command %q; want incidents, patch, open, or version", command)
 	}
 }
 
@@ -78,7 +78,7 @@ func options(command string, std streams) (*flag.FlagSet, *access) {
 	var given access
 	flags.StringVar(&given.server, "server", "", "URL of Jitterscope")
 	flags.StringVar(&given.tokenFile, "token-file", "", "file with an API token")
-	flags.StringVar(&given.caFile, "ca-file", "", "file with the certificates that the server's is checked against (default: those of this machine)")
+	flags.StringVar(&given.caFile, "ca-file", "", "file with the certificates to verify the server's against (default: those of this machine)")
 	return flags, &given
 }
 
@@ -98,7 +98,7 @@ func parse(flags *flag.FlagSet, arguments []string) (words []string, err error) 
 func incidentID(word string) (int64, error) {
 	id, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || id <= 0 {
-		return 0, fmt.Errorf("%q is no incident: give the number in the first column of `kubectl jitterscope incidents`", word)
+		return 0, fmt.Errorf("%q is not an incident: give the number in the first column of `kubectl jitterscope incidents`", word)
 	}
 	return id, nil
 }

@@ -70,7 +70,7 @@ func TestWhereServerAndTokenComeFrom(t *testing.T) {
 	token := filepath.Join(folder, "token")
 	write(token, "of-flag\n", 0o600)
 	expect(access{server: "https://flag", tokenFile: token}, "https://flag", "of-flag", "")
-	expect(access{caFile: token}, "", "", "holds no certificate")
+	expect(access{caFile: token}, "", "", "contains no certificate")
 	write(path, "server = 'https://file'\ntoken = 'of-file'\n", 0o644)
 	expect(access{}, "", "", "chmod 600")
 	write(path, "sever = 'https://file'\n", 0o600)
@@ -85,7 +85,7 @@ func TestWhatCanBeApplied(t *testing.T) {
 		`kubectl -n shop patch deployment/NAME -p '{}'`:                                   "fill in NAME",
 		`kubectl -n NAMESPACE set env deployment/web A=1`:                                 "fill in NAMESPACE",
 		`kubectl -n shop patch deployment/web -p '{"containers":[{"name":"CONTAINER"}]}'`: "fill in CONTAINER",
-		`sysctl -w vm.watermark_scale_factor=100`:                                         "no command of kubectl",
+		`sysctl -w vm.watermark_scale_factor=100`:                                         "not a kubectl command",
 		"kubectl -n shop delete pod web\x1b[1A":                                           "does not show",
 		`kubectl -n shop scale deployment/web --replicas=REPLICAS`:                        "fill in REPLICAS",
 	} {
@@ -130,7 +130,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	for line, failure := range map[string]string{
 		"": "a command is needed", "incident": "unknown command", "incidents shop": "unknown argument", "patch": "give an incident",
-		"patch raise_cpu_limit": "no incident", "patch 12 --apply": "name the fix", "open": "give one incident", "open -1x": "flag provided",
+		"patch raise_cpu_limit": "not an incident", "patch 12 --apply": "name the fix", "open": "give one incident", "open -1x": "flag provided",
 	} {
 		var out strings.Builder
 		err := run(context.Background(), strings.Fields(line), streams{strings.NewReader(""), &out, &out})

@@ -13,7 +13,7 @@ import (
 
 func patchCommand(ctx context.Context, arguments []string, std streams) error {
 	flags, given := options("patch", std)
-	number := flags.Int("patch", 1, "which of the fix's patches, where it has several")
+	number := flags.Int("patch", 1, "which of the fix's patches, if it has several")
 	apply := flags.Bool("apply", false, "run the command with kubectl, once you agree")
 	agreed := flags.Bool("yes", false, "with --apply: do not ask")
 	words, err := parse(flags, arguments)
@@ -28,7 +28,7 @@ func patchCommand(ctx context.Context, arguments []string, std streams) error {
 		return err
 	}
 	if len(words) == 1 && *apply {
-		return errors.New("name the fix that is to be applied")
+		return errors.New("name the fix to apply")
 	}
 	api, err := given.client()
 	if err != nil {
@@ -115,9 +115,9 @@ func applicable(f fix, one patch) error {
 	case f.Verdict == "cannot_help":
 		return fmt.Errorf("not applied: %s", plain(f.Summary))
 	case one.Language != "shell" || !strings.HasPrefix(one.Text, "kubectl "):
-		return errors.New("not applied: this is no command of kubectl")
+		return errors.New("not applied: this is not a kubectl command")
 	case plain(one.Text) != one.Text:
-		return errors.New("not applied: it has characters that a terminal does not show")
+		return errors.New("not applied: it contains characters that a terminal does not show")
 	}
 	if match := unknown.FindStringSubmatch(one.Text); match != nil {
 		return fmt.Errorf("not applied: fill in %s", match[2])

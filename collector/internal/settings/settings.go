@@ -47,16 +47,16 @@ func (s *Settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.TokenFile, "token-file", "", "file with the ingest token; read again for each request")
 	flags.StringVar(&s.Token, "token", "", "ingest token; prefer --token-file or JITTERSCOPE_TOKEN, which do not show in the process list")
 	flags.StringVar(&s.CAFile, "ca-file", "", "PEM file with the certificate authority of the server, besides the system's")
-	flags.StringVar(&s.SpoolDir, "spool-dir", "/var/lib/jitterscope-collector", "directory for batches that are not delivered yet; one per collector")
-	flags.Int64Var(&s.SpoolMaxBytes, "spool-max-bytes", 256<<20, "the oldest batches are dropped where the spool grows past this")
+	flags.StringVar(&s.SpoolDir, "spool-dir", "/var/lib/jitterscope-collector", "directory for undelivered batches; one per collector")
+	flags.Int64Var(&s.SpoolMaxBytes, "spool-max-bytes", 256<<20, "the oldest batches are dropped if the spool exceeds this size")
 	flags.StringVar(&s.CgroupRoot, "cgroup-root", "/sys/fs/cgroup", "where the cgroup file systems are mounted")
 	flags.StringVar(&s.ProcRoot, "proc-root", "/proc", "where procfs is mounted")
 	flags.StringVar(&s.SysRoot, "sys-root", "/sys", "where sysfs is mounted")
 	flags.StringVar(&s.NodeKey, "node-key", "", "identity of this node; default: the machine id")
 	flags.StringVar(&s.MetricsListen, "metrics-listen", "", "address for the collector's own /metrics and /healthz, 127.0.0.1:9464")
-	flags.IntVar(&s.MaxCgroups, "max-cgroups", 1000, "cgroups to sample at most; those with a CPU quota and those nearest to the root are kept")
-	flags.Float64Var(&s.CPUBudget, "cpu-budget", 0.25, "share of one CPU that the collector may use before it lowers its resolution; 0: no limit")
-	flags.BoolVar(&s.RealTime, "real-time", true, "sample with the lowest real-time priority where that is allowed, so that ticks are on time on a busy node; bounded by RLIMIT_RTTIME")
+	flags.IntVar(&s.MaxCgroups, "max-cgroups", 1000, "maximum number of cgroups to sample; those with a CPU quota and those nearest to the root are kept")
+	flags.Float64Var(&s.CPUBudget, "cpu-budget", 0.25, "share of one CPU that the collector can use before it lowers its resolution; 0: no limit")
+	flags.BoolVar(&s.RealTime, "real-time", true, "sample with the lowest real-time priority if permitted, so that ticks are on time on a busy node; bounded by RLIMIT_RTTIME")
 	flags.StringVar(&s.Sources, "sources", "", "sources to use, comma-separated; \"-NAME\" turns one off; default: all")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&s.LogFormat, "log-format", "json", "json or text")
@@ -177,7 +177,7 @@ func (s *Settings) Enabled(known []string) (func(string) bool, error) {
 		}
 		bare, excluded := strings.CutPrefix(name, "-")
 		if !slices.Contains(known, bare) {
-			return nil, fmt.Errorf("--sources: unknown source %q; there are %s", bare, strings.Join(known, ", "))
+			return nil, fmt.Errorf("--sources: unknown source %q; want one of %s", bare, strings.Join(known, ", "))
 		}
 		if excluded {
 			off[bare] = true
