@@ -17,7 +17,7 @@ from tests.chaos.drill import Drill
 
 # Longer than the collector's first waits, so that several of its attempts fall into each outage.
 OUTAGE_S = 6.0
-_TAKES_AGAIN = "the backend takes batches again"
+_TAKES_AGAIN = "the backend accepts batches again"
 _OTHERS = "SELECT pid FROM pg_stat_activity WHERE datname = 'jitterscope' AND application_name = 'jitterscope'"
 
 

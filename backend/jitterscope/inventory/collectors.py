@@ -141,7 +141,7 @@ def clock_ahead(organization_id: int, node_key: str, why: str) -> None:
             text("SELECT id FROM resources WHERE node_id = 0 AND kind = 'node' AND key = :key"), {"key": node_key}
         )
         if node_id is not None:
-            state = SourceRow("spool", "degraded", why, "a clock that is right (NTP)")
+            state = SourceRow("spool", "degraded", why, "a correct clock (NTP)")
             store_sources(session, organization_id, node_id, [state])
 
 

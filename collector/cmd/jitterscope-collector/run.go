@@ -136,7 +136,7 @@ func reportSpool(ctx context.Context, page *telemetry.Page, collector *agent.Age
 			log.Info("ready again")
 		}
 		told = trouble
-		collector.Engine.Report("spool", trouble, "free space on the disk of --spool-dir; a clock that is right (NTP)")
+		collector.Engine.Report("spool", trouble, "free space on the disk of --spool-dir; a correct clock (NTP)")
 		select {
 		case <-ctx.Done():
 			return
@@ -151,7 +151,7 @@ func shipConfig(s *settings.Settings, log *slog.Logger) (ship.Config, error) {
 		return ship.Config{}, fmt.Errorf("--server: %q is not an http:// or https:// address", s.Server)
 	}
 	if s.Token == "" && s.TokenFile == "" {
-		return ship.Config{}, errors.New("an ingest token is needed: --token-file FILE, or JITTERSCOPE_TOKEN; the UI makes one under \"Add a collector\"")
+		return ship.Config{}, errors.New("an ingest token is needed: --token-file FILE, or JITTERSCOPE_TOKEN; create one in the UI under \"Add a collector\"")
 	}
 	token := func() (string, error) {
 		if s.TokenFile == "" {

@@ -82,7 +82,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		boundRealTime(ctx, a.log)
 	}
 	for _, leftover := range a.leftovers {
-		a.log.Info("recovered a batch that the last run left open", "sequence", leftover.Sequence())
+		a.log.Info("recovered a batch left open by the last run", "sequence", leftover.Sequence())
 		a.Sealer.One(ctx, leftover)
 	}
 	if err := ctx.Err(); err != nil {

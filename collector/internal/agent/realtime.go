@@ -38,7 +38,7 @@ func boundRealTime(ctx context.Context, log *slog.Logger) {
 			case <-ctx.Done():
 				return
 			case <-exceeded:
-				log.Warn("the sampling threads give up real-time priority until a restart: one ran too long without a pause",
+				log.Warn("sampling threads gave up real-time priority until a restart: one ran too long without a pause",
 					"limit", realTimeSoft.String(), "threads", calm())
 			}
 		}

@@ -37,7 +37,7 @@ func watchTicks(ctx context.Context, ticks func() uint64, every time.Duration, l
 		if still++; still < longest {
 			continue
 		}
-		log.Error("the sampling thread stands still; the collector ends so that it is started again. Please report the stacks that follow",
+		log.Error("the sampling thread is stuck; the collector exits to be restarted. Report the stacks that follow",
 			"seconds", (time.Duration(still) * every).Seconds())
 		abort()
 	}

@@ -27,7 +27,7 @@ func TestStandstillEndsTheProcess(t *testing.T) {
 	if err == nil {
 		t.Error("the process ended well")
 	}
-	for _, wanted := range []string{"the sampling thread stands still", "spinForTheWatchdog", "watchTicks"} {
+	for _, wanted := range []string{"the sampling thread is stuck", "spinForTheWatchdog", "watchTicks"} {
 		if !strings.Contains(string(said), wanted) {
 			t.Errorf("it did not say %q:\n%s", wanted, said)
 		}

@@ -62,7 +62,7 @@ func Open(cpus int) (*Watcher, error) {
 	}
 	if len(w.rings) == 0 {
 		w.Close()
-		return nil, errors.New("no CPU is on line")
+		return nil, errors.New("no CPU is online")
 	}
 	return w, nil
 }

@@ -124,4 +124,4 @@ const (
 	maxTextBytes = 512 << 10
 )
 
-var errTooLarge = fmt.Errorf("with its imports it has more than %d imports or %d bytes", maxImports, maxTextBytes)
+var errTooLarge = fmt.Errorf("the Corefile has more than %d imports, or more than %d bytes including imports", maxImports, maxTextBytes)

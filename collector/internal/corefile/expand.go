@@ -137,7 +137,7 @@ func (e *expander) include(at line) error {
 	return nil
 }
 
-var errImport = errors.New("import has to begin a line, with one name behind it")
+var errImport = errors.New("import must begin a line, followed by one name")
 
 // write adds a line in the form that the parser reads.
 func (e *expander) write(next line) error {

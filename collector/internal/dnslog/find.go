@@ -76,9 +76,9 @@ func Find(proc string, pid int, software, cgroup string, roots []string) Places 
 	if len(places.Files) == 0 && places.Unit == "" {
 		switch {
 		case piped:
-			places.Missing = "it writes to a pipe of another process"
+			places.Missing = "it writes to a pipe to another process"
 		case socket:
-			places.Missing = "it writes to a socket and is no service of systemd"
+			places.Missing = "it writes to a socket and is not a systemd service"
 		default:
 			places.Missing = "it writes to a terminal or nowhere"
 		}

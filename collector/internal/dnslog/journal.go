@@ -38,7 +38,7 @@ type Journal struct {
 const maxJournalLine = 64 << 10
 
 // Needs lists what following the journal requires.
-const Needs = "the journal of systemd at /var/log/journal or /run/log/journal, and the right to read it (root, or the group systemd-journal)"
+const Needs = "the systemd journal at /var/log/journal or /run/log/journal, and permission to read it (root, or the group systemd-journal)"
 
 // Follow follows these units, and the processes pids for which the journal has no unit. It returns why the journal
 // cannot be followed, if known by now.
@@ -159,7 +159,7 @@ func (j *Journal) Unreadable() int64 {
 	return j.files.Unreadable()
 }
 
-var errJournalEnded = errors.New("it should go on")
+var errJournalEnded = errors.New("it should keep running")
 
 func (j *Journal) fail(err error) {
 	j.mu.Lock()

@@ -34,7 +34,7 @@ func ReadCorefile(proc string, pid int) (text, parsed string, err error) {
 	}
 	encoded, err := json.Marshal(withoutSecrets(blocks))
 	if err == nil && len(encoded) > maxFactBytes {
-		err = fmt.Errorf("parsed it has %d bytes, more than %d", len(encoded), maxFactBytes)
+		err = fmt.Errorf("its parsed form has %d bytes, more than %d", len(encoded), maxFactBytes)
 	}
 	if err != nil {
 		return text, "", err

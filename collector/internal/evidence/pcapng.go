@@ -66,7 +66,7 @@ func (p *pcapng) section() error {
 	case 0x4d3c2b1a:
 		p.order = binary.BigEndian
 	default:
-		return &stopError{stoppedDamaged, "a pcapng section without byte order"}
+		return &stopError{stoppedDamaged, "a pcapng section without a byte order"}
 	}
 	length := p.order.Uint32(head[4:])
 	if length < 28 || length%4 != 0 {
@@ -163,7 +163,7 @@ func (p *pcapng) packetBlock(kind uint32, length int64, packet *packet) (bool, e
 // simplePacket has no time: a file of such packets cannot show latencies; they all get the epoch.
 func (p *pcapng) simplePacket(length int64, packet *packet) (bool, error) {
 	if length < 16 || len(p.interfaces) == 0 {
-		return false, &stopError{stoppedDamaged, "a simple packet block without interface"}
+		return false, &stopError{stoppedDamaged, "a simple packet block without an interface"}
 	}
 	head, err := p.source.Peek(12)
 	if err != nil {

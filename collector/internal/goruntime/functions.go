@@ -22,7 +22,7 @@ type Functions struct {
 func OpenFunctions(proc string, pid int, file *elf.File) (*Functions, error) {
 	for _, section := range file.Sections { // the text is found by searching the data
 		if section.ReaderAt == nil && strings.HasSuffix(section.Name, ".gopclntab") {
-			return nil, fmt.Errorf("%s is compressed, which no linker makes", section.Name)
+			return nil, fmt.Errorf("%s is compressed, which no linker produces", section.Name)
 		}
 		if section.Flags&elf.SHF_WRITE != 0 && section.Type != elf.SHT_NOBITS && section.Size > dataMost {
 			return nil, fmt.Errorf("%s has %d bytes", section.Name, section.Size)

@@ -15,7 +15,7 @@ var (
 	// ErrNoJVM means that the process is not a JVM.
 	ErrNoJVM = errors.New("the process is not a JVM")
 	// ErrNotShared means that a JVM does not share its performance data.
-	ErrNotShared = errors.New("the JVM shares no performance data")
+	ErrNotShared = errors.New("the JVM does not share performance data")
 )
 
 // Open opens the performance data of a process. It finds the file in the process's mappings: its name has the user name

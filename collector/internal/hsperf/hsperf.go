@@ -44,10 +44,10 @@ func Parse(data []byte) (*Layout, error) {
 		l.order = binary.LittleEndian
 	}
 	if major := data[5]; major != 2 {
-		return nil, fmt.Errorf("version %d.%d of the format is not known", major, data[6])
+		return nil, fmt.Errorf("format version %d.%d is unknown", major, data[6])
 	}
 	if data[7] == 0 {
-		return nil, errors.New("the JVM has not finished its start")
+		return nil, errors.New("the JVM is still starting")
 	}
 	used, entry, count := l.int(data, 8), l.int(data, 24), l.int(data, 28)
 	if used > len(data) || entry < prologueBytes || count > entriesMost {

@@ -86,7 +86,7 @@ func (f *file) begin(fromBeginning bool) error {
 	}
 	flags := binary.LittleEndian.Uint32(header[offsetFlags:])
 	if flags&^uint32(knownFlags) != 0 {
-		return fmt.Errorf("format of an unknown kind (flags %#x)", flags)
+		return fmt.Errorf("unknown format (flags %#x)", flags)
 	}
 	f.compact = flags&compactFormat != 0
 	f.tail = binary.LittleEndian.Uint64(header[offsetTail:])

@@ -37,7 +37,7 @@ func New(folders []string) *Follower {
 func (f *Follower) Unreadable() int64 { return f.unreadable.Load() }
 
 // ErrAbsent is returned by Follow if there is no journal.
-var ErrAbsent = errors.New("no journal of systemd is there")
+var ErrAbsent = errors.New("no systemd journal found")
 
 // Follow visits each entry written from the first call on, with a delay of some two seconds, until ctx ends. The next
 // call continues where this one ended.

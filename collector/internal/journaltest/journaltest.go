@@ -45,6 +45,6 @@ func Start(t testing.TB) (run string) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	t.Fatal("systemd-journald made no socket")
+	t.Fatal("systemd-journald created no socket")
 	return ""
 }

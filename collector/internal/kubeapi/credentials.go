@@ -17,7 +17,7 @@ func Trust(file string) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s has no certificate", file)
+		return nil, fmt.Errorf("%s contains no certificate", file)
 	}
 	return config, nil
 }

@@ -224,7 +224,7 @@ func waitFor(t testing.TB, what string, condition func() bool, found ...func() s
 	for _, say := range found {
 		t.Log(say())
 	}
-	t.Fatalf("waited in vain: %s", what)
+	t.Fatalf("timed out waiting: %s", what)
 }
 
 // hasResource reports whether a resource was sent.

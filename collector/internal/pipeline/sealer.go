@@ -75,7 +75,7 @@ func (s *Sealer) One(ctx context.Context, sealed *batch.Sealed) {
 			return
 		}
 		s.stats.Failed.Add(1)
-		s.log.Error("a batch cannot be stored; trying again", "sequence", sealed.Sequence(), "error", err)
+		s.log.Error("cannot store a batch, retrying", "sequence", sealed.Sequence(), "error", err)
 		select {
 		case <-ctx.Done():
 			return // it stays in its file for the next run

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrFull means that all places are taken.
-var ErrFull = errors.New("more listening servers than can be told apart")
+var ErrFull = errors.New("more listening servers than can be distinguished")
 
 // Add allocates a place for a server. Nothing is counted for it before SetEndpoints says where it listens.
 func (t *Tracker) Add() (*Server, error) {

@@ -231,7 +231,7 @@ func (p *Programs) followConnections() error {
 	defer func() { _ = iterator.Close() }()
 	files, err := iterator.Open()
 	if err != nil {
-		return fmt.Errorf("go through open files: %w", err)
+		return fmt.Errorf("walk open files: %w", err)
 	}
 	defer func() { _ = files.Close() }()
 	_, err = io.Copy(io.Discard, files)

@@ -150,7 +150,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	e.openGroups()
 	e.startSources(ctx)
 	if len(e.running) == 0 {
-		return errors.New("no source works here; see the warnings above")
+		return errors.New("no source works here, see the warnings above")
 	}
 	e.refreshGroups(ctx)
 	e.discover(ctx)

@@ -38,7 +38,7 @@ func (e *Engine) loop(ctx context.Context) {
 		}
 		now := nowUS()
 		if now < deadline-batch.StepUS {
-			e.log.Warn("the clock was set back; ticks may repeat", "seconds", float64(deadline-now)/1e6)
+			e.log.Warn("the clock was set back; ticks can repeat", "seconds", float64(deadline-now)/1e6)
 			state.last = 0
 		}
 		number := now/batch.StepUS - 1

@@ -129,7 +129,7 @@ func (s *Shipper) handleResult(sequence uint64, size int64, err error, wait time
 		s.stats.SentBytes.Add(uint64(size))
 		s.stats.LastSuccessUS.Store(time.Now().UnixMicro())
 		if s.told != "" || s.Refusing() != "" {
-			s.config.Log.Info("the backend takes batches again", "refused_batches", s.stats.Refused.Load())
+			s.config.Log.Info("the backend accepts batches again", "refused_batches", s.stats.Refused.Load())
 			s.told = ""
 			s.refusing.Store(nil)
 		}
@@ -142,7 +142,7 @@ func (s *Shipper) handleResult(sequence uint64, size int64, err error, wait time
 		s.spool.Quarantine(sequence, err.Error())
 		// One reason rejects every batch, as a wrong clock does: it is logged once.
 		if s.reason != refusal.kind || s.Refusing() == "" {
-			s.config.Log.Error("the backend refuses batches for good; they are set aside in the spool's quarantine folder",
+			s.config.Log.Error("the backend rejects batches permanently; they are moved to the spool's quarantine folder",
 				"sequence", sequence, "error", err)
 		}
 		s.reason = refusal.kind

@@ -198,7 +198,7 @@ func TestLogsAFailureOnce(t *testing.T) {
 	if n := bytes.Count(output.Bytes(), []byte("sending failed")); n != 1 {
 		t.Errorf("told %d times", n)
 	}
-	if !bytes.Contains(output.Bytes(), []byte("takes batches again")) {
+	if !bytes.Contains(output.Bytes(), []byte("accepts batches again")) {
 		t.Error("recovery is not told")
 	}
 }

@@ -44,8 +44,8 @@ func (s *Shipper) getsPast(ctx context.Context, sequence uint64) bool {
 		return false
 	}
 	s.stats.Refused.Add(1)
-	s.spool.Quarantine(sequence, "the backend failed on it again and again, and took the next one")
-	s.config.Log.Error("the backend fails on a batch and takes the next one; it was set aside in the spool's quarantine folder. Please report it",
+	s.spool.Quarantine(sequence, "the backend failed on it repeatedly, and accepted the next one")
+	s.config.Log.Error("the backend failed on a batch but accepted the next one; it was moved to the spool's quarantine folder, report it",
 		"sequence", sequence, "failures", s.failed.failures)
 	return true
 }

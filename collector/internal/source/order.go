@@ -13,7 +13,7 @@ func inOrder(after map[string][]string) ([]string, error) {
 	for _, name := range left {
 		for _, earlier := range after[name] {
 			if _, exists := after[earlier]; !exists {
-				return nil, fmt.Errorf("the source %s comes after %s, and there is no such source", name, earlier)
+				return nil, fmt.Errorf("the source %s must run after %s, which does not exist", name, earlier)
 			}
 		}
 	}
@@ -25,7 +25,7 @@ func inOrder(after map[string][]string) ([]string, error) {
 	for len(left) > 0 {
 		next := slices.IndexFunc(left, func(name string) bool { return !waits(name) })
 		if next < 0 {
-			return nil, fmt.Errorf("sources come after each other: %s", strings.Join(circle(after, left[0], done), " after "))
+			return nil, fmt.Errorf("sources depend on each other in a cycle: %s", strings.Join(circle(after, left[0], done), " after "))
 		}
 		order, done[left[next]] = append(order, left[next]), true
 		left = slices.Delete(left, next, next+1)

@@ -43,10 +43,10 @@ func TestOrderDoesNotDependOnRegistration(t *testing.T) {
 
 func TestOrdersThatCannotBe(t *testing.T) {
 	for want, after := range map[string]map[string][]string{
-		"the source b comes after bb, and there is no such source": {"a": nil, "b": {"a", "bb"}},
-		"sources come after each other: b after c after b":         {"a": {"b"}, "b": {"c"}, "c": {"b"}},
-		"sources come after each other: a after a":                 {"a": {"a"}},
-		"sources come after each other: x after z after y after x": {"free": nil, "x": {"free", "z"}, "y": {"x"}, "z": {"y"}},
+		"the source b must run after bb, which does not exist":               {"a": nil, "b": {"a", "bb"}},
+		"sources depend on each other in a cycle: b after c after b":         {"a": {"b"}, "b": {"c"}, "c": {"b"}},
+		"sources depend on each other in a cycle: a after a":                 {"a": {"a"}},
+		"sources depend on each other in a cycle: x after z after y after x": {"free": nil, "x": {"free", "z"}, "y": {"x"}, "z": {"y"}},
 	} {
 		if got, err := inOrder(after); err == nil || err.Error() != want {
 			t.Errorf("%v: %v %v, want %s", after, got, err, want)

@@ -56,7 +56,7 @@ func (s *Spool) fail(err error) {
 	s.trouble = s.directory + ": " + cause.Error()
 	s.mu.Unlock()
 	if first {
-		s.log.Error("the spool cannot be written: batches are kept in memory, and the oldest are dropped above a limit",
+		s.log.Error("cannot write the spool: batches are kept in memory, and the oldest are dropped above a limit",
 			"error", err, "directory", s.directory, "limit_bytes", maxMemory)
 	}
 }
@@ -92,7 +92,7 @@ func (s *Spool) recover() {
 	s.mu.Lock()
 	s.trouble = ""
 	s.mu.Unlock()
-	s.log.Info("the spool can be written again", "written_batches", len(waiting))
+	s.log.Info("the spool is writable again", "written_batches", len(waiting))
 }
 
 // shed drops the oldest batches in memory if they take too much of it.
@@ -114,7 +114,7 @@ func (s *Spool) shed() {
 	}
 	s.mu.Unlock()
 	if dropped > 0 {
-		s.log.Warn("the spool cannot be written: oldest batches in memory dropped", "dropped", dropped, "limit_bytes", maxMemory)
+		s.log.Warn("cannot write the spool, dropped the oldest batches in memory", "dropped", dropped, "limit_bytes", maxMemory)
 	}
 }
 
@@ -202,12 +202,12 @@ func (s *Spool) Quarantine(sequence uint64, why string) {
 	s.state.Refused++
 	s.counts.ResendNeeded++
 	if err := s.saveState(); err != nil {
-		s.log.Error("the count of refused batches cannot be saved", "error", err)
+		s.log.Error("cannot save the count of rejected batches", "error", err)
 	}
 	s.mu.Unlock()
 	target := s.path(fmt.Sprintf("%s/%020d%s", quarantine, sequence, suffix))
 	if err := os.Rename(s.file(sequence), target); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Error("a refused batch cannot be set aside", "sequence", sequence, "error", err)
+		s.log.Error("cannot quarantine a rejected batch", "sequence", sequence, "error", err)
 		_ = os.Remove(s.file(sequence))
 	}
 	_ = os.WriteFile(target+".reason", []byte(why+"\n"), 0o600)

@@ -38,7 +38,7 @@ func Open(directory string, anew func(), log *slog.Logger) *Switches {
 	s := &Switches{path: filepath.Join(directory, fileName), anew: anew, log: log}
 	text, err := os.ReadFile(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.Warn("what the organization switched off is not known until the next answer", "error", err)
+		log.Warn("unknown what the organization switched off until the next answer", "error", err)
 	}
 	s.off = parse(string(text))
 	return s
@@ -56,7 +56,7 @@ func (s *Switches) Heard(list string) {
 	if err := os.WriteFile(s.path, []byte(strings.Join(wanted, ",")+"\n"), 0o600); err != nil {
 		// Without the file the next run would read what this one does: the backend drops it meanwhile.
 		if !s.failed {
-			s.log.Error("what the organization switched off cannot be noted", "error", err)
+			s.log.Error("cannot save what the organization switched off", "error", err)
 		}
 		s.failed = true
 		return

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrHidden means that the kernel does not reveal where its functions are.
-var ErrHidden = errors.New("kallsyms hides the addresses of the kernel's functions")
+var ErrHidden = errors.New("kallsyms hides the addresses of kernel functions")
 
 // kernelMost bounds what is remembered; a busy kernel runs some hundred functions.
 const kernelMost = 8192

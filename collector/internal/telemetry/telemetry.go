@@ -76,13 +76,13 @@ func (p *Page) health(w http.ResponseWriter, _ *http.Request) {
 // Trouble says what permanently keeps batches from the disk or from the backend; empty if nothing does.
 func (p *Page) Trouble() string {
 	if trouble := p.spool.Trouble(); trouble != "" {
-		return "batches cannot be written to the spool and wait in memory, where a restart loses them: " + trouble
+		return "cannot write batches to the spool; they wait in memory, where a restart loses them: " + trouble
 	}
 	if err := p.store.NoRoom(); err != nil {
-		return "the open batch is in memory, where a crash loses it, until the collector restarts with room for it: " + err.Error()
+		return "the open batch is in memory, where a crash loses it, until the collector restarts with enough disk space: " + err.Error()
 	}
 	if why := p.shipper.Refusing(); why != "" {
-		return fmt.Sprintf("the backend refuses batches, %d since the spool was created: %s", p.spool.Counts().Quarantined, why)
+		return fmt.Sprintf("the backend rejects batches, %d since the spool was created: %s", p.spool.Counts().Quarantined, why)
 	}
 	return ""
 }
@@ -108,17 +108,17 @@ func (p *Page) metrics(w http.ResponseWriter, _ *http.Request) {
 	o.metric("sample_seconds_total", "counter", "Time spent in sources.", float64(engine.SampleUS.Load())/1e6)
 	o.metric("cgroups", "gauge", "Cgroups being sampled.", float64(engine.Cgroups.Load()))
 	o.metric("cgroups_shed", "gauge", "Cgroups left out because of --max-cgroups.", float64(engine.Shed.Load()))
-	o.metric("shed_level", "gauge", "Resolution given up to stay in the CPU budget, 0 to 3.", float64(p.engine.ShedLevel()))
+	o.metric("shed_level", "gauge", "Resolution given up to stay within the CPU budget, 0 to 3.", float64(p.engine.ShedLevel()))
 	o.metric("batches_sealed_total", "counter", "Batches finished.", float64(sealed.Batches.Load()))
 	o.metric("batch_bytes_total", "counter", "Bytes of finished batches before compression.", float64(sealed.Bytes.Load()))
 	o.metric("seal_failures_total", "counter", "Attempts to store a batch that failed.", float64(sealed.Failed.Load()))
-	o.metric("spool_batches", "gauge", "Batches that wait.", float64(spooled.Batches))
-	o.metric("spool_bytes", "gauge", "Bytes that wait.", float64(spooled.Bytes))
-	o.metric("spool_memory_batches", "gauge", "Of the batches that wait, those that the disk has no room for.", float64(spooled.InMemory))
-	o.metric("spool_write_failures_total", "counter", "Batches that could not be written to the disk.", float64(spooled.WriteFailed))
-	o.metric("ready", "gauge", "1: batches are kept and taken; 0: /readyz says why not.", map[bool]float64{true: 1}[p.Trouble() == ""])
+	o.metric("spool_batches", "gauge", "Batches waiting to be sent.", float64(spooled.Batches))
+	o.metric("spool_bytes", "gauge", "Bytes waiting to be sent.", float64(spooled.Bytes))
+	o.metric("spool_memory_batches", "gauge", "Waiting batches that do not fit on the disk.", float64(spooled.InMemory))
+	o.metric("spool_write_failures_total", "counter", "Batches that could not be written to disk.", float64(spooled.WriteFailed))
+	o.metric("ready", "gauge", "1: batches are stored and accepted; 0: /readyz says why not.", map[bool]float64{true: 1}[p.Trouble() == ""])
 	o.metric("spool_dropped_total", "counter", "Batches dropped because the spool was full, since it was created.", float64(spooled.Dropped))
-	o.metric("spool_quarantined_total", "counter", "Batches that the backend refused for good.", float64(spooled.Quarantined))
+	o.metric("spool_quarantined_total", "counter", "Batches that the backend permanently rejected.", float64(spooled.Quarantined))
 	o.metric("batches_sent_total", "counter", "Batches acknowledged.", float64(shipped.Sent.Load()))
 	o.metric("sent_bytes_total", "counter", "Compressed bytes acknowledged.", float64(shipped.SentBytes.Load()))
 	o.metric("send_failures_total", "counter", "Attempts to send that failed.", float64(shipped.Failed.Load()))
@@ -135,7 +135,7 @@ func (p *Page) metrics(w http.ResponseWriter, _ *http.Request) {
 		up := map[ingestpb.SourceState]float64{ingestpb.SourceState_SOURCE_STATE_ACTIVE: 1, ingestpb.SourceState_SOURCE_STATE_DEGRADED: 0.5}[status.State]
 		o.value("source_up", up, "source", status.Name)
 	}
-	o.head("source_counter_total", "counter", "What sources count about themselves.")
+	o.head("source_counter_total", "counter", "The sources' own counters.")
 	p.engine.EachCounter(func(source, name string, value float64) {
 		o.value("source_counter_total", value, "source", source, "name", name)
 	})

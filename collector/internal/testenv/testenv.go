@@ -10,7 +10,7 @@ import (
 func Skip(t testing.TB, format string, arguments ...any) {
 	t.Helper()
 	if os.Getenv("JITTERSCOPE_NO_SKIPS") == "1" {
-		t.Fatalf("nothing may be skipped: "+format, arguments...)
+		t.Fatalf("skipping is not allowed: "+format, arguments...)
 	}
 	t.Skipf(format, arguments...)
 }

@@ -16,6 +16,6 @@ func UntilUndisturbed(t testing.TB, allowed time.Duration, run func() time.Durat
 		if longest <= allowed || try == tries {
 			return
 		}
-		t.Logf("no CPU time for %v: that run is made again", longest)
+		t.Logf("no CPU time for %v: repeating the run", longest)
 	}
 }

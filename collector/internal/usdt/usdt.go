@@ -74,7 +74,7 @@ func Points(source io.ReaderAt) ([]Point, error) {
 func parse(file *elf.File, description []byte, moved uint64) (p Point, err error) {
 	texts := bytes.SplitN(description[24:], []byte{0}, 4)
 	if len(texts) < 3 {
-		return p, fmt.Errorf("a note of %d bytes is cut off", len(description))
+		return p, fmt.Errorf("a note of %d bytes is truncated", len(description))
 	}
 	p.Provider, p.Name, p.Arguments = string(texts[0]), string(texts[1]), string(texts[2])
 	if p.Offset, err = symbols.FileOffset(file, binary.LittleEndian.Uint64(description)+moved); err != nil {

@@ -54,7 +54,7 @@ func (o *oomRecord) Start(ctx context.Context, registry *sampler.Registry) error
 		if errBuffer != nil {
 			return &sampler.Unavailable{
 				Detail: errors.Join(err, errBuffer).Error() + "; OOM kills are counted, not described",
-				Needs:  "/dev/kmsg, or CAP_SYSLOG where kernel.dmesg_restrict is set",
+				Needs:  "/dev/kmsg, or CAP_SYSLOG if kernel.dmesg_restrict is set",
 			}
 		}
 		go o.poll(ctx, buffer)

@@ -40,7 +40,7 @@ func (p *psi) Start(_ context.Context, registry *sampler.Registry) error {
 	node := p.hold(batch.Node, false, filepath.Join(registry.Roots.Proc, "pressure")+"/", "")
 	if node == nil {
 		return &sampler.Unavailable{
-			Detail: "/proc/pressure cannot be read", Needs: "Linux 4.20 with CONFIG_PSI, and psi=1 on the kernel command line where it is off by default",
+			Detail: "/proc/pressure cannot be read", Needs: "Linux 4.20 with CONFIG_PSI, and psi=1 on the kernel command line if it is off by default",
 		}
 	}
 	p.node = *node

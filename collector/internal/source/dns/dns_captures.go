@@ -15,7 +15,7 @@ func (m *dnsManager) widen() {
 	old := m.captures.list[0]
 	host, err := openCapture(old.number, old.namespace, dnscapture.Ring)
 	if err != nil {
-		m.registry.Log.Warn("packets are taken through a small buffer: a larger one cannot be had", "error", err)
+		m.registry.Log.Warn("capturing packets with a small buffer: a larger one is not available", "error", err)
 		m.wide = true // it works, and a retry would report the same
 		return
 	}

@@ -136,7 +136,7 @@ func (d *dnsErrors) state(journal error, missing []string) {
 		d.registry.Degraded(journal.Error(), dnslog.Needs)
 	case len(missing) > 0:
 		slices.Sort(missing)
-		d.registry.Degraded("error lines of some servers are not seen: "+strings.Join(missing, "; "),
+		d.registry.Degraded("error lines of some servers cannot be read: "+strings.Join(missing, "; "),
 			"a server that logs to a file, to the journal, or in a container whose log can be read (/var/log/pods)")
 	default:
 		d.registry.Degraded("", "")

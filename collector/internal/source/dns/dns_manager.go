@@ -106,7 +106,7 @@ func (m *dnsManager) state(scan, ports error) {
 	case len(m.refused) > 0:
 		needs = netns.Needs
 		for _, err := range m.refused {
-			detail = fmt.Sprintf("loopback traffic in %d network namespaces is not seen: %v", len(m.refused), err)
+			detail = fmt.Sprintf("loopback traffic in %d network namespaces is not captured: %v", len(m.refused), err)
 		}
 	}
 	m.registry.Degraded(detail, needs)

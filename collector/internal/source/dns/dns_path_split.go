@@ -53,7 +53,7 @@ func (d *dnsPathSplit) Discover(context.Context) {
 		return
 	}
 	if err := d.split.SetPorts(ports); err != nil {
-		d.registry.Degraded("not all servers are followed: "+err.Error(), "")
+		d.registry.Degraded("not all servers are covered: "+err.Error(), "")
 		return
 	}
 	d.ports = ports

@@ -86,7 +86,7 @@ func (d *dnsProbe) Start(ctx context.Context, registry *sampler.Registry) error 
 	return nil
 }
 
-var errNoServer = errors.New("no server is given and /etc/resolv.conf names none")
+var errNoServer = errors.New("no server is configured and /etc/resolv.conf names none")
 
 func newProbe(target probeTarget) (*probe, error) {
 	if target.Type == "" {

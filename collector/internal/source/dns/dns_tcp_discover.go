@@ -106,7 +106,7 @@ func (d *dnsTCP) state(wanted map[uint64][]*dnsServer) {
 		}
 	}
 	for _, refused := range d.refused {
-		d.registry.Degraded(fmt.Sprintf("TCP sockets in %d network namespaces are not seen: %v", len(d.refused), refused.err), netns.Needs)
+		d.registry.Degraded(fmt.Sprintf("TCP sockets in %d network namespaces are not visible: %v", len(d.refused), refused.err), netns.Needs)
 		return
 	}
 	d.registry.Degraded("", "")

@@ -132,7 +132,7 @@ func (d *dnsmasqCounters) visit(p *dnsmasqProcess) {
 		p.known = false // it can be another one by the time it answers
 		if p.failed++; p.failed >= dnsmasqTries || errors.Is(err, dnsmasq.ErrNoAnswer) {
 			p.failed, p.due = 0, time.Now().Add(dnsmasqSeldom)
-			d.registry.Log.Debug("a dnsmasq does not tell what it counts", "pid", p.process.PID, "error", err)
+			d.registry.Log.Debug("a dnsmasq does not report its counters", "pid", p.process.PID, "error", err)
 		}
 		return
 	}

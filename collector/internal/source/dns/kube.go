@@ -23,7 +23,7 @@ const (
 	// The list of nodes takes kilobytes per node, and every node's collector requests it: so rarely that all together
 	// request one every ten seconds, however many there are.
 	kubeNodesEach = 10 * time.Second
-	kubeNeeds     = "a service account that may list nodes and get, in kube-system, the ConfigMaps kube-dns and kube-dns-autoscaler and the Deployment kube-dns"
+	kubeNeeds     = "a service account that can list nodes and get, in kube-system, the ConfigMaps kube-dns and kube-dns-autoscaler and the Deployment kube-dns"
 )
 
 // kube records what the API server knows about the cluster and its DNS. It sends requests only if a DNS server runs on

@@ -226,7 +226,7 @@ func (f *failedLookups) end() {
 			strconv.FormatInt(f.why.WithinUS/1_000_000, 10) + " s",
 	})
 	if err != nil {
-		f.registry.Degraded("tracing of failing lookups could not be ended: "+err.Error(), "")
+		f.registry.Degraded("tracing of failing lookups could not be stopped: "+err.Error(), "")
 	}
 }
 

@@ -88,7 +88,7 @@ func (f *flightRecorder) state(err error) {
 		}
 		f.registry.Degraded(detail, needs)
 	case least < wanted:
-		f.registry.Degraded(fmt.Sprintf("the kernel's buffer of each CPU has %d KiB instead of %d: a long stall is not covered to its end", least>>10, wanted>>10),
+		f.registry.Degraded(fmt.Sprintf("the kernel's buffer of each CPU has %d KiB instead of %d: the end of a long stall is not covered", least>>10, wanted>>10),
 			"CAP_IPC_LOCK, a larger limit of locked memory (LimitMEMLOCK), or a larger kernel.perf_event_mlock_kb")
 	case f.symbols.Hidden() != nil:
 		f.registry.Degraded("functions of the kernel have no names: "+f.symbols.Hidden().Error(), "CAP_SYSLOG, or kernel.kptr_restrict=0")
@@ -184,7 +184,7 @@ func (f *flightRecorder) ship(now time.Time) {
 		if f.registry.Capture(due.resource, capture) {
 			f.sent.Add(1)
 		} else {
-			f.registry.Log.Warn("a capture was dropped: the open batch has no room for it", "reason", due.reason)
+			f.registry.Log.Warn("dropped a capture: it does not fit into the open batch", "reason", due.reason)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func (f *flightRecorder) ship(now time.Time) {
 func (f *flightRecorder) capture(due flightDue, now time.Time) (made *ingestpb.Capture) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			f.registry.Log.Error("a capture failed: please report it", "reason", due.reason, "panic", fmt.Sprint(cause))
+			f.registry.Log.Error("a capture failed, report it", "reason", due.reason, "panic", fmt.Sprint(cause))
 			f.symbols = flightrecorder.NewSymbols(f.registry.Roots.Proc)
 			made = nil
 		}

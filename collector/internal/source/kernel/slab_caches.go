@@ -30,7 +30,7 @@ func findSlabCaches(sys string, page uint64, held []slabCache) (fresh []slabCach
 	root := filepath.Join(sys, "kernel/slab")
 	// Before Linux 5.9 every memory cgroup had its own caches, and these files count only the root's.
 	if _, err := os.Stat(filepath.Join(root, "dentry/cgroup")); err == nil {
-		return nil, errors.New("/sys/kernel/slab counts the caches of each cgroup apart (before Linux 5.9)")
+		return nil, errors.New("/sys/kernel/slab counts the caches of each cgroup separately (before Linux 5.9)")
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -60,7 +60,7 @@ func findSlabCaches(sys string, page uint64, held []slabCache) (fresh []slabCach
 	}
 	if len(held) == 0 && !hasDentry(fresh) {
 		closeCaches(fresh)
-		return nil, errors.New("there is no cache of dentries in /sys/kernel/slab")
+		return nil, errors.New("/sys/kernel/slab has no dentry cache")
 	}
 	return fresh, nil
 }

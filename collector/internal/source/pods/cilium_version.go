@@ -46,7 +46,7 @@ func ciliumVersion(ctx context.Context, proc string, pid int) (string, error) {
 	}
 	version, _, _ := strings.Cut(strings.TrimSpace(status.Cilium.Msg), " ")
 	if version == "" || version[0] < '0' || version[0] > '9' {
-		return "", fmt.Errorf("the Cilium agent's API says %q of itself, which is no version", status.Cilium.Msg)
+		return "", fmt.Errorf("the Cilium agent's API reports %q, which is not a version", status.Cilium.Msg)
 	}
 	return version, nil
 }

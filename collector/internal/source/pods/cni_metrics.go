@@ -60,7 +60,7 @@ func (c *cniMetrics) Start(ctx context.Context, registry *sampler.Registry) erro
 		return &sampler.Off{Detail: "url is off in [sources.cni_metrics]"}
 	case "auto":
 		if !onKubernetes(c.proc) {
-			return &sampler.Off{Detail: "this is no node of a Kubernetes cluster"}
+			return &sampler.Off{Detail: "this is not a node of a Kubernetes cluster"}
 		}
 	default:
 		client := &http.Client{Timeout: 5 * time.Second}

@@ -58,21 +58,21 @@ func (k *kubeletMetrics) Start(ctx context.Context, registry *sampler.Registry) 
 		return &sampler.Off{Detail: "url is off in [sources.kubelet_metrics]"}
 	case "auto":
 		if !onKubernetes(registry.Roots.Proc) {
-			return &sampler.Off{Detail: "this is no node of a Kubernetes cluster"}
+			return &sampler.Off{Detail: "this is not a node of a Kubernetes cluster"}
 		}
 		host := cmp.Or(os.Getenv("JITTERSCOPE_NODE_IP"), "127.0.0.1")
 		local := names.LocalKubelet{Host: host, Insecure: options.InsecureTLS, ServiceAccount: kubeapi.ServiceAccount}
 		get = func(ctx context.Context, path string, parse func(io.Reader) error) error {
 			err := local.Read(ctx, path, parse)
 			if errors.Is(err, names.ErrAbsent) {
-				return fmt.Errorf("no kubelet answers at %s, or there is no service account to ask it with", host)
+				return fmt.Errorf("no kubelet answers at %s, or there is no service account to access it", host)
 			}
 			return err
 		}
 	}
 	k.page = podPage{
 		registry: registry, every: every, fact: catalogue.FactNodeKubelet,
-		needs: "a service account that may get nodes/metrics, or the kubelet's read-only port",
+		needs: "a service account that can get nodes/metrics, or the kubelet's read-only port",
 		read: func(ctx context.Context) (reading *podmetrics.Reading, err error) {
 			err = get(ctx, "/metrics", func(text io.Reader) (err error) {
 				reading, err = podmetrics.Kubelet(io.LimitReader(text, maxKubeletPage), time.Now())

@@ -197,11 +197,11 @@ func (w *workloadNames) report(unknown int) {
 	using, problems := w.resolver.Status()
 	switch {
 	case problems != "":
-		w.registry.Degraded(problems, "a kubelet that answers /pods (read-only port, or a service account that may get nodes/proxy), or the socket of the container runtime")
+		w.registry.Degraded(problems, "a kubelet that answers /pods (read-only port, or a service account that can get nodes/proxy), or the socket of the container runtime")
 	case unknown > 0 && using == "":
-		w.registry.Degraded("nobody to ask for container names; paths are used", "the kubelet's /pods, or the socket of containerd, CRI-O or Docker")
+		w.registry.Degraded("no source of container names; paths are used", "the kubelet's /pods, or the socket of containerd, CRI-O or Docker")
 	case w.registry.MayBeSandboxes() > 0:
-		w.registry.Degraded(fmt.Sprintf("cgroups of which it is unknown whether they are a pod's sandbox or a container that runs `pause`: %d",
+		w.registry.Degraded(fmt.Sprintf("cgroups that are either a pod's sandbox or a container that runs `pause`: %d",
 			w.registry.MayBeSandboxes()), "the socket of the container runtime")
 	default:
 		w.registry.Degraded("", "")

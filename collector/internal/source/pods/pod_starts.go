@@ -46,7 +46,7 @@ func (p *podStarts) Start(ctx context.Context, registry *sampler.Registry) error
 		return err
 	}
 	if options.JournalDirectory == "" && !onKubernetes(registry.Roots.Proc) {
-		return &sampler.Off{Detail: "this is no node of a Kubernetes cluster"}
+		return &sampler.Off{Detail: "this is not a node of a Kubernetes cluster"}
 	}
 	p.registry = registry
 	p.journal.Directory, p.journal.Visit = options.JournalDirectory, p.line
@@ -78,7 +78,7 @@ func told(failed error, unreadable int64) (detail, needs string) {
 	case failed != nil:
 		return failed.Error(), dnslog.Needs
 	case unreadable > 0:
-		return fmt.Sprintf("values of the journal that could not be decompressed: %d", unreadable),
+		return fmt.Sprintf("journal values that could not be decompressed: %d", unreadable),
 			"an intact journal (`journalctl --verify`)"
 	}
 	return "", ""

@@ -301,13 +301,13 @@ func (m *manager) cgroupsChanged(_, removed []*sampler.Group) {
 func (m *manager) state() {
 	switch {
 	case m.failed != nil:
-		m.registry.Degraded("some listening programs cannot be told: "+m.failed.Error(), listening.Needs)
+		m.registry.Degraded("some listening programs cannot be identified: "+m.failed.Error(), listening.Needs)
 	case m.without > 0:
 		m.registry.Degraded(fmt.Sprintf("%d listening sockets beyond the first %d servers are not watched", m.without, requests.Places), "")
 	case m.quieter > 0:
 		m.registry.Degraded(fmt.Sprintf("the %d busiest servers are timed, %d others are not", m.timed, m.quieter), "")
 	case m.blind:
-		m.registry.Degraded("programs may not read packets: neither statuses nor kinds of requests are known", "Linux 6.12")
+		m.registry.Degraded("eBPF programs cannot read packets: neither statuses nor kinds of requests are known", "Linux 6.12")
 	default:
 		m.registry.Degraded(m.upstreams.untold(), "")
 	}

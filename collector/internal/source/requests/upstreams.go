@@ -84,7 +84,7 @@ func (m *manager) followCallers() {
 	if !u.scanned {
 		u.scanned = true
 		if err := m.tracker.FollowConnections(); err != nil {
-			m.registry.Log.Warn("connections that were there before are not timed", "error", err)
+			m.registry.Log.Warn("existing connections are not timed", "error", err)
 		}
 	}
 	for _, one := range u.followed {
@@ -214,7 +214,7 @@ func processesIn(directory string) (pids []uint32) {
 func (u *upstreams) untold() string {
 	switch {
 	case u.failed != nil:
-		return "what some servers ask is not timed: " + u.failed.Error()
+		return "calls of some servers are not timed: " + u.failed.Error()
 	case u.more > 0:
 		return fmt.Sprintf("%d upstreams are timed, %d or more others are not", len(u.followed), u.more)
 	}

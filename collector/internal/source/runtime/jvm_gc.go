@@ -73,7 +73,7 @@ func (g *jvmGC) Discover(ctx context.Context) {
 	defer g.jvms.mu.Unlock()
 	switch {
 	case len(g.refused) > 0:
-		g.registry.Degraded(fmt.Sprintf("JVMs that cannot be looked into: %d", len(g.refused)), jvmNeeds)
+		g.registry.Degraded(fmt.Sprintf("JVMs that cannot be inspected: %d", len(g.refused)), jvmNeeds)
 	case len(g.notShared) > 0:
 		g.registry.Degraded(fmt.Sprintf("JVMs that share no performance data (-XX:-UsePerfData or -XX:+PerfDisableSharedMem), "+
 			"so that their collections are not known: %d", len(g.notShared)), "")

@@ -65,7 +65,7 @@ type program struct {
 
 var (
 	errOther     = errors.New("another program")
-	errNotProbed = errors.New("the program has no places to probe")
+	errNotProbed = errors.New("the program has no probe points")
 	errTurnedOff = errors.New("turned off by probes = false")
 )
 

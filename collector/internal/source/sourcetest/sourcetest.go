@@ -124,7 +124,7 @@ func (r *Run) Eventually(what string, condition func() bool) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	r.t.Fatalf("waited in vain: %s", what)
+	r.t.Fatalf("timed out waiting: %s", what)
 }
 
 // Status is the state of a source with its detail: "ACTIVE", "DEGRADED: …", "UNAVAILABLE: …", "OFF: …".
