@@ -1,7 +1,7 @@
-# `make help` lists the targets. Python through uv (fetched into .tools where it is missing), Go, Node with npm.
+# `make help` lists the targets. Python runs through uv (installed into .tools if missing); Go and Node with npm are needed.
 SHELL := /bin/bash -eo pipefail
 .DEFAULT_GOAL := help
-# No target here is a file, but for those that are paths.
+# No target here is a file, except those that are paths.
 .PHONY: $(shell grep -oE '^[a-z-]+:' $(MAKEFILE_LIST) | tr -d :)
 
 UV := $(shell command -v uv || echo $(CURDIR)/.tools/bin/uv)
@@ -15,16 +15,16 @@ ARGS ?=
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  make %-18s %s\n", $$1, $$2}'
 
-deps: ## Install system packages for all tests (root); `make up` needs none
+deps: ## Install the system packages that the tests need (root); `make up` needs none
 	scripts/install_deps.sh
 
 $(CURDIR)/.tools/bin/uv:
 	python3 -m venv .tools && .tools/bin/pip --quiet install uv
 
-build: build-python build-frontend build-collector ## Build everything: Python environment, UI, collector
+build: build-python build-frontend build-collector ## Build everything: Python environment, UI, and collector
 
 build-python: $(UV)
-	@# Every process of ours would compile numpy and its like again where Python may not write: done here, once.
+	@# Compiled once here: where Python cannot write bytecode, each process would compile numpy and others again.
 	@cd backend && if [ .venv/compiled -nt uv.lock ]; then $(UV) sync --frozen --quiet; \
 	  else $(UV) sync --frozen --quiet --compile-bytecode && touch .venv/compiled; fi && \
 	  $(UV) run --frozen python -m compileall -q jitterscope labs
@@ -49,23 +49,23 @@ endif
 up: build ## Start everything on this machine; prints the URL and the first login
 	@$(RUN) jitterscope up $(ARGS)
 
-down: build-python ## Stop everything that `make up` started; the data stay in .run
+down: build-python ## Stop everything that `make up` started; data stays in .run
 	@$(RUN) jitterscope down
 
-status: build-python ## Show what runs
+status: build-python ## Show what is running
 	@$(RUN) jitterscope status
 
-cluster-up: build-python build-collector ## Start a real Kubernetes of two nodes, or ARGS="--nodes 1" (root; the first build takes 11 min of CPU)
+cluster-up: build-python build-collector ## Start a real two-node Kubernetes cluster, or ARGS="--nodes 1" (root; the first build takes 11 min of CPU time)
 	@$(RUN) jitterscope cluster up $(ARGS)
 
-cluster-down: build-python ## End it and remove everything of it, also after a crash; the built programs stay cached
+cluster-down: build-python ## Stop the cluster and remove everything it created, even after a crash; built programs stay cached
 	@$(RUN) jitterscope cluster down
 
-demo: build ## Start everything and run a real fault under it (without root: replay a recording of it)
+demo: build ## Start everything and inject a real fault (without root: replay a recording of one)
 	@$(RUN) jitterscope demo $(ARGS)
 
-# `make test` in stages. What times something mostly waits: labs for faults to last, browser tests for pages. What only
-# computes runs beside them on the CPU time that they leave (scripts/give_way.sh).
+# `make test` runs in stages. Tests that measure time mostly wait: labs for faults, browser tests for pages. CPU-bound
+# tests run alongside on the CPU time left over (scripts/give_way.sh).
 STAGES := deps build product collector labs
 STAGE_deps := deps
 STAGE_build := build
@@ -73,7 +73,7 @@ BESIDE := -j4 --output-sync=target BESIDE_EACH_OTHER=yes
 STAGE_product := $(BESIDE) test-lab-parts-then-browser test-chaos lint test-storage test-frontend test-collector-code
 STAGE_collector := $(BESIDE) test-collector-live test-diagnosis
 STAGE_labs := $(BESIDE) test-live test-backend
-# Within a stage all is built: a target that had to look would lose its turn to those behind it.
+# Within a stage everything is already built: a target that checked again would lose its turn to those behind it.
 ifdef BESIDE_EACH_OTHER
 GIVE_WAY := $(CURDIR)/scripts/give_way.sh
 test-lab-parts test-other-kernel test-browser: GIVE_WAY :=
@@ -84,30 +84,30 @@ BUILT := build
 endif
 stage-product stage-labs: stage-build
 
-# Which live lab runs `make test` makes: turn (a twelfth of them, by the commit), 1 to 12, or all; docs/decisions/0075.
+# Live lab runs in `make test`: turn (one twelfth, chosen by the commit), 1 to 12, or all; docs/decisions/0075.
 LABS ?= turn
 PARALLEL := -n 3 --dist loadgroup
 CODE := backend contract diagnosis
-# Of the backend's tests, those that another kind of database may change.
+# Backend tests whose result can depend on the kind of database.
 STORAGE := series ingest inventory recordings platform/test_database.py
 DATABASE := $(if $(filter 0,$(shell id -u)),timescaledb,embedded)
 
-test: $(STAGES:%=stage-%) ## Run every check and test, as CI does
+test: $(STAGES:%=stage-%) ## Run all checks and tests, as CI does
 
-# Their names are given: make looks for no pattern rule for a target that is phony, and runs nothing instead.
+# A static pattern rule: make skips the search for implicit rules on phony targets and would run nothing.
 $(STAGES:%=stage-%): stage-%:
 	@scripts/stage.sh $* $(MAKE) --no-print-directory $(STAGE_$*)
 
-test-fast: build-python build-collector ## Run the tests that need no root, no lab, no browser and little time
+test-fast: build-python build-collector ## Run the quick tests that need no root, lab, or browser
 	@$(MAKE) --no-print-directory $(BESIDE) test-code test-collector-code test-frontend ARGS='-m "not slow" $(ARGS)'
 
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
-test-labs: build ## Run every live lab run (root, an hour), or with LABS=1 to LABS=12 a twelfth of them, and test-schema
+test-labs: build ## Run all live labs (root, an hour), or one twelfth with LABS=1 to LABS=12, and test-schema
 	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-schema) LABS=$(LABS:turn=all)
 
-test-schema: $(BUILT) ## Run the test of the API's schema with 200 examples of each operation, of which `make test` makes 8
+test-schema: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test` uses 8)
 	cd backend && JITTERSCOPE_EXAMPLES=200 $(GIVE_WAY) $(UV) run --frozen pytest ../tests/backend/platform/test_schemathesis.py \
 	  -n 2 --dist load
 
@@ -126,13 +126,13 @@ test-browser: $(BUILT) ## Run the browser tests
 test-chaos: $(BUILT)
 	$(RUN) pytest ../tests/chaos $(ARGS)
 
-test-lab-parts: $(BUILT) ## Run the tests of what labs are made of (root)
+test-lab-parts: $(BUILT) ## Run the tests of the lab components (root)
 	$(RUN) pytest ../tests/labs -m "not live" --durations=20 --durations-min=5 $(ARGS)
 
-test-other-kernel: $(BUILT) ## Run the tests of the collector on another kernel, in qemu
+test-other-kernel: $(BUILT) ## Run the collector tests on another kernel, in QEMU
 	$(RUN) pytest ../tests/vm -m "not live" --durations=20 --durations-min=5 $(ARGS)
 
-# Beside each other all three take as long, and pages wait for it: parts of labs compute, too.
+# In parallel all three take just as long and pages wait for CPU time: lab components are CPU-bound too.
 test-lab-parts-then-browser:
 	@status=0; $(MAKE) --no-print-directory --keep-going test-lab-parts test-other-kernel || status=1; \
 	  $(MAKE) --no-print-directory test-browser || status=1; exit $$status
@@ -142,10 +142,10 @@ test-live: $(BUILT)
 	  --durations-min=5 $(ARGS)
 
 SPACE := $(subst ,, )
-# Packages whose tests watch the kernel and real programs need the machine to themselves: those that ask testenv for it.
+# Packages whose tests watch the kernel and real programs need the machine to themselves: those that use testenv.
 LIVE = $(shell cd collector && git grep -lE 'testenv\.|journaltest\.' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u)
 
-test-collector: test-collector-code test-collector-live ## Run the tests of the collector
+test-collector: test-collector-code test-collector-live ## Run the collector tests
 
 test-collector-code:
 	$(GIVE_WAY) scripts/go_test.sh $$(cd collector && go list ./... | grep -vE '/($(subst $(SPACE),|,$(LIVE)))$$')
@@ -156,13 +156,13 @@ test-collector-live:
 test-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && $(GIVE_WAY) npm test --silent
 
-hooks: ## Check style and file sizes before each commit, with a git hook
+hooks: ## Install a git hook that checks style and file sizes before each commit
 	install -m 755 scripts/pre_commit.sh "$$(git rev-parse --git-path hooks)/pre-commit"
 
-test-vm: build ## Boot Debian's kernel with cgroup v2 in qemu and compare the collector with its cpu.stat
+test-vm: build ## Boot Debian's kernel with cgroup v2 in QEMU and compare the collector with its cpu.stat
 	$(RUN) jitterscope lab cgroup-v2-vm $(ARGS)
 
-lint: lint-style lint-types lint-imports lint-unused lint-dependencies lint-go lint-frontend lint-size lint-generated ## Types, style, import contracts, licences, file sizes, generated code
+lint: lint-style lint-types lint-imports lint-unused lint-dependencies lint-go lint-frontend lint-size lint-generated ## Check types, style, import contracts, licenses, file sizes, and generated code
 
 lint-style: build-python
 	$(RUN) ruff check --output-format concise . ../tests ../scripts ../migrations
@@ -181,7 +181,7 @@ lint-unused: build-python
 lint-dependencies: build-python frontend/node_modules/.package-lock.json
 	$(RUN) python ../scripts/check_dependencies.py
 
-audit: build-python frontend/node_modules/.package-lock.json ## Ask the OSV database whether versions of the locks have known holes (needs the internet)
+audit: build-python frontend/node_modules/.package-lock.json ## Check locked dependency versions for known vulnerabilities in the OSV database (needs internet access)
 	$(RUN) python ../scripts/check_dependencies.py --holes
 
 lint-size: build-python
@@ -193,11 +193,11 @@ lint-generated: build-python
 lint-go:
 	@unformatted=$$(cd collector && gofmt -l $$(git ls-files '*.go' | grep -v '/bpf/.*_bpfe[lb]\.go')); \
 	  [ -z "$$unformatted" ] || { echo "gofmt needed: $$unformatted" >&2; exit 1; }
-	@# The kernel sends this signal when a thread ends, and threads of Go do: see internal/deathsig.
+	@# The kernel sends this signal when the parent thread ends, and Go ends threads: see internal/deathsig.
 	@careless=$$(cd collector && git ls-files '*.go' | xargs grep -l Pdeathsig | xargs grep -L LockOSThread || true); \
 	  [ -z "$$careless" ] || { echo "Pdeathsig without LockOSThread, use deathsig.Start: $$careless" >&2; exit 1; }
 	cd collector && $(GIVE_WAY) go vet ./... && $(GIVE_WAY) go tool staticcheck ./...
-	@# What no program calls, be it tested or not; then what no test calls either, of the packages that help tests.
+	@# Code that no program calls, tested or not; then code in test helper packages that no test calls either.
 	@dead=$$(cd collector && go tool deadcode ./cmd/... ./bench/... && go tool deadcode -test ./...); \
 	  [ -z "$$dead" ] || { echo "unused code: $$dead" >&2; exit 1; }
 
@@ -207,37 +207,37 @@ lint-frontend: frontend/node_modules/.package-lock.json
 gen: build-python ## Generate code and docs from the contracts, and the OpenAPI schema from the API
 	for script in scripts/gen_*.py; do (cd backend && $(UV) run --frozen python -W ignore ../$$script); done
 	@if command -v clang >/dev/null && command -v llvm-strip >/dev/null; then cd collector && go generate ./...; \
-	  else echo "clang or libbpf headers are missing: the kernel programs stay as committed"; fi
+	  else echo "clang or llvm-strip is missing: the eBPF programs stay as committed"; fi
 
-screenshots: build ## Write pictures of every page to .run/screenshots, at desktop and phone width, light and dark
+screenshots: build ## Write screenshots of every page to .run/screenshots: desktop and phone width, light and dark
 	cd backend && JITTERSCOPE_SCREENSHOTS=$(CURDIR)/.run/screenshots $(UV) run --frozen pytest ../tests/e2e -k looks $(ARGS)
 
 bench: bench-collector bench-ingest bench-evidence bench-diagnosis bench-frames ## Run all benchmarks
 
-bench-collector: build ## CPU, memory and allocations of the collector at 100 and 500 cgroups; overhead on CoreDNS; the flight recorder; traced lookups
+bench-collector: build ## Measure the collector: CPU, memory, and allocations at 100 and 500 cgroups, overhead on CoreDNS, flight recorder, traced lookups
 	$(RUN) python ../tests/bench/collector.py $(ARGS)
 
-bench-ingest: build ## Samples/s and bytes per sample beside VictoriaMetrics, in one run
+bench-ingest: build ## Measure samples/s and bytes per sample next to VictoriaMetrics, in one run
 	$(RUN) python ../tests/bench/ingest.py $(ARGS)
 
-bench-diagnosis: build-python ## CPU time of the worker for each diagnosis, over all recordings
+bench-diagnosis: build-python ## Measure the worker's CPU time per diagnosis, over all recordings
 	$(RUN) python ../tests/bench/diagnosis.py $(ARGS)
 
-bench-nodes: build-python ## Twenty nodes replayed at once, half of them faulty: CPU of each program, time to incident
+bench-nodes: build-python ## Replay 20 nodes at once, half of them faulty: CPU of each program and time to incident
 	$(RUN) python ../tests/bench/nodes.py $(ARGS)
 
-bench-tenants: build-python ## Half an hour of random expensive requests of four principals: memory, and what another organization waits
+bench-tenants: build-python ## Send random expensive requests from four principals for 30 min: memory, and waiting time of another organization
 	$(RUN) python ../tests/bench/tenants.py $(ARGS)
 
-bench-fixes: build ## One fix of each cause applied three times while its fault goes on, five hours: prediction, outcome, verdicts
+bench-fixes: build ## Apply one fix per cause three times while its fault continues (five hours): predictions, outcomes, verdicts
 	$(RUN) python ../tests/bench/fixes.py $(ARGS)
 
-bench-frames: build ## What a step of panning and zooming takes with 100,000 answers in the picture
+bench-frames: build ## Measure a pan or zoom step with 100,000 answers in the timeline
 	$(RUN) pytest ../tests/e2e/test_performance.py -rP $(ARGS)
 
-bench-evidence: build-collector ## Megabytes of packet capture a second, and memory, beside a plain read of the same file
+bench-evidence: build-collector ## Measure throughput (MB/s) and memory for packet captures, next to a plain read of the same file
 	cd collector && go run ./bench/evidence $(ARGS)
 
-clean: ## Stop everything and remove what was built and stored, the data too
+clean: ## Stop everything and remove build output and all stored data
 	-@$(RUN) jitterscope down
 	rm -rf .run bin frontend/dist frontend/node_modules backend/.venv .tools

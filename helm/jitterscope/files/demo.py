@@ -1,4 +1,4 @@
-"""The demo's server, whose answers cost more CPU than its limit gives, and its clients: demo.py serve | ask URL."""
+"""The demo's server, whose answers need more CPU than its limit allows, and its clients: demo.py serve | ask URL."""
 
 import sys
 import threading

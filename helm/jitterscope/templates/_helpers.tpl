@@ -37,7 +37,7 @@ app.kubernetes.io/component: {{ index . 1 }}
       {{- end }}
 {{- end }}
 
-{{- /* Environment of API, worker, beat and set-up. */ -}}
+{{- /* Environment of the API, worker, beat, and setup. */ -}}
 {{- define "jitterscope.environment" -}}
 {{ include "jitterscope.fromSecret" (list . "JITTERSCOPE_DATABASE_URL" false) }}
 {{ include "jitterscope.fromSecret" (list . "JITTERSCOPE_VALKEY_URL" false) }}
@@ -56,12 +56,12 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: {{ $name }}
-  {{- /* A large number of a values file would be written as 4.02653184e+08. */}}
+  {{- /* toJson, because a large number from a values file would otherwise be written as 4.02653184e+08. */}}
   value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
 {{- end }}
 {{- end }}
 
-{{- /* What all pods of the backend share. */ -}}
+{{- /* Common to all backend pods. */ -}}
 {{- define "jitterscope.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -90,15 +90,15 @@ volumes:
   {{- end }}
 {{- end }}
 
-{{- /* Where collectors send to. The name alone is found in the first search domain; with the namespace it would be in the third. */ -}}
+{{- /* URL that collectors send to. The bare name resolves in the first search domain; with the namespace it would take the third. */ -}}
 {{- define "jitterscope.server" -}}
 {{- if .Values.collector.server }}{{ .Values.collector.server }}
 {{- else if .Values.backend.enabled }}http://{{ include "jitterscope.name" . }}:{{ .Values.api.service.port }}
-{{- else }}{{ fail "collector.server: without a backend in this release, name the URL of one" }}
+{{- else }}{{ fail "collector.server: set the URL of a backend, because this release has none" }}
 {{- end }}
 {{- end }}
 
-{{- /* Of a container, with a trial's CPU request: include "jitterscope.resources" (list . .Values.api.resources) */ -}}
+{{- /* Resources of a container, with a trial's CPU request: include "jitterscope.resources" (list . .Values.api.resources) */ -}}
 {{- define "jitterscope.resources" -}}
 {{- $resources := deepCopy (index . 1) }}
 {{- if (index . 0).Values.trial.enabled }}
@@ -121,14 +121,14 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
-{{- /* Unless an autoscaler chooses: include "jitterscope.replicas" (list . .Values.api.replicas .Values.api.autoscaling) */ -}}
+{{- /* Replicas, unless an autoscaler sets them: include "jitterscope.replicas" (list . .Values.api.replicas .Values.api.autoscaling) */ -}}
 {{- define "jitterscope.replicas" -}}
 {{- if not (index . 2).enabled -}}
 replicas: {{ ternary (index . 0).Values.trial.replicas (index . 1) (index . 0).Values.trial.enabled }}
 {{- end }}
 {{- end }}
 
-{{- /* Of a pod: include "jitterscope.spread" (list . "api") */ -}}
+{{- /* Topology spread of a pod: include "jitterscope.spread" (list . "api") */ -}}
 {{- define "jitterscope.spread" -}}
 {{- with (index . 0).Values.topologySpreadConstraints -}}
 topologySpreadConstraints:
@@ -140,7 +140,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{- /* Of a Deployment: include "jitterscope.scaling" (list . "api" .Values.api.podDisruptionBudget .Values.api.autoscaling) */ -}}
+{{- /* Scaling of a Deployment: include "jitterscope.scaling" (list . "api" .Values.api.podDisruptionBudget .Values.api.autoscaling) */ -}}
 {{- define "jitterscope.scaling" -}}
 {{- $root := index . 0 }}
 {{- $component := index . 1 }}
@@ -156,7 +156,7 @@ metadata:
   labels: {{- include "jitterscope.labels" (list $root $component) | nindent 4 }}
 spec:
   maxUnavailable: {{ $budget.maxUnavailable }}
-  # A pod that is not ready must not keep its node from being drained.
+  # A pod that is not ready must not block the drain of its node.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: {{- include "jitterscope.selector" (list $root $component) | nindent 6 }}
