@@ -71,7 +71,7 @@ def test_a_picture_that_is_saved_has_them_with_their_words(
 ) -> None:
     page = open_window().page
     shown(page, product)
-    with_changes = png(page, saved(page, "Export", "Picture (PNG)", tmp_path / "changes.png"))
+    with_changes = png(page, saved(page, "Export", "Image (PNG)", tmp_path / "changes.png"))
     box = picture(page).bounding_box()
     assert box is not None
     lines = 4  # one for each of them, and none wraps at this width

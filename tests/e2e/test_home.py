@@ -211,7 +211,7 @@ def test_a_part_that_fails_leaves_the_others(open_window: OpenWindow, product: P
     page.route("**/api/v1/fleet?*", refuse)
     page.goto("/")
     expect(page.get_by_role("region", name="Fleet").get_by_role("alert")).to_contain_text("Too busy")
-    expect(page.get_by_text("How many containers have timed answers is not known.")).to_be_visible()
+    expect(page.get_by_text("The number of containers with timed answers is unknown.")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_contain_text("critical")
     expect(page.get_by_role("region", name="Collectors")).to_contain_text(product.node.node)
     page.unroute("**/api/v1/fleet?*")

@@ -115,7 +115,7 @@ def test_a_server_has_its_requests_by_kind(open_window: OpenWindow) -> None:
     orders = table.get_by_role("row").filter(has_text="GET /users/{id}/orders")
     for text in ("90/s", "5 ms", "103 ms", "5 %", "1 %", "2 %"):
         expect(orders).to_contain_text(text)
-    expect(table.get_by_role("row").last).to_contain_text("further kinds")
+    expect(table.get_by_role("row").last).to_contain_text("other kinds")
     page.goto("/services?q=shop-node")
     page.get_by_role("rowheader").get_by_role("link", name="stock :9090").click()
     expect(page.get_by_role("region", name="Requests by kind")).to_contain_text("No requests recognized")

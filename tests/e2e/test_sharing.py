@@ -314,7 +314,7 @@ def test_tables_hold_what_is_drawn(incident_page: Page, product: Product, tmp_pa
 
 
 def test_pictures_show_what_is_drawn(incident_page: Page, tmp_path: Path) -> None:
-    path = exported(incident_page, "Picture (PNG)", tmp_path / "picture.png")
+    path = exported(incident_page, "Image (PNG)", tmp_path / "picture.png")
     width, height, colors = png(incident_page, path)
     box = picture(incident_page).bounding_box()
     assert box is not None
@@ -342,7 +342,7 @@ def test_each_metric_of_a_resource_is_exported(open_window: OpenWindow, product:
     assert any(number(row["cpu_usage_us highest (us)"]) for row in rows)
     button.click()
     with page.expect_download() as downloading:
-        page.get_by_role("menuitem", name="Picture (PNG)").click()
+        page.get_by_role("menuitem", name="Image (PNG)").click()
     downloading.value.save_as(tmp_path / "metric.png")
     assert png(page, tmp_path / "metric.png")[2] > 10
 
@@ -362,7 +362,7 @@ def test_what_a_fix_did_and_a_comparison_are_exported(
         measured = [value for value in lane["values"] if value is not None]
         told = [number(row["Slow answers (ratio)"]) for row in blocks if row["Part"] == part]
         assert [value for value in told if value is not None] == pytest.approx(measured)
-    saved(page, "Export before and after", "Picture (PNG)", tmp_path / "blocks.png")
+    saved(page, "Export before and after", "Image (PNG)", tmp_path / "blocks.png")
     assert png(page, tmp_path / "blocks.png")[2] > 20
     # The keys of the legend, in front of its words.
     assert colored(page, tmp_path / "blocks.png", (16, 62, 24, 20)) > 10
@@ -372,7 +372,7 @@ def test_what_a_fix_did_and_a_comparison_are_exported(
     button = page.get_by_role("button", name=re.compile("^Export ")).first
     expect(button).to_be_visible()
     name = button.get_attribute("aria-label") or ""
-    saved(page, name, "Picture (PNG)", tmp_path / "pair.png")
+    saved(page, name, "Image (PNG)", tmp_path / "pair.png")
     assert png(page, tmp_path / "pair.png")[2] > 10
     kept = os.environ.get("JITTERSCOPE_SCREENSHOTS")
     for picture_name in ("blocks.png", "pair.png") if kept else ():

@@ -9,7 +9,7 @@ export function NotFound(): ReactElement {
   return (
     <Page title="Page not found" ownHeading>
       <EmptyState title="Page not found" action={<Link to="/">Go to home</Link>}>
-        <p>The address is mistyped or belongs to another version.</p>
+        <p>The address is mistyped or belongs to a different version.</p>
       </EmptyState>
     </Page>
   );

@@ -24,7 +24,7 @@ export async function pngOf(element: Element, caption: Caption): Promise<Blob> {
   const scale = Math.max(1, window.devicePixelRatio);
   const canvas = document.createElement("canvas");
   const ctx = canvas.getContext("2d");
-  if (ctx === null) throw new Error("The browser offers no canvas.");
+  if (ctx === null) throw new Error("The browser provides no canvas.");
   const noteFont = `${NOTE_FONT_PX}px ${getComputedStyle(document.body).fontFamily}`;
   ctx.font = noteFont;
   const notes = caption.notes.flatMap((note) => wrapped(ctx, `┆ ${note}`, box.width));
@@ -46,7 +46,7 @@ export async function pngOf(element: Element, caption: Caption): Promise<Blob> {
   ctx.font = noteFont;
   ctx.fillStyle = resolveColor("--ink");
   notes.forEach((note, at) => ctx.fillText(note, box.left, box.bottom + (at + 1) * NOTE_PX));
-  return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob === null ? reject(new Error("The picture is too large.")) : resolve(blob)), "image/png"));
+  return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob === null ? reject(new Error("The image is too large.")) : resolve(blob)), "image/png"));
 }
 
 const shown = (element: Element, selector: string): Element[] => [...element.querySelectorAll(selector)].filter((one) => one.closest(LEFT_OUT) === null && one.getBoundingClientRect().width > 0);

@@ -62,9 +62,9 @@ export function FixDetail({ fix, landing, pull }: FixDetailProps): ReactElement 
         )}
         {landing !== undefined && (
           <div>
-            <dt>{landing.seen ? "How it is detected" : "Not detected by itself"}</dt>
+            <dt>{landing.seen ? "How it is detected" : "Not detected automatically"}</dt>
             <dd>
-              <Prose text={landing.text} />{!landing.seen && " Mark it as applied, and it is measured all the same."} Measured by: {landing.measures.join(", ")}.
+              <Prose text={landing.text} />{!landing.seen && " Mark it as applied to have it measured."} Measured by: {landing.measures.join(", ")}.
             </dd>
           </div>
         )}

@@ -49,7 +49,7 @@ export function ReceivedTable({ received }: { received: Received }): ReactElemen
           ))}
         </tbody>
       </Table>
-      {left > 0 && <p>{plural(left, "more sender")} that sent nothing more recently.</p>}
+      {left > 0 && <p>{plural(left, "more sender")} with older requests.</p>}
     </>
   );
 }

@@ -49,7 +49,7 @@ export function ChangeStrip({ changes, view, leftPx, rightPx, widthPx }: ChangeS
       </p>
       {marks.length === 0 ? (
         <p className={styles["none"]} style={{ marginLeft: leftPx }}>
-          {changes === null ? "Cannot load changes." : changes === undefined ? "" : "None seen or reported here."}
+          {changes === null ? "Cannot load changes." : changes === undefined ? "" : "No changes seen or reported here."}
         </p>
       ) : (
         // Arrows move between the marks, which have the focus.

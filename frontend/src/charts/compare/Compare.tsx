@@ -129,7 +129,7 @@ export function Compare({ runs, extent, view, onView, stale }: CompareProps): Re
         </div>
       </div>
       <p id={helpId} className="visually-hidden">
-        Arrow keys move tick by tick, with Shift they pan; plus and minus zoom; 0 shows everything. The picture at the top of the page moves along.
+        Arrow keys move one tick, Shift and arrow keys pan, plus and minus zoom, 0 shows everything. The timeline at the top of the page follows.
       </p>
       <div className="visually-hidden" aria-live="polite">
         {byKey && cursorUs !== null && <CompareReadout runs={runs} us={cursorUs} />}

@@ -112,7 +112,7 @@ export function FlameGraph({ data, msPerSample, label }: FlameGraphProps): React
         </div>
       </div>
       <p id={helpId} className="visually-hidden">
-        Arrow down moves to the widest frame below, up to the caller, left and right along the row. Enter zooms in, Escape zooms out, Home shows all.
+        Arrow down moves to the widest frame below, arrow up to the caller, left and right along the row. Enter zooms in, Escape zooms out, Home shows all.
       </p>
     </div>
   );

@@ -208,7 +208,7 @@ export function Timeline(props: TimelineProps): ReactElement {
         </div>
       )}
       <p id={helpId} className="visually-hidden">
-        Arrow keys move tick by tick, with Shift they pan; plus and minus zoom; Enter selects the tick; 0 shows all; Escape clears. A click pins a tick, a double click goes back.
+        Arrow keys move one tick, Shift and arrow keys pan, plus and minus zoom, Enter selects the tick, 0 shows all, Escape clears. A click pins a tick, a double-click goes back.
       </p>
       <p className="visually-hidden" aria-live="polite">
         {byKey && cursorUs !== null ? summarize(model, { fromUs: cursorUs - (cursorUs % model.cpu.stepUs), toUs: cursorUs - (cursorUs % model.cpu.stepUs) + model.cpu.stepUs }) : ""}

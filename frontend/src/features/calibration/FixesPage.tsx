@@ -54,7 +54,7 @@ function Applied(): ReactElement | null {
   if (data === undefined) return <Skeleton lines={2} height={40} label="Loading applied fixes" />;
   if (fixes.length === 0) return null;
   return (
-    <Section title="Applied fixes" note="Newest first, each with the figure that decides, before and after.">
+    <Section title="Applied fixes" note="Newest first, each with its deciding figure before and after.">
       <AppliedFixes fixes={fixes} />
       {hasNextPage && (
         <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
@@ -87,7 +87,7 @@ function Loaded({ calibration }: { calibration: Calibration }): ReactElement {
               {percent(inside)} of {plural(outcomes, "outcome")} fell inside the predicted interval
             </strong>
             . A well-calibrated model has {percent(level)}. {error !== null && `The median error is ${percent(error)}.`}
-            {outcomes < 20 && " With this few outcomes, a single one moves these figures a lot."}
+            {outcomes < 20 && " With so few outcomes, a single one changes these figures a lot."}
           </>
         )}
       </p>
@@ -152,7 +152,7 @@ function Nothing({ level }: { level: number }): ReactElement {
   return (
     <EmptyState title="No measured fixes yet" action={<Link to="/incidents">Go to incidents</Link>}>
       <p>
-        Each fix is predicted on the recorded trace, with an interval that should hold the outcome in {percent(level)} of cases. Once a fix is applied, the time after it is compared with
+        Each fix is predicted on the recorded trace, with an interval that should contain the outcome in {percent(level)} of cases. Once a fix is applied, the time after it is compared with
         the time before, under comparable load. Jitterscope detects the change itself, or a member marks it with “I applied this fix”.
       </p>
       <p>This page then shows, for each kind of fix, how often the outcome fell inside the interval and how far off the predictions were.</p>

@@ -36,8 +36,8 @@ export function AddCollector(): ReactElement {
   const setup = setups?.find((one) => one.name === what);
   return (
     <section className={styles["add"]} aria-label="Add collector">
-      <Choice label="What sends" options={[[COLLECTOR, "Collector"], ...(setups ?? []).map((one) => [one.name, one.title] as const)]} value={what} onChange={setWhat} className={styles["what"]} />
-      <p className={styles["hint"]}>{setup === undefined ? "Records 100 ms ticks on a node. Causes are found from what it sends." : `${setup.title} sends what it scrapes, by remote write. It is shown beside collector data and is not searched for causes.`}</p>
+      <Choice label="Sender" options={[[COLLECTOR, "Collector"], ...(setups ?? []).map((one) => [one.name, one.title] as const)]} value={what} onChange={setWhat} className={styles["what"]} />
+      <p className={styles["hint"]}>{setup === undefined ? "Records 100 ms ticks on a node. Causes are found from what it sends." : `${setup.title} sends what it scrapes, by remote write. It is shown next to collector data and is not searched for causes.`}</p>
       {create.data === undefined ? (
         <form onSubmit={submit} className={styles["form"]}>
           <Field label="Token name" hint="Where the sender will run: “node-7”, “staging cluster”. One token can serve many nodes.">

@@ -24,7 +24,7 @@ import { PairChart } from "./PairChart";
 import { AGO_S, agoS, otherFromUs, type CompareSearch } from "./search";
 
 const route = getRouteApi("/signed-in/compare");
-const LEAD = "A window beside another time or another resource: every figure with the test that tells whether it differs.";
+const LEAD = "A window next to another time or another resource, with a test for each figure of whether it differs.";
 const POINTS = 300;
 /** The server takes this many metrics in one request. */
 const MOST = 20;
@@ -39,7 +39,7 @@ export function ComparePage(): ReactElement {
     <Page title="Compare" lead={LEAD}>
       {resource === undefined || from === undefined || to === undefined || from >= to ? (
         <EmptyState title="No window to compare" action={<Link to="/resources">Go to Explore</Link>}>
-          <p>Open an incident or a container, and press Compare (x) beside its chart.</p>
+          <p>Open an incident or a container, and press Compare (x) next to its chart.</p>
         </EmptyState>
       ) : (
         <Sides search={search} resourceId={resource} window={{ fromUs: from, toUs: to }} />
@@ -89,7 +89,7 @@ function Compared({ search, mine, theirs, window, otherWindow }: ComparedProps):
               {(data) => <Differences comparison={data} />}
             </Async>
           </Section>
-          <Section title="Charts" note="The highest tick of each point, of latency p99. Time runs from the start of each window.">
+          <Section title="Charts" note="Each point shows its highest tick, or p99 for latency. Time runs from the start of each window.">
             <Charts mine={mine} theirs={theirs} window={window} otherWindow={otherWindow} overlaid={search.mode === "overlaid"} />
           </Section>
         </div>

@@ -40,7 +40,7 @@ export function DifferenceTable({ comparison }: { comparison: Comparison }): Rea
             <td className={tableStyles["number"]}>{significant(load.this)}</td>
             <td className={tableStyles["number"]}>{significant(load.other)}</td>
             <td className={tableStyles["number"]}>{load.other > 0 ? `${significant(load.this / load.other, 2)} ×` : MISSING}</td>
-            <td className={styles["dim"]}>what they had to do</td>
+            <td className={styles["dim"]}>offered load</td>
             <td className={styles["test"]}>Mean: not tested</td>
           </tr>
         ))}

@@ -95,7 +95,7 @@ function Loaded({ path, scope, search, onChange }: LoadedProps): ReactElement {
           {(data) => <Affected affected={data} />}
         </Async>
       </Section>
-      <Section title="Most expensive names" note="At the servers that clients query, over all clients.">
+      <Section title="Most expensive names" note="At the servers that clients query, across all clients.">
         <OrderTabs order={order} onOrder={(next) => onChange({ order: next === "queries" ? undefined : next })} />
         <Async query={names} label="Loading names">
           {(data) => <NamesTable names={data} />}

@@ -16,7 +16,7 @@ const SHOWN = 6;
 export function Changes(): ReactElement {
   const changes = useQuery(changesQuery(SHOWN));
   return (
-    <Section title="Changes" note="Last 24 h: limits, images, versions, and settings that collectors saw, and what pipelines reported.">
+    <Section title="Changes" note="Last 24 h: limits, images, versions, and settings seen by collectors, and changes reported by pipelines.">
       <Async query={changes} label="Loading changes">
         {(data) => (
           <>

@@ -16,7 +16,7 @@ const limited = (collector: Collector): number => collector.sources.filter(({ st
 /** Whether data arrive, and what the collectors cannot measure. */
 export function CollectorHealth({ query }: { query: AsyncQuery<Collector[]> }): ReactElement {
   return (
-    <Section title="Collectors" note="Whether data arrives, and what cannot be measured.">
+    <Section title="Collectors" note="Whether data arrives, and what collectors cannot measure.">
       <Async query={query} label="Loading collectors">
         {(all) => {
           const worstFirst = all.toSorted((a, b) => Number(b.state === "silent") - Number(a.state === "silent") || limited(b) - limited(a) || a.node.name.localeCompare(b.node.name));

@@ -22,7 +22,7 @@ export function FixedLately(): ReactElement {
           <>
             {all.length === 0 ? <p className={styles["none"]}>No fix has been verified yet.</p> : <AppliedFixes fixes={all.slice(0, SHOWN)} />}
             <p className={styles["more"]}>
-              <Link to="/fixes">All fixes, also those that did not help</Link>
+              <Link to="/fixes">All fixes, including those that did not help</Link>
             </p>
           </>
         )}

@@ -52,7 +52,7 @@ function NoCollector(): ReactElement {
   if (isPending) {
     return (
       <Page title="Home" ownHeading>
-        <Skeleton lines={3} height={36} label="Loading what arrives" />
+        <Skeleton lines={3} height={36} label="Loading received metrics" />
       </Page>
     );
   }

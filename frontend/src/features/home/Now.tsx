@@ -45,7 +45,7 @@ export function Now({ collectors }: { collectors: readonly Collector[] | undefin
       ) : (
         <p className={styles["coverage"]}>
           {silence !== "" && <strong>{silence} </strong>}
-          {fleet.data === undefined ? "How many containers have timed answers is not known." : coverageText(fleet.data)}
+          {fleet.data === undefined ? "The number of containers with timed answers is unknown." : coverageText(fleet.data)}
           {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
         </p>
       )}

@@ -37,7 +37,7 @@ export function OnlyRemoteWrite({ received, mayAdd }: { received: Received; mayA
         </p>
       </header>
       <div className={styles["parts"]}>
-        <Section title="What arrives" note="By Prometheus remote write.">
+        <Section title="Received metrics" note="From Prometheus remote write.">
           <ReceivedTable received={received} />
           <p className={styles["more"]}>
             <Link to="/explore/metrics">Explore metrics</Link>
@@ -52,7 +52,7 @@ export function OnlyRemoteWrite({ received, mayAdd }: { received: Received; mayA
 function NotFound({ mayAdd }: { mayAdd: boolean }): ReactElement {
   const causes = useQuery(causesQuery());
   return (
-    <Section title="What cannot be found" note="Every cause reads the 100 ms ticks, events, and settings that a collector records. Scrapes every 15 s average a stall away.">
+    <Section title="Causes that need a collector" note="Every cause reads the 100 ms ticks, events, and settings that a collector records. A stall averages out in scrapes every 15 s.">
       <Async query={causes} label="Loading causes">
         {(all) => (
           <>

@@ -17,7 +17,7 @@ describe("the sentences of Home", () => {
     expect(fleet(18, 0)).toBe("Answers of 0 of 18 containers were timed in the last hour: harm to clients is not measured.");
     expect(fleet(1, 1)).toBe("Answers of the only container were timed in the last hour.");
     expect(fleet(18, 18)).toBe("Answers of all 18 containers were timed in the last hour.");
-    expect(fleet(1000, 40, { found: 1312, timed_is_least: true })).toBe("Answers of at least 40 of the 1,000 containers looked at (1,312 seen) were timed in the last hour. For the others, harm to clients is not measured.");
+    expect(fleet(1000, 40, { found: 1312, timed_is_least: true })).toBe("Answers of at least 40 of the 1,000 containers checked (1,312 seen) were timed in the last hour. For the others, harm to clients is not measured.");
     expect(fleet(0, 0)).toBe("No containers were seen in the last 5 min.");
   });
 

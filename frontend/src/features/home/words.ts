@@ -15,7 +15,7 @@ export const openCount = ({ counts }: Pick<Overview, "counts">): number => count
 /** Whose answers are timed: without that, no harm to their clients can be measured. */
 export function coverageText({ compared, found, timed, timed_is_least: isLeast }: Pick<Fleet, "compared" | "found" | "timed" | "timed_is_least">): string {
   if (compared === 0) return "No containers were seen in the last 5 min.";
-  const all = compared < found ? `the ${count(compared)} containers looked at (${count(found)} seen)` : plural(compared, "container");
+  const all = compared < found ? `the ${count(compared)} containers checked (${count(found)} seen)` : plural(compared, "container");
   const least = isLeast ? "at least " : "";
   if (timed === 0 && !isLeast) return `Answers of 0 of ${all} were timed in the last hour: harm to clients is not measured.`;
   if (timed >= compared && compared === 1) return "Answers of the only container were timed in the last hour.";

@@ -82,7 +82,7 @@ function Form({ incident, onDone }: { incident: Incident; onDone: () => void }):
           {(attributes) => <input {...attributes} type="datetime-local" required value={wall} onChange={(event) => setWall(event.target.value)} />}
         </Field>
       )}
-      <Field label="Reason" hint="Shown wherever the incident is">
+      <Field label="Reason" hint="Shown wherever the incident appears">
         {(attributes) => <input {...attributes} required maxLength={500} autoComplete="off" value={reason} onChange={(event) => setReason(event.target.value)} />}
       </Field>
       <MutePreview filter={scope.filter} />

@@ -28,7 +28,7 @@ export function MuteReason({ incident, onOpenChange }: { incident: Incident; onO
     );
   };
   return (
-    <Dialog open onOpenChange={onOpenChange} title="Reason of the mute" description="Shown wherever the incident is. The mute ends when it would have.">
+    <Dialog open onOpenChange={onOpenChange} title="Reason of the mute" description="Shown wherever the incident appears. The end of the mute does not change.">
       <form onSubmit={submit}>
         <Field label="Reason">{(attributes) => <input {...attributes} required maxLength={500} autoComplete="off" value={reason} onChange={(event) => setReason(event.target.value)} />}</Field>
         <DialogActions>

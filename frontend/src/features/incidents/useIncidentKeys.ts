@@ -27,7 +27,7 @@ export function useIncidentKeys(incident: Incident): void {
       if (fix === undefined || patch === undefined) return;
       navigator.clipboard.writeText(patch.text).then(
         () => toast({ text: `Patch copied: ${fix.title}` }),
-        () => toast({ text: "The browser refused to copy. Open the fix and select its text.", tone: "error" }),
+        () => toast({ text: "The browser blocked the copy. Open the fix and select its text.", tone: "error" }),
       );
     }
   });

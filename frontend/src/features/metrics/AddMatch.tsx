@@ -49,7 +49,7 @@ export function AddMatch({ labels, onAdd }: AddMatchProps): ReactElement | null 
       </select>
       {label !== undefined && (
         <>
-          <select aria-label="How" value={operator} onChange={(event) => setOperator(OPERATORS.find(([one]) => one === event.target.value)?.[0] ?? "=")}>
+          <select aria-label="Operator" value={operator} onChange={(event) => setOperator(OPERATORS.find(([one]) => one === event.target.value)?.[0] ?? "=")}>
             {OPERATORS.map(([one, text]) => (
               <option key={one} value={one}>
                 {text}

@@ -47,7 +47,7 @@ export function MetricPage({ name, search, window, onSearch }: ListProps & { nam
         </Link>
       }
       actions={<SavedViews />}
-      lead={first === undefined || (first.found === 0 && first.help === null) ? undefined : `${first.help ?? "Its sender gives no description."} Type: ${first.type}.`}
+      lead={first === undefined || (first.found === 0 && first.help === null) ? undefined : `${first.help ?? "No description from its sender."} Type: ${first.type}.`}
     >
       <Filters>
         <Choice label="Shown as" options={views.map((view) => [view, VIEW_TEXT[view]])} value={first?.view ?? search.view ?? null} onChange={(view) => onSearch({ view })} />

@@ -48,7 +48,7 @@ export function ContainerList({ search, onSearch }: { search: ResourceListSearch
         </Button>
       )}
       <p className={styles["notes"]}>
-        Worst tick: the 100 ms that most throttled time was credited to, added up over CPUs. The kernel credits a stall when it ends. Worst 100 ms: one bar per step, as high as the CPU usage of its highest 100 ms, on one log scale for all rows. The dashed line is the
+        Worst tick: the 100 ms credited with the most throttled time, summed over CPUs. The kernel credits a stall when it ends. Worst 100 ms: one bar per step, as high as the CPU usage of its highest 100 ms, on one log scale for all rows. The dashed line is the
         limit, and the strip above the bars marks steps with throttling. Limit: the container&apos;s own at the end of the range.
       </p>
     </>
@@ -57,7 +57,7 @@ export function ContainerList({ search, onSearch }: { search: ResourceListSearch
 
 function statusText(page: Containers, search: ResourceListSearch): string {
   const range = rangeText({ fromUs: page.from_us, toUs: page.to_us }, zoneOf(search));
-  const cut = page.compared < page.found ? `the ${count(page.compared)} throttled or seen last of ${plural(page.found, "container")}; filter to see others` : plural(page.found, "container");
+  const cut = page.compared < page.found ? `the ${count(page.compared)} throttled or most recently seen of ${plural(page.found, "container")}; filter to see others` : plural(page.found, "container");
   return search.throttled === true ? `${count(page.listed)} throttled, of ${cut}. ${range}.` : `${cut.charAt(0).toUpperCase()}${cut.slice(1)}. ${range}.`;
 }
 
@@ -66,7 +66,7 @@ function Nothing({ page, search, onSearch }: { page: Containers; search: Resourc
   if (search.throttled === true && page.compared > 0) {
     return (
       <EmptyState title="No throttled container in this range" action={<Button onClick={() => onSearch({ ...search, throttled: undefined })}>Show all containers</Button>}>
-        <p>{plural(page.compared, "container")} looked at. Those whose throttling is not measured are listed among all containers.</p>
+        <p>{plural(page.compared, "container")} checked. Containers whose throttling is not measured are listed among all containers.</p>
       </EmptyState>
     );
   }

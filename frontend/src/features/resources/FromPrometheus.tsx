@@ -43,7 +43,7 @@ export function FromPrometheus({ resource, window }: { resource: ResourceDetail;
     <div style={{ marginTop: 28 }}>
       <Section
         title="From Prometheus"
-        note={first === undefined ? "What other systems send about it." : `${plural(first.found, "metric")}, ${plural(first.series, "series", "series")} that other systems send about it, matched by labels and addresses.`}
+        note={first === undefined ? "Metrics that other systems send for this resource." : `${plural(first.found, "metric")}, ${plural(first.series, "series", "series")} that other systems send for this resource, matched by labels and addresses.`}
         aside={<FilterText label="Parts of a metric name" value={search} onChange={setSearch} />}
       >
         {first === undefined ? (

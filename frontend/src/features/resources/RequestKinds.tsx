@@ -14,9 +14,9 @@ import { errorsText } from "./words";
 export function RequestKinds({ resourceId }: { resourceId: number }): ReactElement {
   const query = useQuery(requestKindsQuery(resourceId));
   return (
-    <Section title="Requests by kind" note="Last 15 min. Routes of HTTP/1, commands of Redis, statements of PostgreSQL and MySQL, in clear.">
+    <Section title="Requests by kind" note="Last 15 min, plaintext only: HTTP/1 routes, Redis commands, and PostgreSQL and MySQL statements.">
       <Async query={query} label="Loading requests by kind">
-        {({ items }) => (items.length === 0 ? <p className={styles["dim"]}>No requests recognized: the server speaks TLS, HTTP/2 or another protocol, was not asked, or the collector does not read requests.</p> : <KindTable items={items} />)}
+        {({ items }) => (items.length === 0 ? <p className={styles["dim"]}>No requests recognized: the server uses TLS, HTTP/2, or another protocol, received no requests, or the collector does not read requests.</p> : <KindTable items={items} />)}
       </Async>
     </Section>
   );
@@ -39,7 +39,7 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
         {items.map((one) => (
           <tr key={one.kind ?? ""}>
             <th scope="row" className={styles["kind"]} title={`${count(one.requests)} requests`}>
-              {one.kind ?? <span className={styles["dim"]}>further kinds</span>}
+              {one.kind ?? <span className={styles["dim"]}>other kinds</span>}
             </th>
             <td className={tableStyles["number"]}>{significant(one.requests_per_s)}/s</td>
             <td className={tableStyles["number"]}>{microseconds(one.mean_us)}</td>
@@ -59,7 +59,7 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
 function ErrorCell({ kind, ratio }: { kind: string | null; ratio: number | null }): ReactElement {
   const text = errorsText(kind, ratio);
   return (
-    <td className={tableStyles["number"]} title={text === MISSING ? "Not measured: no HTTP status was read" : undefined}>
+    <td className={tableStyles["number"]} title={text === MISSING ? "Not measured: no HTTP status was seen" : undefined}>
       {text}
     </td>
   );

@@ -49,7 +49,7 @@ export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTablePr
           <SortHeadings columns={COLUMNS.slice(0, OBJECTIVE_AT)} {...headings} />
           <Unsorted>Objective</Unsorted>
           <SortHeadings columns={COLUMNS.slice(OBJECTIVE_AT, ASKS_AT)} {...headings} />
-          <Unsorted>Asks</Unsorted>
+          <Unsorted>Upstreams</Unsorted>
           <SortHeadings columns={COLUMNS.slice(ASKS_AT)} {...headings} />
         </tr>
       </thead>

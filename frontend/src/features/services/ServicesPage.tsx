@@ -57,9 +57,9 @@ export function ServicesPage(): ReactElement {
             </Button>
           )}
           <p className={styles["notes"]}>
-            Objective: the latency set for the service, and where its quantile is in this window. Slowest by minute: one bar per minute, as high as its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: DNS answers SERVFAIL and
-            REFUSED and timeouts; elsewhere requests whose connection closed without an answer, which may be the client&apos;s doing, and 5xx of plain HTTP/1. Other errors inside answers are not read. Asks: servers that the container calls over TCP, timed from the
-            request sent to the first data of the answer.
+            Objective: the latency set for the service, and where its quantile is in this window. Slowest by minute: one bar per minute, as high as its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: SERVFAIL, REFUSED, and
+            timeouts for DNS; for other protocols, requests whose connection closed without an answer, which the client might have caused, and 5xx of plaintext HTTP/1. Other errors inside answers are not detected. Upstreams: servers that the container calls
+            over TCP, timed from the request sent to the first data of the answer.
           </p>
         </>
       )}
@@ -70,7 +70,7 @@ export function ServicesPage(): ReactElement {
 function Count({ page }: { page: Services }): ReactElement {
   return (
     <p className={styles["window"]} role="status">
-      {page.compared < page.found ? `The ${count(page.compared)} seen last of ${plural(page.found, "service")}: filter to see others. ` : `${plural(page.found, "service")}, `}
+      {page.compared < page.found ? `The ${count(page.compared)} most recently seen of ${plural(page.found, "service")}; filter to see others. ` : `${plural(page.found, "service")}, `}
       {clock(page.from_us).slice(0, 5)} to {clock(page.to_us).slice(0, 5)} local
     </p>
   );

@@ -29,7 +29,7 @@ export function FilterFields({ value, onChange }: Omit<FilterFieldsProps, "kind"
       </Field>
       <Patterns
         label="Namespaces"
-        hint="Comma-separated patterns: kube-system, team-*. Empty: all. An incident whose namespace is not known, such as one of a node, matches no pattern."
+        hint="Comma-separated patterns: kube-system, team-*. Empty: all. An incident with no known namespace, such as one on a node, matches no pattern."
         condition="namespaces"
         value={value}
         onChange={onChange}
@@ -61,7 +61,7 @@ export function MoreConditions({ value, onChange, kind }: FilterFieldsProps): Re
           </label>
         ))}
       </fieldset>
-      {kind !== undefined && silent.length > 0 && <p className={styles["hint"]}>{kind.title} has nothing that corresponds to the disabled messages.</p>}
+      {kind !== undefined && silent.length > 0 && <p className={styles["hint"]}>{kind.title} does not support the disabled messages.</p>}
       <QuietFields value={value} onChange={onChange} />
     </>
   );
@@ -109,10 +109,10 @@ function QuietFields({ value, onChange }: Omit<FilterFieldsProps, "kind">): Reac
           <p className={styles["check"]}>
             <label>
               <input type="checkbox" checked={quiet.critical_passes} onChange={(event) => change({ critical_passes: event.target.checked })} />
-              Send critical incidents all the same
+              Send critical incidents anyway
             </label>
           </p>
-          <p className={styles["hint"]}>Messages are sent when quiet hours end. An incident that began and ended in them sends none.</p>
+          <p className={styles["hint"]}>Messages are sent when quiet hours end. An incident that starts and ends within them sends none.</p>
         </>
       )}
     </>

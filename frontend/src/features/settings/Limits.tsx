@@ -12,7 +12,7 @@ import { Table, tableStyles } from "@/ui/Table";
 export function Limits(): ReactElement {
   const { data, isError, error, refetch } = useQuery(limitsQuery());
   return (
-    <Section title="Limits" note="What this organization uses: the busier of this minute and the last. Above a limit requests are answered with 429, and collectors keep their data on disk.">
+    <Section title="Limits" note="What this organization uses: the busier of this minute and the last. Above a limit, requests get a 429 response, and collectors keep their data on disk.">
       {data === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />

@@ -96,7 +96,7 @@ interface AskProps {
 function Ask({ member, to, ingestTokens, onCancel, onDecide }: AskProps): ReactElement {
   const leaves = to === null;
   const verb = leaves ? "Remove member" : "Change role";
-  const ends = leaves ? "Sessions and API tokens of the member end at once." : "A viewer cannot own ingest tokens.";
+  const ends = leaves ? "The member's sessions and API tokens end at once." : "A viewer cannot own ingest tokens.";
   const owns =
     ingestTokens.length > 0
       ? ` ${member.name} owns ${plural(ingestTokens.length, "ingest token")}: ${ingestTokens.join(", ")}. Collectors stop without them. Anyone who has one can send data with it.`

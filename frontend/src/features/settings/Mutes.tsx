@@ -24,7 +24,7 @@ export function Mutes(): ReactElement {
   const refusal = me === undefined || me.scopes.includes("incidents:write") ? null : "Your role can read, but not mute. Ask an editor or admin.";
   return (
     <>
-      <Section title="Mutes" note="Muted incidents are found and listed but send no messages. When a mute ends, channels are told of incidents that are still open.">
+      <Section title="Mutes" note="Muted incidents are found and listed but send no messages. When a mute ends, channels are notified of incidents that are still open.">
         {refusal !== null && (
           <p className={styles["dim"]} style={{ marginBottom: 12 }}>
             {refusal}

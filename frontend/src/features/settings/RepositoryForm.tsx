@@ -51,7 +51,7 @@ export function RepositoryForm({ label, form, onChange, onSubmit, onCancel, busy
       <Field label="Base branch">
         {(attributes) => <input {...attributes} required autoComplete="off" spellCheck={false} value={form.baseBranch} onChange={(event) => set({ baseBranch: event.target.value })} />}
       </Field>
-      <Field label="Token" hint={stored ? `Empty: the stored one stays. ${rights}` : rights}>
+      <Field label="Token" hint={stored ? `Empty: the stored token is kept. ${rights}` : rights}>
         {(attributes) => <input {...attributes} type="password" required={!stored} autoComplete="off" value={form.token} onChange={(event) => set({ token: event.target.value })} />}
       </Field>
       {form.files.map((file, index) => (

@@ -53,7 +53,7 @@ function Allowed({ allowed, whyNot }: { allowed: boolean; whyNot: string | null 
   return (
     <p className={styles["inline"]}>
       <span>
-        {allowed ? "Editors and admins can make links." : "Links are forbidden: none can be made, and those that exist do not work. Allowed again, they work until they expire."}
+        {allowed ? "Editors and admins can create links." : "Links are forbidden: none can be created, and existing links do not work. Once allowed again, they work until they expire."}
       </span>
       <Button disabled={whyNot !== null || isPending} title={whyNot ?? undefined} onClick={() => change(!allowed, true)}>
         {allowed ? "Forbid links" : "Allow links"}

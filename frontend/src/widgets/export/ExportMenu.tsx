@@ -31,9 +31,9 @@ export function ExportMenu({ name, view, tables, picture, notes = [], kind = "pl
     if (element === null) return;
     try {
       download(fileName(stem, "png"), await pngOf(element, { title: name, detail: view === null ? "" : `${toRfc3339(view.fromUs)} to ${toRfc3339(view.toUs)}; axis in ${new Intl.DateTimeFormat().resolvedOptions().timeZone}`, notes }));
-      toast({ text: "Picture downloaded" });
+      toast({ text: "Image downloaded" });
     } catch (error) {
-      toast({ text: `The picture cannot be made. ${error instanceof Error ? error.message : String(error)}`, tone: "error" });
+      toast({ text: `The image cannot be created. ${error instanceof Error ? error.message : String(error)}`, tone: "error" });
     }
   };
   const saveCsv = (table: CsvTable): void => {
@@ -50,8 +50,8 @@ export function ExportMenu({ name, view, tables, picture, notes = [], kind = "pl
     >
       {({ MenuItem, MenuLabel }) => (
         <>
-          <MenuItem onSelect={() => void savePng()}>Picture (PNG)</MenuItem>
-          <MenuLabel>What is drawn (CSV)</MenuLabel>
+          <MenuItem onSelect={() => void savePng()}>Image (PNG)</MenuItem>
+          <MenuLabel>Chart data (CSV)</MenuLabel>
           {tables.map((table) => (
             <MenuItem key={table.name} onSelect={() => saveCsv(table)}>
               {table.name}

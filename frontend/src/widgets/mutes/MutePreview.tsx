@@ -23,7 +23,7 @@ export function MutePreview({ filter }: { filter: MuteFilter }): ReactElement {
   return (
     <div className={styles["preview"]}>
       <p role="status">
-        {data.open === 0 ? "Mutes no open incident now." : `Mutes ${plural(data.open, "open incident")} now.`}{" "}
+        {data.open === 0 ? "Mutes no open incidents now." : `Mutes ${plural(data.open, "open incident")} now.`}{" "}
         {data.incidents === 0 ? "Would have muted no incidents" : `Would have muted ${plural(data.incidents, "incident")}`}{" "}
         {data.complete ? "in the last 7 days" : <>since <Time at={data.since} style="clock" /></>}.
       </p>

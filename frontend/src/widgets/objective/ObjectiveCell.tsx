@@ -20,7 +20,7 @@ export function ObjectiveCell({ item }: { item: Pick<ServiceItem, "id" | "name" 
       </Button>
       {objective !== null && (
         <p data-hot={objective.met === false || undefined}>
-          {objective.met === null ? "not measured" : objective.met ? `✓ kept: ${microseconds(objective.value_us)}` : `✕ missed: ${microseconds(objective.value_us)}`}
+          {objective.met === null ? "not measured" : objective.met ? `✓ met: ${microseconds(objective.value_us)}` : `✕ missed: ${microseconds(objective.value_us)}`}
         </p>
       )}
       <ObjectiveDialog resourceId={item.id} name={item.name} open={open} onOpenChange={setOpen} />

@@ -30,7 +30,7 @@ export function ObjectiveInEffect({ objective }: { objective: Objective }): Reac
       )}
       {problem !== null && <p className={styles["hot"]}>✕ The pod&apos;s annotation is not used. {problem}</p>}
       {problem === null && annotation !== null && origin !== "annotation" && (
-        <p className={styles["dim"]}>The pod&apos;s annotation says {annotation}. What is set here comes first.</p>
+        <p className={styles["dim"]}>The pod&apos;s annotation says {annotation}. The objective set here takes precedence.</p>
       )}
     </div>
   );

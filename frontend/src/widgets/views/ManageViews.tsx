@@ -20,7 +20,7 @@ export interface ManageViewsProps {
 
 export function ManageViews({ open, onClose, returnTo, page, views, mayShare }: ManageViewsProps): ReactElement {
   return (
-    <Dialog open={open} onOpenChange={onClose} returnTo={returnTo} title="Views of this page" description="Those that you saved. An admin can change shared ones too.">
+    <Dialog open={open} onOpenChange={onClose} returnTo={returnTo} title="Views of this page" description="Views that you saved. Admins can also change shared views.">
       <ul className={styles["views"]} aria-label="Views">
         {views.map((view) => (
           <Row key={view.id} view={view} page={page} mayShare={mayShare} />

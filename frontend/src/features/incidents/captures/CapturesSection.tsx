@@ -28,7 +28,7 @@ export const CapturesSection = memo(function CapturesSection({ incident }: { inc
   return (
     <Section
       title="What was running"
-      note="The flight recorder samples the stacks of every CPU and keeps them in memory. The trigger saved the time around it."
+      note="The flight recorder samples the stacks of every CPU and keeps them in memory. The trigger saved the samples around it."
     >
       {items.length > 1 && (
         <select className={styles["select"]} aria-label="Capture" value={capture.id} onChange={(event) => setChosen(Number(event.target.value))}>
@@ -95,7 +95,7 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
         )}
       </div>
       {flame.total_samples === 0 ? (
-        capture.samples > 0 && <p className={styles["dim"]}>No samples here: it did not run.</p>
+        capture.samples > 0 && <p className={styles["dim"]}>No samples in this selection: it used no CPU time.</p>
       ) : (
         <Suspense>
           <FlameGraph
@@ -106,7 +106,7 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
           />
         </Suspense>
       )}
-      {flame.hidden_samples > 0 && <p className={styles["dim"]}>In {plural(flame.hidden_samples, "sample")} the top of the stack was too rare to draw.</p>}
+      {flame.hidden_samples > 0 && <p className={styles["dim"]}>In {plural(flame.hidden_samples, "sample")} the top of the stack is too rare to draw.</p>}
       <h3 className={styles["heading"]}>Processes</h3>
       <ProcessTable processes={shown.processes} more={shown.more_processes} marksSubject={!ofNode} onOnly={(pid) => onPart({ ...part, pid })} />
     </div>

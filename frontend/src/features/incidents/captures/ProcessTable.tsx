@@ -22,7 +22,7 @@ export interface ProcessTableProps {
 export function ProcessTable({ processes, more, marksSubject, onOnly }: ProcessTableProps): ReactElement {
   const [all, setAll] = useState(false);
   const rows = all ? processes : processes.slice(0, FIRST_ROWS);
-  if (processes.length === 0) return <p className={styles["dim"]}>No processes ran in this time.</p>;
+  if (processes.length === 0) return <p className={styles["dim"]}>No processes ran in this window.</p>;
   return (
     <>
       <Table label="Processes of the capture">

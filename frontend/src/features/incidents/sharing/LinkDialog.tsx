@@ -44,7 +44,7 @@ export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDi
       open
       onOpenChange={onOpenChange}
       title="Read-only link"
-      description="Anyone with the link can read this incident without an account: the verdict, its picture, evidence, fixes, and verification, with names of pods, nodes, and lookups. No notes, no member names, nothing else."
+      description="Anyone with the link can read this incident without an account: the verdict, timeline, evidence, fixes, and verification, with names of pods, nodes, and lookups. It shows no notes, member names, or anything else."
     >
       {forbidden ? (
         <p className={styles["state"]} role="status">
@@ -77,7 +77,7 @@ export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDi
       )}
       {create.data !== undefined && !forbidden && (
         <SecretOnce label="Read-only link" text={atView(create.data.url, view, selection)}>
-          It opens the picture at the zoom of this page.
+          It opens the timeline at the zoom of this page.
         </SecretOnce>
       )}
       <h3 className={styles["heading"]}>Links to this incident</h3>

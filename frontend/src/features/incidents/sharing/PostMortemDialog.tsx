@@ -42,7 +42,7 @@ function Written({ incidentId, kept, onUnsaved }: { incidentId: number; kept: Po
   const fromData = useQuery({ ...postMortemQuery(incidentId), enabled: kept.content === null });
   if (kept.content !== null) return <PostMortemEditor incidentId={incidentId} kept={kept} content={kept.content} onUnsaved={onUnsaved} />;
   return (
-    <Async query={fromData} label="Writing post-mortem">
+    <Async query={fromData} label="Generating post-mortem">
       {(content) => <PostMortemEditor incidentId={incidentId} kept={kept} content={content} onUnsaved={onUnsaved} />}
     </Async>
   );

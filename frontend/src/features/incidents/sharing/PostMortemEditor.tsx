@@ -96,7 +96,7 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
       {theirs !== null && (
         <div role="alert" className={styles["conflict"]}>
           <p>
-            {theirs.at === null ? "The saved edits were discarded" : `${theirs.by ?? "Another member"} saved another text`} after you opened this. Nothing of yours is lost: put what you need of it into your text, then save.
+            {theirs.at === null ? "The saved edits were discarded" : `${theirs.by ?? "Another member"} saved another version`} after you opened this. Your text is not lost: copy what you need from the saved text into yours, then save.
           </p>
           <textarea className={styles["text"]} aria-label="Saved text" readOnly rows={8} value={theirs.content} />
           <p className={styles["choices"]}>

@@ -27,7 +27,7 @@ export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactE
   const copy = (): void => {
     navigator.clipboard.writeText(linkTo(view, selection)).then(
       () => toast({ text: "Link to this view copied" }),
-      () => toast({ text: "The browser refused to copy. Copy the address of the page.", tone: "error" }),
+      () => toast({ text: "The browser blocked the copy. Copy the page address instead.", tone: "error" }),
     );
   };
   const press = useEffectEvent((event: KeyboardEvent) => {
@@ -46,7 +46,7 @@ export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactE
   };
   return (
     <>
-      <Button onClick={copy} shortcut="l" title="The address with the zoom and the selection of the picture">
+      <Button onClick={copy} shortcut="l" title="The page address with the timeline's zoom and selection">
         Copy link
       </Button>
       <Menu trigger={<Button>Share</Button>}>

@@ -52,13 +52,13 @@ function Picture({ verification, lanes }: { verification: ShownVerification; lan
           <svg className={styles["key"]} viewBox="0 0 18 10" aria-hidden="true">
             <path className={styles["hurt"]} d="M9 1l4 4-4 4-4-4z" />
           </svg>
-          block with some of it
+          block above 0
         </li>
         <li>
           <svg className={styles["key"]} viewBox="0 0 18 10" aria-hidden="true">
             <circle className={styles["calm"]} cx={9} cy={5} r={2.6} />
           </svg>
-          block without
+          block at 0
         </li>
         <li>
           <svg className={styles["key"]} viewBox="0 0 18 10" aria-hidden="true">
