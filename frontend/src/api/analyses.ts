@@ -18,7 +18,7 @@ export const analysisKeys = {
 
 export const unfinished = (analysis: AnalysisSummary): boolean => analysis.state === "queued" || analysis.state === "running";
 
-// Events say when something changed; asking again is for when they do not arrive.
+// Events report changes; polling covers events that do not arrive.
 const ASK_AGAIN_MS = 3000;
 
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
@@ -43,7 +43,7 @@ export async function deleteAnalysis(id: number): Promise<void> {
   await unwrap(api.DELETE("/api/v1/analyses/{analysis_id}", { params: { path: { analysis_id: id } } }));
 }
 
-/** Sends a file as the body; `onProgress` gets the part that is sent, 0..1. `fetch` cannot tell how far an upload is. */
+/** Sends a file as the body; `onProgress` gets the share sent, 0..1, because `fetch` cannot report upload progress. */
 export function uploadEvidence(file: File, onProgress: (ratio: number) => void, signal: AbortSignal): Promise<AnalysisSummary> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();

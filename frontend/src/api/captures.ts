@@ -11,20 +11,20 @@ export type CaptureDetail = Schemas["CaptureDetail"];
 export type CaptureProcess = Schemas["CaptureProcess"];
 export type CaptureSeconds = Schemas["CaptureSeconds"];
 
-/** Which part of a capture: a time (all: null), and whose samples. */
+/** Part of a capture: a time range (null: all) and whose samples. */
 export interface CapturePart {
   readonly time: TimeView | null;
   readonly scope: "node" | "subject";
   readonly pid: number | null;
 }
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const capturesQuery = (incidentId: number, goesOn: boolean) =>
   queryOptions({
     queryKey: ["incidents", "captures", incidentId] as const,
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}/captures", { params: { path: { incident_id: incidentId } }, signal })),
-    // What a trigger ships arrives after the incident.
+    // Captures of a trigger arrive after the incident.
     refetchInterval: goesOn ? 20_000 : false,
   });
 

@@ -1,4 +1,4 @@
-/** What was changed, as pipelines report it and as the history of facts shows it. */
+/** Changes, as reported by pipelines and as seen in the history of facts. */
 
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
@@ -10,16 +10,16 @@ import { api, unwrap, type Schemas } from "./client";
 export type Change = Schemas["Change"];
 export type Changes = Schemas["Changes"];
 
-/** A look at the facts of a thousand resources: once a minute is often enough. */
+/** Reads the facts of a thousand resources, so once a minute is enough. */
 const LIVE_MS = 60_000;
 const MINUTE_US = 60 * US_PER_S;
-/** What came shortly before a picture belongs to it. */
+/** Changes shortly before a chart's window are shown with it. */
 const BEFORE_US = 10 * MINUTE_US;
 const MOST = 200;
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
-/** Of everything, in the last 24 h. */
+/** All changes of the last 24 h. */
 export const changesQuery = (limit: number) =>
   queryOptions({
     queryKey: ["changes", "all", limit] as const,
@@ -28,12 +28,12 @@ export const changesQuery = (limit: number) =>
     refetchInterval: LIVE_MS,
   });
 
-/** The server takes this many resources in one request. */
+/** The server accepts this many resources per request. */
 export const MOST_RESOURCES = 20;
 
-/** Of resources, their workloads and their nodes: in a window, and in the 10 min before it. */
+/** Changes of resources, their workloads, and their nodes, in a window and the 10 min before it. */
 export const resourceChangesQuery = (resource: readonly number[], { fromUs, toUs }: TimeView) => {
-  // Whole minutes: a picture that moves with the clock asks once a minute.
+  // Whole minutes: a chart that follows the clock queries once a minute.
   const from = String(Math.floor((fromUs - BEFORE_US) / MINUTE_US) * MINUTE_US);
   const to = String(Math.ceil(toUs / MINUTE_US) * MINUTE_US);
   return queryOptions({

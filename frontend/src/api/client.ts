@@ -9,14 +9,14 @@ export type Schemas = components["schemas"];
 
 let onSignedOut: () => void = () => undefined;
 
-/** Called when the server says that nobody is signed in (any more). */
+/** Called when the server reports that the session is missing or has ended. */
 export function setSignedOutHandler(handler: () => void): void {
   onSignedOut = handler;
 }
 
 const session: Middleware = {
   onRequest({ request }) {
-    // Proves to the server that this page sent it: forms of other sites cannot set a header.
+    // Proves to the server that this page sent the request: forms on other sites cannot set a header.
     request.headers.set("X-Requested-With", "jitterscope");
     return request;
   },
@@ -35,7 +35,7 @@ interface Outcome<Data> {
   response: Response;
 }
 
-/** The answer's data, or an ApiError. */
+/** The response's data, or an ApiError. */
 export async function unwrap<Data>(pending: Promise<Outcome<Data>>): Promise<Data> {
   const { data, error, response } = await pending;
   if (!response.ok || error !== undefined) throw new ApiError(response.status, error);

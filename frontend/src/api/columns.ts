@@ -1,11 +1,11 @@
-/** Documents whose integer columns are bytes: what backend/jitterscope/kit/columns.py writes and says. */
+/** Documents with integer columns as bytes, as written and specified by backend/jitterscope/kit/columns.py. */
 
 const MEDIA_TYPE = "application/vnd.jitterscope.columns";
 
-/** Part of a request for one: unpack() reads what comes. */
+/** Added to a request for such a document; unpack() decodes the response. */
 export const inColumns = { headers: { Accept: MEDIA_TYPE }, parseAs: "arrayBuffer" } as const;
 
-/** The document of the API's schema, with typed arrays where it has lists of integers. */
+/** The API schema's document, with typed arrays in place of integer lists. */
 export type Packed<T> = T extends number[] ? ArrayLike<number> : T extends readonly (infer One)[] ? Packed<One>[] : T extends object ? { [Key in keyof T]: Packed<T[Key]> } : T;
 
 type Described = readonly [count: number, width: number, base: number, running: boolean];
@@ -18,7 +18,7 @@ export function unpack(bytes: ArrayBuffer): unknown {
 
   const walk = (part: unknown): unknown => {
     if (typeof part !== "object" || part === null) return part;
-    // Lists of numbers and texts hold no column, and are long.
+    // Lists of numbers and strings contain no columns, and they are long.
     if (Array.isArray(part)) return typeof part[0] === "object" && !Array.isArray(part[0]) ? part.map(walk) : part;
     const fields = part as Record<string, unknown>;
     const described = fields["column"] as Described | undefined;
@@ -33,7 +33,7 @@ export function unpack(bytes: ArrayBuffer): unknown {
   return walk(head);
 }
 
-/** Numbers below 2^53: times in µs are. */
+/** Numbers below 2^53, which covers times in µs. */
 function numbersOf(planes: Uint8Array, [count, width, base, running]: Described): Float64Array {
   const values = new Float64Array(count);
   for (let plane = width - 1; plane >= 0; plane -= 1) {

@@ -9,7 +9,7 @@ import { api, unwrap, type Schemas } from "./client";
 export type Comparison = Schemas["Comparison"];
 export type ComparedMeasure = Schemas["ComparedMeasure"];
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const comparisonQuery = (resource: number, window: TimeView, otherResource: number, otherFromUs: number) =>
   queryOptions({

@@ -1,4 +1,4 @@
-/** Containers of a window: what each was throttled, its worst tick, its peaks. */
+/** Containers in a window: throttled time, worst tick, and peaks of each. */
 
 import { infiniteQueryOptions, keepPreviousData } from "@tanstack/react-query";
 
@@ -24,7 +24,7 @@ export interface ContainerList {
 
 const LIVE_MS = 30_000;
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const containersQuery = (list: ContainerList) =>
   infiniteQueryOptions({

@@ -13,7 +13,7 @@ export type DnsClients = Schemas["DnsClients"];
 export type DnsAffected = Schemas["DnsAffected"];
 export type DnsOrder = "queries" | "nxdomain" | "time";
 
-/** What is looked at: the newest minutes, or those before `to` (µs). */
+/** The window: the latest minutes, or those before `to` (µs). */
 export interface DnsScope {
   node?: number | undefined;
   minutes: number;
@@ -22,7 +22,7 @@ export interface DnsScope {
 
 const LIVE_MS = 10_000;
 
-/** Without an end the server takes the newest data; the window's length then follows from `from` and its clock. */
+/** Without an end, the server uses the newest data, and the window's length follows from `from` and the server's clock. */
 const windowOf = ({ minutes, to }: DnsScope): { from?: string; to?: string } => {
   const endUs = to ?? Date.now() * 1000;
   const from = String(Math.round(endUs - minutes * 60_000_000));
@@ -34,7 +34,7 @@ const shared = (scope: DnsScope): { placeholderData: typeof keepPreviousData; re
   refetchInterval: scope.to === undefined ? LIVE_MS : false,
 });
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const dnsPathQuery = (scope: DnsScope) =>
   queryOptions({
@@ -50,7 +50,7 @@ export const dnsAffectedQuery = (scope: DnsScope) =>
     ...shared(scope),
   });
 
-/** `servers`: ids of those that clients ask, so that a query counts once. */
+/** `servers`: IDs of the servers that clients query, so that a query counts once. */
 export const dnsNamesQuery = (scope: DnsScope, servers: readonly number[], order: DnsOrder) =>
   queryOptions({
     queryKey: ["dns", "names", scope, servers, order] as const,

@@ -7,12 +7,12 @@ import { api, unwrap, type Schemas } from "./client";
 export type Fleet = Schemas["Fleet"];
 export type FleetContainer = Schemas["FleetContainer"];
 
-/** A look at a thousand containers: once a minute is often enough for figures of an hour. */
+/** Reads a thousand containers; once a minute is enough for figures of an hour. */
 const LIVE_MS = 60_000;
-/** Cells that a map can show and people can still tell apart. */
+/** Maximum cells of a map that can still be told apart. */
 const MOST_CELLS = 400;
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const fleetQuery = () =>
   queryOptions({

@@ -1,4 +1,4 @@
-/** Changes of an incident: shown at once, taken back if the server refuses. */
+/** Actions on an incident: applied optimistically, rolled back if the server refuses. */
 
 import { useMutation, useQueryClient, type InfiniteData, type UseMutationResult } from "@tanstack/react-query";
 
@@ -14,7 +14,7 @@ export interface IncidentChange {
   readonly action: IncidentAction;
 }
 
-/** The incident as it will be. Pure. */
+/** The incident after the action. Pure. */
 export function afterAction<Shape extends IncidentSummary>(incident: Shape, action: IncidentAction): Shape {
   switch (action.kind) {
     case "acknowledge":
@@ -30,7 +30,7 @@ export function afterAction<Shape extends IncidentSummary>(incident: Shape, acti
   }
 }
 
-/** What takes an action back; null where nothing does. */
+/** The action that undoes another; null if none does. */
 export function undoOf(action: IncidentAction): IncidentAction | null {
   switch (action.kind) {
     case "acknowledge":
@@ -62,7 +62,7 @@ function send({ id, action }: IncidentChange): Promise<Incident> {
   }
 }
 
-/** A line of one's own in the history. */
+/** A note by the user in the history. */
 export function useAddNote(id: number): UseMutationResult<Incident, Error, string> {
   const client = useQueryClient();
   return useMutation({
@@ -71,7 +71,7 @@ export function useAddNote(id: number): UseMutationResult<Incident, Error, strin
   });
 }
 
-/** Other words in a note of one's own; null deletes it. */
+/** Changes the user's own note; null deletes it. */
 export function useChangeNote(id: number, noteId: number): UseMutationResult<Incident, Error, string | null> {
   const client = useQueryClient();
   const params = { path: { incident_id: id, note_id: noteId } };

@@ -1,4 +1,4 @@
-/** Incidents: how to read them, and their keys in the cache. */
+/** Queries for incidents and their cache keys. */
 
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
@@ -7,13 +7,13 @@ import { api, unwrap, type Schemas } from "./client";
 export type Incident = Schemas["Incident"];
 export type IncidentSummary = Schemas["IncidentSummary"];
 export type Verification = Schemas["Verification"];
-/** What is shown of one, also to those who must not know ids. */
+/** What is shown of an incident, including to viewers who must not see IDs. */
 export type ShownVerification = Omit<Verification, "id" | "fix_id" | "subject_id">;
 export type IncidentPage = Schemas["Page_IncidentSummary_"];
 
 type State = IncidentSummary["state"];
 
-/** What people mean by "open" and "resolved", in states. */
+/** The states behind "open" and "resolved". */
 const STATES: Record<"active" | "closed", readonly State[]> = {
   active: ["open", "acknowledged", "fix_applied", "did_not_help", "made_worse"],
   closed: ["resolved", "verified"],
@@ -35,7 +35,7 @@ export const incidentKeys = {
   timeline: (id: number, fromUs: number, toUs: number) => ["incidents", "timeline", id, fromUs, toUs] as const,
 };
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const incidentsQuery = (filter: IncidentFilter) =>
   infiniteQueryOptions({
@@ -65,7 +65,7 @@ export const incidentQuery = (id: number) =>
   queryOptions({
     queryKey: incidentKeys.one(id),
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}", { params: { path: { incident_id: id } }, signal })),
-    // While a fix is measured its figures grow without an event; so does what is known of a fault that goes on, its fixes too.
+    // While a fix is measured, its figures change without an event; so do those of an ongoing fault and its fixes.
     refetchInterval: ({ state: { data } }) => (data?.verification?.state === "waiting" ? 10_000 : data !== undefined && data.resolved_at === null ? 20_000 : false),
   });
 /* eslint-enable @typescript-eslint/explicit-module-boundary-types */

@@ -1,4 +1,4 @@
-/** Server-sent events: what changed is fetched again, at once. */
+/** Server-sent events: changed data is refetched at once. */
 
 import { type QueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
@@ -21,7 +21,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Whether changes arrive by themselves now. */
+/** Whether live updates are connected. */
 export function useLive(): boolean {
   return useSyncExternalStore(subscribe, () => live);
 }
@@ -41,7 +41,7 @@ export function listen(client: QueryClient): () => void {
     source.addEventListener("ready", () => {
       waitMs = AGAIN_MS;
       setLive(true);
-      // After a gap anything may have changed.
+      // After a gap, anything might have changed.
       if (wasReady) void client.invalidateQueries();
       wasReady = true;
     });
@@ -65,7 +65,7 @@ export function listen(client: QueryClient): () => void {
     });
     source.addEventListener("error", () => {
       setLive(false);
-      // The browser reconnects where a stream breaks, but gives up on an answer like 429 or 503.
+      // The browser reconnects after a broken stream, but gives up on a response such as 429 or 503.
       if (source.readyState !== EventSource.CLOSED) return;
       retry = setTimeout(open, waitMs);
       waitMs = Math.min(2 * waitMs, AGAIN_AT_MOST_MS);

@@ -1,4 +1,4 @@
-/** Who is signed in, and signing in and out. */
+/** The signed-in user, sign-in, and sign-out. */
 
 import { queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
@@ -7,13 +7,13 @@ import { ApiError } from "./problem";
 
 export type Me = Schemas["Me"];
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const meQuery = () =>
   queryOptions({
     queryKey: ["me"] as const,
     queryFn: async ({ signal }) => {
-      // Not `/me`: its 401 would stand in the console of everybody who is about to sign in.
+      // Not `/me`: its 401 would show up in the console of every user who is about to sign in.
       const me = await unwrap(api.GET("/api/v1/auth/session", { signal }));
       if (me === null) throw new ApiError(401, { title: "Not signed in", detail: "Sign in to continue." });
       return me;
@@ -39,7 +39,7 @@ export function useSignIn(): UseMutationResult<Me, Error, Credentials> {
 
 export interface Acceptance {
   token: string;
-  /** Of a new account; without them whoever is signed in joins. */
+  /** For a new account; without them, the signed-in user joins. */
   name?: string;
   password?: string;
 }

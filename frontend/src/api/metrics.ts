@@ -1,4 +1,4 @@
-/** What other systems send by Prometheus remote write. */
+/** Metrics that other systems send by Prometheus remote write. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 
@@ -17,7 +17,7 @@ export type Received = Schemas["Received"];
 export interface MetricFilter {
   /** NAME=VALUE, NAME!=VALUE, NAME~PART. */
   match?: readonly string[] | undefined;
-  /** Only what belongs to this resource. */
+  /** Only metrics that belong to this resource. */
   resource?: number | undefined;
 }
 
@@ -25,11 +25,11 @@ const LIVE_MS = 15_000;
 const range = (window: TimeView): { from: string; to: string } => ({ from: toRfc3339(window.fromUs), to: toRfc3339(window.toUs) });
 const filterOf = ({ match, resource }: MetricFilter): { match?: string[]; resource?: number } => ({ ...(match === undefined || match.length === 0 ? {} : { match: [...match] }), ...(resource === undefined ? {} : { resource }) });
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const metricNamesQuery = (search: string, filter: MetricFilter, window: TimeView, limit: number) =>
   infiniteQueryOptions({
-    // The begin of the window counts to the hour: its end moves on without another request.
+    // The start of the window is rounded to the hour, so that its end can move without another request.
     queryKey: ["metrics", "names", search, filter, Math.floor(window.fromUs / 3_600_000_000), limit] as const,
     queryFn: ({ pageParam, signal }) => unwrap(api.GET("/api/v1/metrics", { params: { query: { search, ...filterOf(filter), ...range(window), cursor: pageParam, limit } }, signal })),
     initialPageParam: undefined as string | undefined,

@@ -1,4 +1,4 @@
-/** Mutes: what must notify nobody, until when and why. */
+/** Mutes: which incidents send no notifications, until when, and why. */
 
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
@@ -6,13 +6,13 @@ import { api, unwrap, type Schemas } from "./client";
 import { incidentKeys } from "./incidents";
 
 export type Mute = Schemas["Mute"];
-/** What a mute is for. */
+/** What a mute applies to. */
 export type MuteFilter = Pick<Mute, "incident_id" | "resource_id" | "severities" | "conditions" | "hours">;
 export type NewMute = MuteFilter & { readonly until: string | null; readonly reason: string };
 
 const keys = { all: ["mutes"] as const, list: (ended: boolean) => ["mutes", "list", ended] as const };
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const mutesQuery = (ended: boolean) =>
   infiniteQueryOptions({
@@ -46,7 +46,7 @@ export const useEndMute = (): UseMutationResult<Mute, Error, number> => useChang
 
 const HOUR_MS = 3_600_000;
 
-/** How long a mute lasts, in hours by its name. */
+/** Durations of a mute: hours by name. */
 export const DURATIONS = [
   ["1 h", 1],
   ["4 h", 4],

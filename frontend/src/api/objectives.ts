@@ -1,4 +1,4 @@
-/** Latency objectives of servers and of the workloads that they belong to. */
+/** Latency objectives of servers and their workloads. */
 
 import { queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
@@ -8,7 +8,7 @@ export type Objective = Schemas["ResourceObjective"];
 
 const KEY = ["objective"] as const;
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const objectiveQuery = (id: number) =>
   queryOptions({
@@ -16,7 +16,7 @@ export const objectiveQuery = (id: number) =>
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/resources/{resource_id}/objective", { params: { path: { resource_id: id } }, signal })),
   });
 
-/** Sets the objective of a resource; null takes back what was set for it. */
+/** Sets the objective of a resource; null removes it. */
 export function useSetObjective(id: number): UseMutationResult<Objective, Error, string | null> {
   const client = useQueryClient();
   const params = { path: { resource_id: id } };
@@ -25,7 +25,7 @@ export function useSetObjective(id: number): UseMutationResult<Objective, Error,
       objective === null
         ? unwrap(api.DELETE("/api/v1/resources/{resource_id}/objective", { params }))
         : unwrap(api.PUT("/api/v1/resources/{resource_id}/objective", { params, body: { objective } })),
-    // One that is set for a workload holds for all its servers.
+    // An objective set for a workload applies to all its servers.
     onSettled: () => Promise.all([client.invalidateQueries({ queryKey: KEY }), client.invalidateQueries({ queryKey: ["services"] })]),
   });
 }

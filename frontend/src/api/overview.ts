@@ -1,4 +1,4 @@
-/** What is wrong now, and fixes that were applied. */
+/** What is wrong now, and applied fixes. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 
@@ -15,7 +15,7 @@ export const overviewKeys = {
   fixes: (only: AppliedFix["state"] | null) => ["overview", "fixes", only] as const,
 };
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const overviewQuery = () =>
   queryOptions({
@@ -24,7 +24,7 @@ export const overviewQuery = () =>
     refetchInterval: LIVE_MS,
   });
 
-/** Newest first; `only`: of one state. */
+/** Newest first; `only`: one state. */
 export const fixesQuery = (only: AppliedFix["state"] | null) =>
   infiniteQueryOptions({
     queryKey: overviewKeys.fixes(only),

@@ -1,4 +1,4 @@
-/** Errors of the API: RFC 9457 problem documents as exceptions that say what to do. */
+/** API errors: RFC 9457 problem documents as exceptions that say what to do. */
 
 export class ApiError extends Error {
   readonly status: number;
@@ -40,7 +40,7 @@ function fieldMessages(errors: unknown): Record<string, string> {
   return messages;
 }
 
-/** Title and text for an error state, whatever was thrown. */
+/** Title and text of an error state, for any thrown value. */
 export function explain(error: unknown): { title: string; detail: string } {
   if (error instanceof ApiError) {
     return { title: error.title, detail: [error.detail, error.whatToDo].filter(Boolean).join(" ") };

@@ -1,4 +1,4 @@
-/** Pull requests for fixes, and the repositories that they are opened in. */
+/** Pull requests for fixes, and their repositories. */
 
 import { queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
@@ -17,7 +17,7 @@ const keys = {
   ofIncident: (id: number) => ["pullRequests", id] as const,
 };
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const repositoriesQuery = () =>
   queryOptions({ queryKey: keys.repositories, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/repositories", { signal })) });
@@ -40,7 +40,7 @@ export const pullRequestPreviewQuery = (incidentId: number, fixId: string, form:
           signal,
         }),
       ),
-    // Made from the branch as it is when somebody looks.
+    // Generated from the current state of the branch.
     staleTime: 0,
     gcTime: 0,
     retry: false,
@@ -73,5 +73,5 @@ export const useRemoveRepository = (id: number): UseMutationResult<unknown, Erro
 export const useTestRepository = (id: number): UseMutationResult<Schemas["RepositoryTest"], Error, undefined> =>
   useChange(() => unwrap(api.POST("/api/v1/repositories/{repository_id}/test", { params: { path: { repository_id: id } } })));
 
-/** "#12" as GitHub names it, "!12" as GitLab does. */
+/** "#12" on GitHub, "!12" on GitLab. */
 export const numberOf = ({ kind, number }: Pick<PullRequest, "kind" | "number">): string => `${kind === "gitlab" ? "!" : "#"}${number}`;

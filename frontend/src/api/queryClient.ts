@@ -2,7 +2,7 @@ import { QueryClient } from "@tanstack/react-query";
 
 import { ApiError } from "./problem";
 
-/** A refusal stays a refusal: only what may pass by itself is tried again. */
+/** Retries only errors that can be temporary, never a refusal. */
 function worthRetrying(failures: number, error: unknown): boolean {
   if (error instanceof ApiError) return failures < 3 && (error.status >= 500 || error.status === 429);
   return failures < 3;

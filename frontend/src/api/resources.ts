@@ -1,4 +1,4 @@
-/** Resources, their facts and series, and the collectors that see them. */
+/** Resources, their facts and series, and the collectors that report them. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 
@@ -22,10 +22,10 @@ export interface ResourceFilter {
   gone?: boolean | undefined;
 }
 
-/** Usage is of the last minute: often enough to feel live. */
+/** Usage covers the last minute: this is often enough to feel live. */
 const LIVE_MS = 5000;
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const resourcesQuery = (filter: ResourceFilter) =>
   infiniteQueryOptions({
@@ -44,7 +44,7 @@ export const resourceQuery = (id: number) =>
     refetchInterval: LIVE_MS,
   });
 
-/** When its cgroup or node was diagnosed last. */
+/** When its cgroup or node was last diagnosed. */
 export const diagnosisQuery = (id: number) =>
   queryOptions({
     queryKey: ["resources", "diagnosis", id] as const,
@@ -52,7 +52,7 @@ export const diagnosisQuery = (id: number) =>
     refetchInterval: LIVE_MS,
   });
 
-/** Facts change rarely: no need to ask every few seconds. */
+/** Facts change rarely: no need to poll every few seconds. */
 export const resourceFactsQuery = (id: number) => ({ ...resourceQuery(id), refetchInterval: 60_000 });
 
 export const seriesQuery = (resource: number, metrics: readonly string[], window: TimeView, points: number) =>

@@ -4,7 +4,7 @@ import { api, unwrap, type Schemas } from "./client";
 
 export type Risk = Schemas["Risk"];
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const risksQuery = (subject?: number) =>
   infiniteQueryOptions({

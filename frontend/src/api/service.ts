@@ -1,4 +1,4 @@
-/** Whether the service has what it needs: what /readyz says, in sentences. */
+/** Whether the service's dependencies work: the result of /readyz, in sentences. */
 
 import { queryOptions } from "@tanstack/react-query";
 
@@ -6,14 +6,14 @@ import { ApiError, explain } from "./problem";
 
 const PARTS: Readonly<Record<string, string>> = { database: "PostgreSQL", valkey: "Valkey" };
 
-/** What is wrong now; empty where everything works. */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the type that keys and data get here
+/** What is wrong now; empty if everything works. */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- keeps the inferred types of key and data
 export const serviceQuery = () =>
   queryOptions({
     queryKey: ["service"],
     queryFn: async ({ signal }): Promise<string[]> => {
       try {
-        // eslint-disable-next-line no-restricted-globals -- a probe: no session, and no part of the API's contract
+        // eslint-disable-next-line no-restricted-globals -- a probe: no session, and not part of the API contract
         const response = await fetch("/readyz", { signal, cache: "no-store" });
         return troublesOf(response.status, await response.json().catch(() => null));
       } catch (error) {
@@ -25,7 +25,7 @@ export const serviceQuery = () =>
     refetchInterval: 5_000,
   });
 
-/** The answer of /readyz as sentences. Something else answers where a proxy finds no process that is ready. */
+/** The /readyz response as sentences. If no process is ready, a proxy might respond instead. */
 export function troublesOf(status: number, body: unknown): string[] {
   const checks = typeof body === "object" && body !== null && "checks" in body ? body.checks : null;
   if (typeof checks !== "object" || checks === null) return status < 500 ? [] : [sentence(new ApiError(status, body).title)];

@@ -11,7 +11,7 @@ export type ServiceOrder = "name" | "rate" | "failed" | "p50" | "p99" | "slow" |
 
 export interface ServiceList {
   minutes: number;
-  /** End of the window, µs; absent: it moves with the clock. */
+  /** End of the window, µs; absent: now. */
   to?: number | undefined;
   search: string;
   order: ServiceOrder;
@@ -20,7 +20,7 @@ export interface ServiceList {
 
 const LIVE_MS = 30_000;
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const servicesQuery = ({ minutes, to, search, order, descending }: ServiceList) =>
   infiniteQueryOptions({
@@ -36,7 +36,7 @@ export const servicesQuery = ({ minutes, to, search, order, descending }: Servic
     refetchInterval: to === undefined ? LIVE_MS : false,
   });
 
-/** What a TCP server was asked in the last quarter of an hour. */
+/** Requests to a TCP server in the last 15 min, by kind. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const requestKindsQuery = (id: number) =>
   queryOptions({

@@ -1,4 +1,4 @@
-/** Members, tokens, channels and the audit trail. */
+/** Members, tokens, channels, and the audit trail. */
 
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
@@ -13,7 +13,7 @@ export type ChannelKind = Schemas["ChannelKindInfo"];
 export type ChannelAction = ChannelKind["silent_actions"][number];
 export type QuietHours = Schemas["QuietHours-Output"];
 export type ChannelPreview = Schemas["ChannelPreview"];
-/** What decides which messages a channel gets. */
+/** The conditions that decide which messages a channel gets. */
 export type ChannelFilter = Required<Pick<Schemas["ChannelPreviewRequest"], "min_severity" | "actions" | "conditions" | "quiet_hours">>;
 
 export const settingsKeys = {
@@ -25,7 +25,7 @@ export const settingsKeys = {
   deliveries: (channelId: number) => ["channels", channelId, "deliveries"] as const,
 };
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const membersQuery = () =>
   queryOptions({ queryKey: settingsKeys.members, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/members", { signal })) });
@@ -68,7 +68,7 @@ export const auditQuery = () =>
   });
 /* eslint-enable @typescript-eslint/explicit-module-boundary-types */
 
-/** Whether a token still lets its holder in, as far as its own times say. */
+/** Whether a token is still valid, judging by its own timestamps. */
 export function isValid(token: TokenInfo): boolean {
   return token.revoked_at === null && (token.expires_at === null || new Date(token.expires_at) > new Date());
 }

@@ -1,4 +1,4 @@
-/** Links to incidents for people without an account, what they show, and post-mortems. */
+/** Read-only links to incidents, the shared incident, and post-mortems. */
 
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
@@ -18,7 +18,7 @@ const keys = {
   policy: ["links", "policy"] as const,
 };
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const incidentLinksQuery = (id: number) =>
   queryOptions({
@@ -37,20 +37,20 @@ export const linksQuery = () =>
 export const sharingPolicyQuery = () => queryOptions({ queryKey: keys.policy, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/links/policy", { signal })) });
 
 const readEdits = (id: number, signal?: AbortSignal): Promise<PostMortem> => unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem/edits", { params: { path: { incident_id: id } }, signal }));
-// openapi-fetch would take it for JSON.
+// openapi-fetch would parse it as JSON.
 const writeFromData = (id: number, signal?: AbortSignal): Promise<string> =>
   unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem", { params: { path: { incident_id: id }, query: { from_data: true } }, parseAs: "text", signal }));
 
-/** What there is by now, beside what a dialog opened with; its content from the data where nobody keeps another text. */
+/** The current version, for comparison with the one a dialog opened with; content generated from the data if no edits are saved. */
 export async function readPostMortem(id: number): Promise<PostMortem & { content: string }> {
   const edits = await readEdits(id);
   return { ...edits, content: edits.content ?? (await writeFromData(id)) };
 }
 
-/** What is being edited must not be written anew. */
+/** A text that is being edited must not be refetched. */
 const ONCE = { staleTime: 0, gcTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false } as const;
 
-/** The text as members keep it; its content is null where nobody edited it. */
+/** The saved text; its content is null if there are no edits. */
 export const postMortemEditsQuery = (id: number) =>
   queryOptions({
     queryKey: ["postMortem", id, "edits"] as const,
@@ -58,7 +58,7 @@ export const postMortemEditsQuery = (id: number) =>
     ...ONCE,
   });
 
-/** Written from the data, whatever members made of it. */
+/** Generated from the data, regardless of saved edits. */
 export const postMortemQuery = (id: number) =>
   queryOptions({
     queryKey: ["postMortem", id, "data"] as const,
@@ -66,7 +66,7 @@ export const postMortemQuery = (id: number) =>
     ...ONCE,
   });
 
-/** Of whoever holds the link: its secret goes in a header, and no cookie with it. */
+/** Request of a link holder: the secret goes in a header, without cookies. */
 const asHolder = (secret: string) => ({ headers: { Authorization: `Bearer ${secret}` }, credentials: "omit" as const });
 
 export const sharedIncidentQuery = (secret: string) =>
@@ -74,11 +74,11 @@ export const sharedIncidentQuery = (secret: string) =>
     queryKey: ["shared", secret] as const,
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/shared/incident", { ...asHolder(secret), signal })),
     enabled: secret !== "",
-    // Also to notice that it was revoked.
+    // Also detects that the link was revoked.
     refetchInterval: ({ state: { error } }) => (error === null ? 30_000 : false),
   });
 
-/** What was changed around its picture, from 10 min before: all of it, whatever part is looked at. */
+/** All changes in the timeline's window and the 10 min before it, regardless of the visible part. */
 export const sharedChangesQuery = (secret: string) =>
   queryOptions({
     queryKey: ["shared", secret, "changes"] as const,
@@ -100,12 +100,12 @@ export const sharedTimeline = (secret: string, fromUs: number, toUs: number) => 
 };
 /* eslint-enable @typescript-eslint/explicit-module-boundary-types */
 
-/** Keeps a text that was made of a version. Fails with 409 where there is another one by now. */
+/** Saves a text based on a version. Fails with 409 if there is a newer version. */
 export function useKeepPostMortem(id: number): UseMutationResult<PostMortem, Error, { content: string; version: number }> {
   return useMutation({ mutationFn: (body) => unwrap(api.PUT("/api/v1/incidents/{incident_id}/post-mortem/edits", { params: { path: { incident_id: id } }, body })) });
 }
 
-/** Back to the text that is written from the data. */
+/** Discards the edits: back to the text generated from the data. */
 export function useDiscardPostMortem(id: number): UseMutationResult<PostMortem, Error, number> {
   return useMutation({ mutationFn: (version) => unwrap(api.DELETE("/api/v1/incidents/{incident_id}/post-mortem/edits", { params: { path: { incident_id: id }, query: { version } } })) });
 }

@@ -1,4 +1,4 @@
-/** How long pods take to start on a node, and what it would be without programs that the kernel verifies. */
+/** How long pods take to start on a node, and how long without the eBPF programs that the kernel verifies. */
 
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
@@ -14,7 +14,7 @@ export type StartupPercentiles = Schemas["StartupPercentiles"];
 export type StartupChange = Schemas["StartupChange"];
 export type StartupWhatIf = Schemas["StartupWhatIf"];
 
-/** What is looked at: the newest minutes, or those before `to` (µs). */
+/** The window: the latest minutes, or those before `to` (µs). */
 export interface StartupScope {
   node?: number | undefined;
   minutes: number;
@@ -25,14 +25,14 @@ export interface StartupScope {
 
 const LIVE_MS = 15_000;
 
-/** Without an end the server takes the newest data; the window's length then follows from `from` and its clock. */
+/** Without an end, the server uses the newest data, and the window's length follows from `from` and the server's clock. */
 const windowOf = ({ minutes, to }: StartupScope): { from?: string; to?: string } => {
   const endUs = to ?? Date.now() * 1000;
   const from = String(Math.round(endUs - minutes * 60_000_000));
   return to === undefined ? { from } : { from, to: String(Math.round(to)) };
 };
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
 export const podStartQuery = (scope: StartupScope) =>
   queryOptions({
@@ -48,7 +48,7 @@ export const podStartQuery = (scope: StartupScope) =>
     refetchInterval: scope.to === undefined ? LIVE_MS : false,
   });
 
-/** The starts of a fixed window without programs of these names; none named: without all. */
+/** The starts of a fixed window without the named programs; none named: without all. */
 export const podStartWhatIfQuery = (node: number, fromUs: number, toUs: number, without: readonly string[]) =>
   queryOptions({
     queryKey: ["startup", "what-if", node, fromUs, toUs, without] as const,

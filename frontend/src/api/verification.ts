@@ -1,4 +1,4 @@
-/** Saying that a fix was applied, and how predictions turned out so far. */
+/** Marking a fix as applied, and the accuracy of predictions so far. */
 
 import { queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
@@ -8,7 +8,7 @@ import { incidentKeys, type Incident } from "./incidents";
 export type Calibration = Schemas["Calibration"];
 export type PredictionOutcome = Schemas["PredictionOutcome"];
 
-/** Begins to compare before with after. The incident is then `fix_applied`. */
+/** Starts the before/after comparison. The incident's state becomes `fix_applied`. */
 export function useFixApplied(): UseMutationResult<Incident, Error, { id: number; fixId: string }> {
   const client = useQueryClient();
   return useMutation({
@@ -20,7 +20,7 @@ export function useFixApplied(): UseMutationResult<Incident, Error, { id: number
   });
 }
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const calibrationQuery = () =>
   queryOptions({

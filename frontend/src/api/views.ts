@@ -1,4 +1,4 @@
-/** Lists as members saved them: a page of Explore with its URL's parameters. */
+/** Saved views: a page of Explore with its URL parameters. */
 
 import { queryOptions } from "@tanstack/react-query";
 
@@ -7,7 +7,7 @@ import { api, unwrap, type Schemas } from "./client";
 export type SavedView = Schemas["SavedView"];
 export type SavedViewChange = Schemas["SavedViewChange"];
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const viewsQuery = (page: string) =>
   queryOptions({

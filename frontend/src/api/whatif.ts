@@ -1,4 +1,4 @@
-/** What-if: other settings tried on a recorded window. */
+/** What-if: other settings replayed on a recorded window. */
 
 import { keepPreviousData, queryOptions, useMutation, type UseMutationResult } from "@tanstack/react-query";
 
@@ -12,7 +12,7 @@ export type WhatIfModel = Schemas["WhatIfModel"];
 export type ModelAnswer = Answer;
 export type ModelSettings = Answer["settings"];
 
-/** A whole setting of the CPU model. null: no CPU limit; no Go program (gomaxprocs); GOGC off; no GOMEMLIMIT. */
+/** A complete setting of the CPU model. null: no CPU limit; no Go program (gomaxprocs); GOGC off; no GOMEMLIMIT. */
 export interface Setting {
   readonly cpu_limit: number | null;
   readonly period_us: number;
@@ -43,7 +43,7 @@ export type Prediction = { readonly [name in FigureId]: Schemas["Interval"] | nu
   readonly timeline: WhatIfTimeline | null;
 };
 
-/** An answer of the CPU model, its figures by name. */
+/** A result of the CPU model, figures by name. */
 export interface WhatIf {
   readonly recorded: { readonly setting: Setting; readonly figures: { readonly [name in FigureId]: number | null }; readonly timeline: WhatIfTimeline | null };
   readonly predictions: readonly Prediction[];
@@ -99,7 +99,7 @@ function cpuAnswer(answer: Answer): WhatIf {
   };
 }
 
-/** Enough for ten minutes at 100 ms: zooming in shows every tick and needs no new request. */
+/** Enough for 10 min at 100 ms: zooming in shows every tick without a new request. */
 const POINTS = 6000;
 
 export interface WhatIfWindow {
@@ -107,12 +107,12 @@ export interface WhatIfWindow {
   readonly window: TimeView;
 }
 
-// The options are inferred on purpose: their type carries the key's and the data's.
+// The type of the options is inferred on purpose: it carries the types of the key and the data.
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const whatIfQuery = ({ resourceId, window }: WhatIfWindow, change: SettingChange) =>
   queryOptions({
     queryKey: ["whatif", resourceId, window.fromUs, window.toUs, change] as const,
-    // A request that a newer one has overtaken is aborted by the signal.
+    // The signal aborts a request that a newer one has superseded.
     queryFn: async ({ signal }) =>
       cpuAnswer(
         await unwrap(
@@ -123,13 +123,13 @@ export const whatIfQuery = ({ resourceId, window }: WhatIfWindow, change: Settin
           }),
         ),
       ),
-    // The last result stays on the screen until the next one is there.
+    // The last result stays visible until the next one arrives.
     placeholderData: keepPreviousData,
     staleTime: Infinity,
     gcTime: 60_000,
   });
 
-/** The least of each parameter that meets a goal. Takes seconds, so it is asked for, not kept up to date. */
+/** The smallest value of each parameter that meets a goal. Takes seconds, so it runs on demand. */
 export function useWhatIfSearch({ resourceId, window }: WhatIfWindow): UseMutationResult<WhatIf, Error, SearchGoal> {
   return useMutation({
     mutationFn: async (search) =>
@@ -144,7 +144,7 @@ export function useWhatIfSearch({ resourceId, window }: WhatIfWindow): UseMutati
   });
 }
 
-/** Models that incidents of a cause can be asked about, with their controls. */
+/** Models available for incidents of a cause, with their controls. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const whatIfModelsQuery = (cause: string) =>
   queryOptions({
@@ -153,7 +153,7 @@ export const whatIfModelsQuery = (cause: string) =>
     staleTime: Infinity,
   });
 
-/** Any model: the first that it tried is as recorded, the second the change. */
+/** Result of any model: the first run is as recorded, the second with the change. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
 export const modelQuery = (model: string, { resourceId, window }: WhatIfWindow, change: ModelSettings) =>
   queryOptions({

@@ -28,14 +28,14 @@ export function App(): ReactElement {
   );
 }
 
-/** One stream of changes for as long as the same person is signed in to the same organization. */
+/** One event stream for as long as the same user is signed in to the same organization. */
 function LiveConnection(): null {
   const who = useSyncExternalStore(onCacheChange, signedIn);
   useEffect(() => (who === null ? undefined : listen(queryClient)), [who]);
   return null;
 }
 
-// Asked of the cache, not of a query: signing in empties the cache, and an observer would go on watching the old query.
+// Reads the cache, not a query: signing in clears the cache, and an observer would keep watching the old query.
 const onCacheChange = (listener: () => void): (() => void) => queryClient.getQueryCache().subscribe(listener);
 
 function signedIn(): string | null {

@@ -18,7 +18,7 @@ import { optionalNumber, optionalString, pictureSearch } from "@/lib/search";
 import { Failed, NotFound } from "./Fallbacks";
 import { Shell } from "./shell/Shell";
 
-// Each page is a chunk of its own, loaded when its link is hovered or opened.
+// Each page is its own chunk, loaded when its link is hovered or opened.
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: NotFound });
 
 const signIn = createRoute({
@@ -30,10 +30,10 @@ const signIn = createRoute({
 
 const accept = createRoute({ getParentRoute: () => root, path: "/accept", component: lazyRouteComponent(() => import("@/features/auth/AcceptPage"), "AcceptPage") });
 
-/** Outside of the shell: the link of a mail, for who is signed in. */
+/** Outside the shell: the link in a verification email, for signed-in users. */
 const verify = createRoute({ getParentRoute: () => root, path: "/verify", component: lazyRouteComponent(() => import("@/features/auth/VerifyPage"), "VerifyPage") });
 
-/** Outside of the shell, for people without an account: a link to one incident. */
+/** Outside the shell, for people without an account: a link to one incident. */
 const shared = createRoute({
   getParentRoute: () => root,
   path: "/shared",
@@ -41,7 +41,7 @@ const shared = createRoute({
   validateSearch: pictureSearch,
 });
 
-/** Everything below needs somebody signed in. */
+/** Everything below requires a session. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
@@ -51,7 +51,7 @@ const signedIn = createRoute({
       await context.client.query({ ...meQuery(), staleTime: "static" });
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) {
-        // What is after # may be a secret of a link: it stays there, where no server sees it.
+        // The part after # can be a link's secret: it stays there, where no server sees it.
         throw redirect({ to: "/sign-in", search: { next: `${location.pathname}${location.searchStr}` }, hash: location.hash });
       }
       throw error;
@@ -165,7 +165,7 @@ const settings = createRoute({
 });
 const settingsSection = createRoute({ getParentRoute: () => signedIn, path: "settings/$section", component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage") });
 
-/** Addresses of before, and what people type: what they ask for is kept. */
+/** Redirects for old and guessed addresses, with their search parameters. */
 const movedCollectors = createRoute({ getParentRoute: () => signedIn, path: "collectors", validateSearch: addSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/settings/collectors", search, hash, replace: true }); } });
 const movedCauses = createRoute({ getParentRoute: () => signedIn, path: "causes", validateSearch: causeSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/help/causes", search, hash, replace: true }); } });
 const movedCalibration = createRoute({ getParentRoute: () => signedIn, path: "calibration", beforeLoad: ({ location: { hash } }) => { throw redirect({ to: "/fixes", hash, replace: true }); } });
@@ -188,7 +188,7 @@ export const router = createRouter({
   scrollRestoration: true,
   defaultErrorComponent: Failed,
   defaultPendingComponent: Pending,
-  // No spinner for what is there within 200 ms.
+  // No spinner for anything that loads within 200 ms.
   defaultPendingMs: 400,
 });
 

@@ -15,20 +15,20 @@ import styles from "./MetricChart.module.css";
 
 export interface MetricChartProps {
   title: string;
-  /** As `inUnit` takes it: us, bytes, 1. */
+  /** A unit of `inUnit`: us, bytes, 1. */
   unit: string;
   meaning: string;
   tUs: readonly number[];
-  /** What the lines are called: of a gauge lowest, mean, highest; of a distribution median, p99, highest. */
+  /** Names of the lines: lowest, mean, highest for a gauge; median, p99, highest for a distribution. */
   names: readonly [string, string, string];
-  /** Null, as `high`: there is one line alone. */
+  /** Null, like `high`: there is only one line. */
   low: readonly (number | null)[] | null;
   middle: readonly (number | null)[];
   high: readonly (number | null)[] | null;
   window: TimeView;
-  /** Drawn as lines; a strip says what they are. */
+  /** Drawn as lines; a strip labels them. */
   changes: readonly ChartChange[];
-  /** A button beside the title. */
+  /** A button next to the title. */
   action?: ReactNode;
 }
 
@@ -38,7 +38,7 @@ const RIGHT_PX = 8;
 /** Charts of one page share a cursor. */
 const SYNC = "metrics";
 
-/** One metric over time: the band from lowest to highest, the middle as a line; a missing point is a gap. */
+/** One metric over time: a band from lowest to highest and a line for the middle; a missing point is a gap. */
 export function MetricChart(props: MetricChartProps): ReactElement {
   const { title, unit, meaning, tUs, names, low, middle, high, window, changes, action } = props;
   const host = useRef<HTMLDivElement>(null);

@@ -1,11 +1,11 @@
-/** A chart as it is on the screen, as an image: its canvases, its drawings and its words at their places. */
+/** Exports a chart as displayed to an image: canvases, SVG, and text in their positions. */
 
 import { resolveColor } from "@/ui/theme";
 
 export interface Caption {
   readonly title: string;
   readonly detail: string;
-  /** Below the picture: what its lines are. */
+  /** Text below the image that explains its lines. */
   readonly notes: readonly string[];
 }
 
@@ -13,12 +13,12 @@ const PAD_PX = 16;
 const CAPTION_PX = 48;
 const NOTE_PX = 18;
 const NOTE_FONT_PX = 12;
-/** Never in a picture: what is only told, and what is only pressed. */
+/** Left out of an image: text for screen readers, and controls. */
 const LEFT_OUT = ".visually-hidden, button, label, select, [role='slider'], script, style";
-/** What of a drawing's look comes from style sheets. */
+/** SVG properties that come from style sheets. */
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order", "stroke-linejoin"] as const;
 
-/** The element in the colors of the page, below its caption. */
+/** Renders the element in the page's colors, below its caption. */
 export async function pngOf(element: Element, caption: Caption): Promise<Blob> {
   const box = element.getBoundingClientRect();
   const scale = Math.max(1, window.devicePixelRatio);
@@ -29,7 +29,7 @@ export async function pngOf(element: Element, caption: Caption): Promise<Blob> {
   ctx.font = noteFont;
   const notes = caption.notes.flatMap((note) => wrapped(ctx, `┆ ${note}`, box.width));
   canvas.width = Math.ceil((box.width + 2 * PAD_PX) * scale);
-  // Setting it clears the canvas and its state.
+  // Setting the size clears the canvas and its state.
   canvas.height = Math.ceil((box.height + CAPTION_PX + notes.length * NOTE_PX + 2 * PAD_PX) * scale);
   ctx.scale(scale, scale);
   ctx.fillStyle = resolveColor("--bg");
@@ -51,7 +51,7 @@ export async function pngOf(element: Element, caption: Caption): Promise<Blob> {
 
 const shown = (element: Element, selector: string): Element[] => [...element.querySelectorAll(selector)].filter((one) => one.closest(LEFT_OUT) === null && one.getBoundingClientRect().width > 0);
 
-/** A mark over a chart, of a border and nothing else. */
+/** A mark over a chart that consists only of a border. */
 function drawLine(ctx: CanvasRenderingContext2D, part: Element): void {
   const at = part.getBoundingClientRect();
   const style = getComputedStyle(part);
@@ -66,7 +66,7 @@ function drawLine(ctx: CanvasRenderingContext2D, part: Element): void {
   ctx.restore();
 }
 
-/** Lines of words that are not wider than that; a word that is stays whole. */
+/** Wraps text to a width; a longer word stays whole. */
 function wrapped(ctx: CanvasRenderingContext2D, text: string, widthPx: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -88,7 +88,7 @@ function drawCaption(ctx: CanvasRenderingContext2D, { title, detail }: Caption, 
   ctx.fillText(detail, PAD_PX, PAD_PX + 33, widthPx);
 }
 
-/** Word for word, so that a line breaks where it does on the screen. */
+/** Word by word, so that lines break where they do on the screen. */
 function drawTexts(ctx: CanvasRenderingContext2D, element: Element): void {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const range = document.createRange();

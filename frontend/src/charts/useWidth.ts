@@ -6,7 +6,7 @@ export function useWidth(element: RefObject<HTMLElement | null>): number {
   useLayoutEffect(() => {
     const node = element.current;
     if (node === null) return undefined;
-    // At once, not after the first paint: what is drawn in that width would push away what stands below it.
+    // At once, not after the first paint: content drawn at that width would push down what is below it.
     const { paddingLeft, paddingRight } = getComputedStyle(node);
     // eslint-disable-next-line react-hooks/set-state-in-effect -- measured, before the browser paints
     setWidth(Math.max(0, Math.floor(node.clientWidth - (parseFloat(paddingLeft) || 0) - (parseFloat(paddingRight) || 0))));

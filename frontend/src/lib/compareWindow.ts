@@ -1,14 +1,14 @@
-/** The window that a comparison opens with. Pure. */
+/** The initial window of a comparison. Pure. */
 
 import { US_PER_S } from "./time";
 import { span, type TimeView } from "./timeView";
 
-/** Fewer than six blocks of 10 s can hardly tell anything apart. */
+/** With fewer than six blocks of 10 s, hardly any difference can be shown. */
 const LEAST_US = 60 * US_PER_S;
-/** The server's bound. */
+/** The server's maximum. */
 const MOST_US = 3600 * US_PER_S;
 
-/** What is looked at: widened around its middle to a minute, and of more than an hour the last one. */
+/** The visible window: widened around its middle to at least a minute, or the last hour of a longer one. */
 export function compareWindow(view: TimeView): TimeView {
   const [from, to] = [Math.round(view.fromUs), Math.round(view.toUs)];
   if (span(view) > MOST_US) return { fromUs: to - MOST_US, toUs: to };

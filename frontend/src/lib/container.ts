@@ -1,4 +1,4 @@
-/** What people call a container, and where its worst tick is. Pure. */
+/** Display name of a container, and the location of its worst tick. Pure. */
 
 import { formatView, type PictureSearch } from "./search";
 import { clock, dateTime, US_PER_S, type Zone } from "./time";
@@ -12,19 +12,19 @@ interface Named {
   container: string | null;
 }
 
-/** A tick of 100 ms, or the minute that it was in where ticks are no longer kept. */
+/** A 100 ms tick, or its minute if ticks are no longer kept. */
 interface WorstTick {
   at_us: number;
   span_us: number;
 }
 
-/** Of a resource's page. */
+/** Search parameters of a resource's page. */
 interface TickSearch extends PictureSearch {
   minutes: number;
   to: number;
 }
 
-/** "coredns-7c9" with "kube-system · coredns" below it; without names the path, its hashes cut to what tells them apart. */
+/** "coredns-7c9" with "kube-system · coredns" below it; without names, the path with shortened hashes. */
 export function namesOf(item: Named): { main: string; detail: string } {
   if (item.pod !== null) return { main: item.pod, detail: [item.namespace, item.container].filter((part) => part !== null).join(" · ") };
   if (item.container !== null) return { main: item.container, detail: shortPath(item.key) };
@@ -32,17 +32,17 @@ export function namesOf(item: Named): { main: string; detail: string } {
   return { main: shortPath(parts.at(-1) ?? item.key), detail: shortPath(parts.slice(0, -1).join("/")) };
 }
 
-/** Ids of containers and pods cut to their first 12 characters, as the tools print them. */
+/** Container and pod IDs cut to their first 12 characters, as other tools print them. */
 export const shortPath = (path: string): string => path.replace(/[0-9a-f]{32,}/g, (id) => `${id.slice(0, 12)}…`).replace(/([0-9a-f]{8})[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}/g, "$1…");
 
-/** When the worst tick was, with the date where that is not today's. */
+/** Time of the worst tick, with the date if it is not today. */
 export function tickTime({ at_us: us, span_us: span }: WorstTick, nowUs: number, zone: Zone): string {
   const time = span >= MINUTE_US ? clock(us, 0, zone).slice(0, 5) : clock(us, 1, zone);
   const [day, today] = [dateTime(us, zone).slice(0, 10), dateTime(nowUs, zone).slice(0, 10)];
   return day === today ? time : `${day} ${time}`;
 }
 
-/** Where to look at the worst tick: selected, with the seconds around it. Of what ticks are no longer kept: its minute. */
+/** Link to the worst tick: selected, with the seconds around it, or its minute if ticks are no longer kept. */
 export function tickSearch({ at_us: us, span_us: span }: WorstTick): TickSearch {
   const isTick = span < MINUTE_US;
   const around = isTick ? { fromUs: us - 2.5 * US_PER_S, toUs: us + span + 2.5 * US_PER_S } : { fromUs: us, toUs: us + span };

@@ -4,9 +4,9 @@ export type Cell = string | number | null;
 
 export interface CsvTable {
   readonly name: string;
-  /** With units. */
+  /** Including units. */
   readonly columns: readonly string[];
-  /** Called when the table is wanted. null and NaN are empty: not measured. */
+  /** Called on export. null and NaN become empty: not measured. */
   readonly rows: () => Iterable<readonly Cell[]>;
 }
 
@@ -19,7 +19,7 @@ export function csvText({ columns, rows }: CsvTable): string {
 function cell(value: Cell): string {
   if (value === null) return "";
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
-  // Names come from the network: a spreadsheet must not take one for a formula.
+  // Names come from the network: a spreadsheet must not interpret one as a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

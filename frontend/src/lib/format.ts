@@ -1,4 +1,4 @@
-/** Figures as the UI shows them: always with a unit, in a precision that a decision needs. */
+/** Figures as shown in the UI: always with a unit, with the precision that a decision needs. */
 
 
 const counts = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
@@ -18,7 +18,7 @@ export function significant(value: number, digits = 3): string {
   return value.toFixed(decimals).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 
-/** A ratio 0..1 as "2.5 %". A share that rounds to zero but is not is told as "< 0.01 %". */
+/** A ratio 0..1 as "2.5 %". A nonzero share that rounds to zero is "< 0.01 %". */
 export function percent(ratio: number | null | undefined): string {
   if (ratio == null || Number.isNaN(ratio)) return MISSING;
   const value = ratio * 100;
@@ -37,7 +37,7 @@ export function microseconds(us: number | null | undefined): string {
   return us < 1000 ? `${Math.round(us)} µs` : milliseconds(us / 1000);
 }
 
-/** CPUs in use or allowed: "0.23 CPU". */
+/** CPU usage or limit: "0.23 CPU". */
 export function cpus(value: number | null | undefined): string {
   return value == null || Number.isNaN(value) ? MISSING : `${significant(value, value < 10 ? 2 : 3)} CPU`;
 }
@@ -55,7 +55,7 @@ export function bytes(value: number | null | undefined): string {
   return `${significant(size, unit === 0 ? 4 : 3)} ${BYTES[unit] ?? "B"}`;
 }
 
-/** A value of a metric in its unit: of contracts/metrics.toml, or of Prometheus (s, ratio); per second where it ends with /s. */
+/** A metric value in its unit, from contracts/metrics.toml or Prometheus (s, ratio); per second if the unit ends with /s. */
 export function inUnit(value: number | null | undefined, unit: string): string {
   if (value == null || Number.isNaN(value)) return MISSING;
   if (unit.endsWith("/s")) return `${inUnit(value, unit.slice(0, -2))}/s`;
@@ -72,7 +72,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 
 export type MeasureUnit = "bytes" | "1" | "us" | "ms" | "cpu" | "ratio" | "1/min" | "1/s" | "1/h" | "ms/min";
 
-/** A figure in the unit that verifications and predictions name. */
+/** A figure in a unit used by verifications and predictions. */
 export function measure(value: number | null | undefined, unit: MeasureUnit): string {
   if (value == null || Number.isNaN(value)) return MISSING;
   switch (unit) {
@@ -81,7 +81,7 @@ export function measure(value: number | null | undefined, unit: MeasureUnit): st
     case "ms":
       return milliseconds(value);
     case "ms/min":
-      // Never in seconds: 10 s/min beside 5,000 ms/min is hard to compare.
+      // Never in seconds: 10 s/min next to 5,000 ms/min is hard to compare.
       return `${significant(value, value < 10 ? 2 : 3)} ms/min`;
     case "1/min":
     case "1/s":
@@ -98,15 +98,15 @@ export function measure(value: number | null | undefined, unit: MeasureUnit): st
   }
 }
 
-/** "0 to 420 ms/min": the unit once where both ends have the same. */
+/** "0 to 420 ms/min": the unit once if both ends have the same one. */
 export function measureRange(low: number, high: number, unit: MeasureUnit): string {
   return joinRange(measure(low, unit), measure(high, unit));
 }
 
-/** Two figures with their units as a range. */
+/** Two figures with units as a range. */
 export function joinRange(low: string, high: string): string {
   if (low === high) return low;
-  // "0 to < 0.01 %" says no more than its end.
+  // "0 to < 0.01 %" says no more than its upper end.
   if (high.startsWith("<")) return high;
   const unit = / [^\d]+$/.exec(high)?.[0] ?? "";
   return unit !== "" && low.endsWith(unit) ? `${low.slice(0, -unit.length)} to ${high}` : `${low} to ${high}`;

@@ -1,4 +1,4 @@
-/** Keyboard shortcuts that stay out of the way of typing. */
+/** Keyboard shortcuts that do not interfere with typing. */
 
 /** True while the user types into something: shortcuts must not fire then. */
 export function isTyping(target: EventTarget | null): boolean {

@@ -1,8 +1,8 @@
-/** Labels of Prometheus as people write them. Pure. */
+/** Prometheus labels in their usual notation. Pure. */
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** `job="dns", zone="."`, by name. */
+/** `job="dns", zone="."`, sorted by name. */
 export function labelsText(labels: Labels): string {
   return Object.keys(labels)
     .toSorted()
@@ -10,7 +10,7 @@ export function labelsText(labels: Labels): string {
     .join(", ");
 }
 
-/** The labels that all sets have with one value, and of each set the others. */
+/** The labels with the same value in all sets, and each set's other labels. */
 export function splitLabels(sets: readonly Labels[]): { common: Labels; own: Labels[] } {
   const [first, ...others] = sets;
   const common = Object.fromEntries(Object.entries(first ?? {}).filter(([name, value]) => others.length > 0 && others.every((other) => other[name] === value)));

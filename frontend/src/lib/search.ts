@@ -1,4 +1,4 @@
-/** Search parameters of the URL: read without trust, written short. */
+/** Search parameters of the URL: validated when read, short when written. */
 
 import type { TimeView } from "./timeView";
 
@@ -13,7 +13,7 @@ export function oneOf<const Choice extends string>(value: unknown, choices: read
   return choices.find((choice) => choice === value);
 }
 
-/** The part of a picture that a link keeps: `view` and `sel` as "FROM-TO" in µs. */
+/** The part of a timeline in a link: `view` and `sel` as "FROM-TO" in µs. */
 export interface PictureSearch {
   view?: string | undefined;
   sel?: string | undefined;

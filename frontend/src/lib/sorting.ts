@@ -1,19 +1,19 @@
 /** The order of a table in the URL. */
 export interface Sorted<Order extends string> {
   order?: Order | undefined;
-  /** Absent: the direction that this order starts with. */
+  /** Absent: the column's initial direction. */
   direction?: "up" | "down" | undefined;
 }
 
-/** How a table is sorted: as the URL says, else by its default order. */
+/** The order of a table: from the URL, or its default. */
 export interface Sorting<Order extends string> {
   orderOf: (search: Sorted<Order>) => Order;
   isDescending: (search: Sorted<Order>) => boolean;
-  /** After a press on a column's heading: another order, or the same the other way round. */
+  /** The order after a click on a heading: another column, or the opposite direction. */
   sortedBy: <Search extends Sorted<Order>>(search: Search, order: Order) => Search;
 }
 
-/** `startsUp`: words start with A, figures with the most. */
+/** `startsUp`: text starts with A, figures start with the highest. */
 export function sorting<Order extends string>(byDefault: Order, startsUp: readonly Order[]): Sorting<Order> {
   const orderOf = ({ order }: Sorted<Order>): Order => order ?? byDefault;
   const isDescending = (search: Sorted<Order>): boolean => (search.direction === undefined ? !startsUp.includes(orderOf(search)) : search.direction === "down");

@@ -1,4 +1,4 @@
-/** Stops of a slider from `low` to `high`, even in their ratio, each rounded to two digits. */
+/** Stops of a slider from `low` to `high` at equal ratios, each rounded to two digits. */
 export function stopsBetween(low: number, high: number, wanted: readonly number[]): number[] {
   const stops = new Set(wanted);
   const count = 48;

@@ -1,4 +1,4 @@
-/** Names as they read in a text. */
+/** Names as displayed in text. */
 
 /** "coredns_proxy" → "Coredns proxy", "dns_server" → "DNS server"; metric names as titles. */
 export function sentence(name: string): string {
@@ -6,7 +6,7 @@ export function sentence(name: string): string {
   return words.replace(/^(cpu|dns|gc|http|psi|tcp)\b|^./, (start) => start.toUpperCase());
 }
 
-/** As it stands within a sentence: "Slow answers" → "slow answers", but "GC cycles" stays. */
+/** As written within a sentence: "Slow answers" → "slow answers", but "GC cycles" stays. */
 export function inSentence(text: string): string {
   return /^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }

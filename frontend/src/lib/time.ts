@@ -1,4 +1,4 @@
-/** Time in the UI is µs since the epoch, UTC, as a number (exact up to the year 2255). */
+/** Times in the UI are µs since the epoch, UTC, as numbers (exact up to the year 2255). */
 
 const US_PER_MS = 1000;
 export const US_PER_S = 1_000_000;
@@ -52,7 +52,7 @@ export function bothZones(us: number, digits = 3): string {
   return `${parts(us, "local").date} ${clock(us, digits)} local · ${clock(us, digits, "utc")} UTC`;
 }
 
-/** Just the clock if `us` is on the same local day as `nowUs`, otherwise with the date. */
+/** Only the clock time if `us` is on the same local day as `nowUs`, otherwise with the date. */
 export function shortWhen(us: number, nowUs: number): string {
   const when = parts(us, "local");
   const minute = when.time.slice(0, 5);
@@ -66,7 +66,7 @@ const SPANS: readonly (readonly [number, string])[] = [
   [US_PER_S, "s"],
 ];
 
-/** A duration as people say it: "6 min", "4.5 s", "420 ms", "86 µs". */
+/** A human-readable duration: "6 min", "4.5 s", "420 ms", "86 µs". */
 export function duration(us: number): string {
   const size = Math.abs(us);
   if (size < US_PER_MS) return `${Math.round(us)} µs`;

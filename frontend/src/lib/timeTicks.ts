@@ -1,4 +1,4 @@
-/** Where a time axis puts its labels, and how precise they are. Pure. */
+/** Positions and precision of a time axis's labels. Pure. */
 
 import { clock, dateTime, US_PER_S } from "./time";
 import type { TimeView } from "./timeView";
@@ -14,7 +14,7 @@ export function tickStep(spanUs: number, maxLabels: number): number {
   return STEPS_US.find((step) => step >= wanted) ?? Math.ceil(wanted / (86_400 * US_PER_S)) * 86_400 * US_PER_S;
 }
 
-/** Multiples of the step, on the local clock, inside the view. */
+/** Multiples of the step in local time, inside the view. */
 export function tickPositions(view: TimeView, stepUs: number): number[] {
   const zoneUs = -new Date(view.fromUs / 1000).getTimezoneOffset() * 60 * US_PER_S;
   const first = Math.ceil((view.fromUs + zoneUs) / stepUs) * stepUs - zoneUs;

@@ -1,25 +1,25 @@
-/** The visible span [fromUs, toUs) of a time axis and how zooming and panning move it. Pure. */
+/** The visible span [fromUs, toUs) of a time axis, with zooming and panning. Pure. */
 
 export interface TimeView {
   readonly fromUs: number;
   readonly toUs: number;
 }
 
-/** Two ticks of the finest grid (10 ms): closer in there is nothing to see. */
+/** Two ticks of the finest grid (10 ms): zooming in further shows nothing new. */
 const MIN_SPAN_US = 20_000;
 
 export function span(view: TimeView): number {
   return view.toUs - view.fromUs;
 }
 
-/** The view moved inside `extent` and no wider than it; its width is kept where possible. */
+/** The view moved inside `extent` and no wider than it; its width is kept if possible. */
 export function clampView(view: TimeView, extent: TimeView): TimeView {
   const width = Math.min(Math.max(span(view), MIN_SPAN_US), span(extent));
   const from = Math.min(Math.max(view.fromUs, extent.fromUs), extent.toUs - width);
   return { fromUs: Math.round(from), toUs: Math.round(from + width) };
 }
 
-/** `factor` < 1 zooms in; the time at `anchorUs` stays where it is on the screen. */
+/** `factor` < 1 zooms in; the time at `anchorUs` keeps its position on the screen. */
 export function zoomAround(view: TimeView, factor: number, anchorUs: number, extent: TimeView): TimeView {
   const width = Math.min(Math.max(span(view) * factor, MIN_SPAN_US), span(extent));
   const share = span(view) > 0 ? (anchorUs - view.fromUs) / span(view) : 0.5;
@@ -43,7 +43,7 @@ export function covers(outer: TimeView, inner: TimeView): boolean {
   return outer.fromUs <= inner.fromUs && outer.toUs >= inner.toUs;
 }
 
-/** The tile of detail data to load for a view: wider than it, on a coarse raster, so that small pans need no new data. */
+/** The tile of detail data to load for a view: wider than the view, on a coarse grid, so that small pans need no new data. */
 export function detailTile(view: TimeView, extent: TimeView): TimeView {
   const raster = 2 ** Math.ceil(Math.log2(Math.max(span(view), MIN_SPAN_US)));
   const from = Math.floor(view.fromUs / raster) * raster - raster / 2;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** The value once it has not changed for a moment; of values that are not good the last one that was. */
+/** The value once it has not changed for a moment; the last valid one while it is invalid. */
 export function useSettled<Value>(value: Value, isGood: boolean): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -1,10 +1,10 @@
-/** Hours of the week, as a form holds them and as people read them. Pure. */
+/** Weekly hours, as form state and as text. Pure. */
 
 export const DAYS = { mon: "Mon", tue: "Tue", wed: "Wed", thu: "Thu", fri: "Fri", sat: "Sat", sun: "Sun" } as const;
 export type Day = keyof typeof DAYS;
 export const WEEK = Object.keys(DAYS) as readonly Day[];
 
-/** From `start` on each of `days` to `end`, of the next day where that is not after `start`. */
+/** From `start` on each of `days` to `end`, on the next day if `end` is not after `start`. */
 export interface WeeklyHours {
   days: Day[];
   start: string;
@@ -23,7 +23,7 @@ export function hoursInWords(hours: WeeklyHours): string {
   return `${when} ${hours.start} to ${hours.end}, ${hours.time_zone}`;
 }
 
-/** Why the server would refuse them; null where it would not. `endless`: what is wrong with hours that never end. */
+/** Why the server would refuse the hours; null if it would not. `endless`: the message for hours that never end. */
 export function hoursProblem(hours: WeeklyHours, name: string, endless: string): string | null {
   if (hours.days.length === 0) return `${name} need at least one start day.`;
   if (hours.start === "" || hours.end === "") return `${name} need a start and an end.`;

@@ -1,4 +1,4 @@
-/** A canvas that keeps what is painted on it as figures: what stands in the picture can be compared with what was measured. */
+/** A canvas that records what is painted on it, so that the drawing can be compared with the measurements. */
 
 export interface PaintedRect {
   readonly x: number;
@@ -32,7 +32,7 @@ export class Drawing {
   textBaseline = "middle";
   readonly rects: PaintedRect[] = [];
   readonly dots: PaintedDot[] = [];
-  /** Lines that fill a cut-out part: hatching. */
+  /** Lines that fill a clipped region: hatching. */
   readonly hatched: PaintedRect[] = [];
   readonly texts: string[] = [];
   private path: Point[] = [];
@@ -102,7 +102,7 @@ export class Drawing {
 
   stroke(): void {
     const { clipped } = this;
-    // Within the cut-out of its own, not in that of the whole lane.
+    // Within its own clip region, not that of the whole lane.
     if (this.clips.length > 1 && clipped !== null) this.hatched.push({ ...clipped, color: this.strokeStyle, alpha: this.globalAlpha });
     else this.shape(this.strokeStyle, "stroked");
   }

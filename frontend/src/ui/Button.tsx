@@ -5,7 +5,7 @@ import styles from "./Button.module.css";
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: "plain" | "primary" | "danger" | "quiet";
-  /** A keyboard shortcut that does the same, shown beside the label. */
+  /** A keyboard shortcut for the same action, shown next to the label. */
   shortcut?: string;
   ref?: Ref<HTMLButtonElement>;
 }

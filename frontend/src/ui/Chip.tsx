@@ -8,7 +8,7 @@ export type ChipTone = "neutral" | "hot" | "hotSolid" | "ok" | "dim";
 export interface ChipProps {
   tone?: ChipTone;
   title?: string;
-  /** At least so many characters wide: one whose text grows as time goes by moves nothing beside and below it. */
+  /** Minimum width in characters, so that a text that changes over time does not shift the layout. */
   leastCh?: number;
   children: ReactNode;
 }

@@ -6,13 +6,13 @@ import styles from "./Choice.module.css";
 export interface ChoiceProps<Value extends string | number> {
   label: string;
   options: readonly (readonly [value: Value, text: string])[];
-  /** None is pressed where it is not among the options. */
+  /** None is pressed if it is not among the options. */
   value: Value | null;
   onChange: (value: Value) => void;
   className?: string | undefined;
 }
 
-/** A few values side by side, of which one is chosen. */
+/** A few options side by side, one of them selected. */
 export function Choice<Value extends string | number>({ label, options, value, onChange, className }: ChoiceProps<Value>): ReactElement {
   return (
     <div className={clsx(styles["choice"], className)} role="group" aria-label={label}>

@@ -6,7 +6,7 @@ import { CopyButton } from "./CopyButton";
 export interface CodeBlockProps {
   text: string;
   label: string;
-  /** Lines that begin with + or - are marked as added and removed. */
+  /** Lines that start with + or - are marked as added and removed. */
   language?: string;
 }
 

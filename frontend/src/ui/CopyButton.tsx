@@ -8,7 +8,7 @@ export interface CopyButtonProps extends Omit<ButtonProps, "onClick"> {
   onCopied?: () => void;
 }
 
-/** Copies to the clipboard and says so, also to a screen reader. */
+/** Copies to the clipboard and confirms it, also to screen readers. */
 export function CopyButton({ text, label = "Copy", onCopied, ...rest }: CopyButtonProps): ReactElement {
   const [state, setState] = useState<"idle" | "copied" | "refused">("idle");
 

@@ -8,14 +8,14 @@ export interface DialogProps {
   onOpenChange: (open: boolean) => void;
   title: string;
   description?: string;
-  /** Gets the focus back where what opened it is gone by then, as the item of a menu. */
+  /** Gets the focus if the element that opened the dialog no longer exists, such as a menu item. */
   returnTo?: RefObject<HTMLElement | null>;
-  /** For what has long lines, as a diff. */
+  /** For long lines, such as a diff. */
   wide?: boolean;
   children: ReactNode;
 }
 
-/** A modal dialog: focus is kept inside and goes back to where it came from, Escape closes, the title is announced. */
+/** A modal dialog: focus is trapped inside and then restored, Escape closes it, the title is announced. */
 export function Dialog({ open, onOpenChange, title, description, returnTo, wide = false, children }: DialogProps): ReactElement {
   const opener = useRef<Element | null>(null);
   return (

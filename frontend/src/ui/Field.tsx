@@ -9,7 +9,7 @@ export interface FieldProps {
   children: (attributes: { id: string; "aria-describedby": string | undefined; "aria-invalid": boolean; className: string | undefined }) => ReactElement;
 }
 
-/** A labelled form control with its hint and error tied to it. */
+/** A labeled form control with its hint and error. */
 export function Field({ label, hint, error, children }: FieldProps): ReactElement {
   const id = useId();
   const hasError = error != null && error !== "";

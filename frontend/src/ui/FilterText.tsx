@@ -6,14 +6,14 @@ export interface FilterTextProps {
   onChange: (value: string | undefined) => void;
 }
 
-/** A text that narrows a list, told once nothing was typed for a moment; undefined where it is empty. */
+/** A text filter of a list, reported once typing pauses; undefined if empty. */
 export function FilterText({ label, value, onChange }: FilterTextProps): ReactElement {
   const [text, setText] = useState(value ?? "");
   const [before, setBefore] = useState(value);
   const [told, setTold] = useState(value);
   if (value !== before) {
     setBefore(value);
-    // Changed by others: a link, a saved view, "Clear filter". What was told from here may be behind what is typed.
+    // Changed from outside: a link, a saved view, "Clear filter". A value reported from here can lag behind the typed text.
     if (value !== told) {
       setTold(value);
       setText(value ?? "");

@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from "react";
 
 import styles from "./Filters.module.css";
 
-/** What narrows the list below: fields, choices, and how much is left. */
+/** The filters of the list below: fields, choices, and the number of matches. */
 export function Filters({ children }: { children: ReactNode }): ReactElement {
   return (
     <div className={styles["filters"]} role="search">

@@ -8,21 +8,21 @@ type MenuParts = typeof Parts;
 export interface MenuProps {
   /** The button. */
   trigger: ReactElement<ButtonProps>;
-  /** What is in it, made of the parts that it is given. */
+  /** The menu's content, built from the given parts. */
   children: (parts: MenuParts) => ReactNode;
 }
 
-// Once they are there all menus have them.
+// Once loaded, all menus share them.
 let loaded: MenuParts | null = null;
 
-/** A button with a menu. The menu's code comes after the page's: a press before that opens it once it is there. */
+/** A button with a menu. The menu's code loads after the page: an earlier click opens the menu once it has loaded. */
 export function Menu({ trigger, children }: MenuProps): ReactElement {
   const [parts, setParts] = useState(loaded);
   const [opened, setOpened] = useState(false);
   const [focused, setFocused] = useState(false);
   useEffect(() => {
     if (parts !== null) return;
-    // One that cannot be loaded is tried again with the next press.
+    // A failed load is retried on the next click.
     import("./menuParts").then(
       (found) => {
         loaded = found;

@@ -5,11 +5,11 @@ import styles from "./Page.module.css";
 import { useSettled } from "./useSettled";
 
 export interface PageProps {
-  /** Also the document's title, after the count of open incidents. */
+  /** Also used in the document's title, after the number of open incidents. */
   title: string;
-  /** Hides the visible heading where the page brings its own. */
+  /** Hides the visible heading if the page has its own. */
   ownHeading?: boolean;
-  /** A link to what the page belongs to, where no tabs say it. */
+  /** A link to the parent of the page, if no tabs show it. */
   within?: ReactNode;
   lead?: ReactNode;
   actions?: ReactNode;

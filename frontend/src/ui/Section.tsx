@@ -6,12 +6,12 @@ export interface SectionProps {
   title: string;
   /** One line under the title. */
   note?: ReactNode;
-  /** Right of the title. */
+  /** To the right of the title. */
   aside?: ReactNode;
   children: ReactNode;
 }
 
-/** A titled part of a page: a rule and space, never a card in a card. */
+/** A titled part of a page, set off by a rule and space, never a card inside a card. */
 export function Section({ title, note, aside, children }: SectionProps): ReactElement {
   const id = useId();
   return (

@@ -5,14 +5,14 @@ import { tableStyles } from "./Table";
 
 export interface SortHeadingProps {
   children: ReactNode;
-  /** Over figures, which stand to the right. */
+  /** For a numeric column, which is right-aligned. */
   isFigure: boolean;
   /** null: the table is not sorted by this column. */
   sorted: "ascending" | "descending" | null;
   onSort: () => void;
 }
 
-/** A heading whose press sorts the table by its column. */
+/** A heading that sorts the table by its column when clicked. */
 export function SortHeading({ children, isFigure, sorted, onSort }: SortHeadingProps): ReactElement {
   return (
     <th scope="col" className={isFigure ? tableStyles["number"] : undefined} aria-sort={sorted ?? undefined}>

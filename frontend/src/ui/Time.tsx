@@ -14,7 +14,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The wall clock, refreshed each 5 s for all who show it. */
+/** The wall clock, refreshed every 5 s for all components that show it. */
 export function useNowUs(): number {
   return useSyncExternalStore(subscribe, () => nowUs);
 }

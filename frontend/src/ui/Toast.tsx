@@ -7,7 +7,7 @@ import styles from "./Toast.module.css";
 interface ToastMessage {
   text: string;
   tone?: "neutral" | "error";
-  /** Offers to take the action back. */
+  /** Offers to undo the action. */
   undo?: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** What opens below a button. Apart from the button, so that a page need not wait for it: see Menu. */
+/** The part that opens below a button, in a separate chunk so that a page does not wait for it: see Menu. */
 
 import { DropdownMenu as Radix } from "radix-ui";
 import { useEffect, useRef, type ReactElement, type ReactNode } from "react";
@@ -7,7 +7,7 @@ import styles from "./Menu.module.css";
 
 export interface MenuRootProps {
   trigger: ReactElement;
-  /** Its button was pressed, or had the focus, before it was there. */
+  /** Its button was clicked or focused before this code had loaded. */
   opened: boolean;
   focused: boolean;
   children: ReactNode;

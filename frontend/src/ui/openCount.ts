@@ -1,4 +1,4 @@
 import { createContext } from "react";
 
-/** How many incidents are open, as the tab's title says it: "3", "50+"; null: none, or not known yet. */
+/** Number of open incidents for the tab's title: "3", "50+"; null: none, or not loaded yet. */
 export const OpenCount = createContext<string | null>(null);

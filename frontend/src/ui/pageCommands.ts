@@ -1,4 +1,4 @@
-/** What the page on the screen can do beside moving elsewhere: told to the command palette. */
+/** Commands of the current page other than navigation, for the command palette. */
 
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 
@@ -20,7 +20,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Offers a command for as long as the component is on the screen. */
+/** Offers a command for as long as the component is mounted. */
 export function usePageCommand(title: string, run: () => void): void {
   const latest = useEffectEvent(run);
   useEffect(() => {

@@ -1,11 +1,11 @@
-/** What a page shows while it loads, when there is nothing, and when something failed. */
+/** Loading, empty, and error states of a page. */
 
 import { useEffect, useState, type ReactElement, type ReactNode } from "react";
 
 import { Button } from "./Button";
 import styles from "./states.module.css";
 
-/** Gray lines where text will be, in the final height, so that nothing jumps. Invisible for the first 200 ms. */
+/** Gray lines in place of text, with the final height so that the layout does not shift. Invisible for the first 200 ms. */
 export function Skeleton({ lines = 3, height = 20, label = "Loading" }: { lines?: number; height?: number; label?: string }): ReactElement {
   const visible = useDelayed(200);
   return (
@@ -29,7 +29,7 @@ export function EmptyState({ title, children, action }: { title: string; childre
 
 export interface ErrorStateProps {
   title: string;
-  /** What happened and what to do, from the server's problem document where there is one. */
+  /** What failed and what to do, from the server's problem document if there is one. */
   detail: string;
   onRetry?: () => void;
 }

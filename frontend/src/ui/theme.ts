@@ -1,4 +1,4 @@
-/** The chosen theme (system, light, dark), kept across visits, and the colors for canvases. */
+/** The selected theme (system, light, dark), stored across visits, and the colors for canvases. */
 
 import { useSyncExternalStore } from "react";
 
@@ -39,7 +39,7 @@ export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, current);
 }
 
-/** "light" or "dark": what is on the screen now. */
+/** "light" or "dark": the theme in effect. */
 export function useResolvedTheme(): "light" | "dark" {
   return useSyncExternalStore(subscribe, () => {
     const theme = current();
@@ -48,7 +48,7 @@ export function useResolvedTheme(): "light" | "dark" {
   });
 }
 
-/** A token as a color that a canvas understands. */
+/** A token as a canvas color. */
 export function resolveColor(token: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${token})`;

@@ -1,13 +1,13 @@
 import { useLayoutEffect, type RefObject } from "react";
 
-/** This long without anything that loads. */
+/** How long nothing may be loading. */
 const CALM_MS = 200;
-/** What loads longer than this keeps nothing back. */
+/** Anything that loads longer than this holds nothing back. */
 const MOST_MS = 5000;
 
 /**
- * Marks a page as settled once its first content is there. Until then base.css shows nothing below what still loads: it
- * would be pushed away when that comes. `page`: what the page is of; another one loads anew.
+ * Marks a page as settled once its first content has loaded. Until then, base.css hides everything below content that is
+ * still loading, because it would shift later. `page`: identifies the page's subject; a new one starts over.
  */
 export function useSettled(main: RefObject<HTMLElement | null>, page: string): void {
   useLayoutEffect(() => {

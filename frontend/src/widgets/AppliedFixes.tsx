@@ -15,7 +15,7 @@ const STATES: Record<AppliedFix["state"], string> = {
   replaced: "– replaced by another change",
 };
 
-/** Changes that were made, each with the figure that decided before and after it. */
+/** Applied changes, each with its deciding figure before and after. */
 export function AppliedFixes({ fixes }: { fixes: readonly AppliedFix[] }): ReactElement {
   return (
     <ul className={styles["fixes"]}>

@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 import { explain } from "@/api/problem";
 import { ErrorState, Skeleton } from "@/ui/states";
 
-/** What is used of a query: of a paged one as well, with its pages put together. */
+/** The used part of a query's result; also for a paged query, with its pages combined. */
 export interface AsyncQuery<Data> {
   data: Data | undefined;
   isError: boolean;
@@ -17,7 +17,7 @@ export interface AsyncProps<Data> {
   children: (data: Data) => ReactNode;
 }
 
-/** What a query gives, its skeleton until then, or its error. */
+/** A query's result, its skeleton while loading, or its error. */
 export function Async<Data>({ query, label, children }: AsyncProps<Data>): ReactElement {
   if (query.data !== undefined) return <>{children(query.data)}</>;
   if (query.isError) return <ErrorState {...explain(query.error)} onRetry={() => void query.refetch()} />;

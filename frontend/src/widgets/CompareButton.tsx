@@ -6,7 +6,7 @@ import { plainKey } from "@/lib/keys";
 import type { TimeView } from "@/lib/timeView";
 import { Button } from "@/ui/Button";
 
-/** Opens Compare with what a chart shows: by a press, or by the key x where `hasKey`. */
+/** Opens Compare with a chart's window, by click, or with the x key if `hasKey`. */
 export function CompareButton({ resourceId, view, hasKey = false, label }: { resourceId: number; view: TimeView; hasKey?: boolean; label?: string }): ReactElement {
   const navigate = useNavigate();
   const open = (): void => {

@@ -9,11 +9,11 @@ type Item = Omit<Schemas["SharedEvidence"], "series"> & { series: readonly Schem
 
 export interface EvidenceProps {
   evidence: readonly Item[];
-  /** Shows where a number comes from in the picture above. */
+  /** Shows in the timeline above where a number comes from. */
   onShow?: (span: TimeView) => void;
 }
 
-/** Measured statements, each with its value and the level that chance would give. */
+/** Measured statements, each with its value and the value expected by chance. */
 export const Evidence = memo(function Evidence({ evidence, onShow }: EvidenceProps): ReactElement {
   return (
     <table className={styles["evidence"]}>

@@ -42,7 +42,7 @@ export function FactTable({ facts, caption }: FactTableProps): ReactElement | nu
   );
 }
 
-/** Long values (a Corefile) open on demand; the rest is shown with its unit. */
+/** Long values (a Corefile) open on demand; others are shown with their unit. */
 function FactValue({ fact }: { fact: Fact }): ReactElement {
   if (fact.value.length > 120 || fact.value.includes("\n")) {
     return (

@@ -5,7 +5,7 @@ import { measure } from "@/lib/format";
 
 import styles from "./Figures.module.css";
 
-/** The impact as a strip of figures, as the cause's area declares them. */
+/** The impact as a strip of figures, as declared by the cause's area. */
 export function Figures({ figures }: { figures: readonly Schemas["ImpactFigure"][] }): ReactElement | null {
   if (figures.length === 0) return null;
   return (

@@ -10,11 +10,11 @@ import styles from "./FixDetail.module.css";
 interface FixDetailProps {
   fix: Schemas["Fix"];
   landing?: Schemas["FixLanding"] | undefined;
-  /** Where a pull request would go, or why there can be none. */
+  /** The pull request's target, or why there can be none. */
   pull?: ReactNode;
 }
 
-/** The patch, what to mind, how to check that it helped, and the way back. */
+/** The patch, caveats, verification, and undo. */
 export function FixDetail({ fix, landing, pull }: FixDetailProps): ReactElement {
   return (
     <div className={styles["detail"]}>

@@ -12,14 +12,14 @@ import { predictionOf, reasonOf, scaleOf, VERDICTS } from "./fixScale";
 import { Prose } from "./Prose";
 
 export interface FixApplying {
-  /** The fix whose effect is measured now. */
+  /** The fix whose effect is being measured. */
   readonly measured: string | null;
-  /** One was said a moment ago and is on its way. */
+  /** A fix is being marked as applied. */
   readonly busy: boolean;
   readonly apply: (fix: Schemas["Fix"]) => void;
 }
 
-/** What stands beside each fix for pull requests, and in its details. Only for fixes that a file can hold. */
+/** Pull request elements next to each fix and in its details. Only for fixes that fit in a file. */
 export interface FixPulls {
   readonly button: (fix: Schemas["Fix"]) => ReactElement;
   readonly note: (fix: Schemas["Fix"]) => ReactElement;
@@ -27,17 +27,17 @@ export interface FixPulls {
 
 export interface FixListProps {
   fixes: readonly Schemas["Fix"][];
-  /** The impact as it is shown. */
+  /** The displayed impact. */
   figures: readonly Schemas["ImpactFigure"][];
-  /** How each is seen to land. */
+  /** How each fix is detected. */
   landings?: readonly Schemas["FixLanding"][];
   onCopied?: (fix: Schemas["Fix"]) => void;
-  /** "I applied this fix"; without it there is no such button. */
+  /** "I applied this fix"; if absent, there is no such button. */
   applying?: FixApplying;
   pulls?: FixPulls;
 }
 
-/** Fixes that compare themselves: one scale, the interval drawn, the verdict in words, the patch one key away. */
+/** Fixes side by side: one scale, drawn intervals, the verdict in words, and the patch one key away. */
 export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying, pulls }: FixListProps): ReactElement {
   const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
   const scale = scaleOf(fixes, figures);
@@ -107,7 +107,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
   );
 });
 
-/** Whether manifests, Helm values or a Corefile can hold what it changes. */
+/** Whether manifests, Helm values, or a Corefile can contain the change. */
 const isInFiles = (fix: Schemas["Fix"]): boolean => fix.verdict !== "cannot_help" && fix.patches.some(({ changes }) => changes.length > 0);
 
 function Applied({ fix, applying }: { fix: Schemas["Fix"]; applying: FixApplying }): ReactElement {

@@ -9,15 +9,15 @@ export interface IntervalBarProps {
   interval: Schemas["Interval"];
   /** The value now, drawn on the same scale. */
   now: number;
-  /** Right end of the scale, the same for all that stand under each other in one unit. */
+  /** Right end of the scale, the same for all bars below each other in one unit. */
   max: number;
   good: boolean;
   format?: (value: number) => string;
-  /** What "now" is called. */
+  /** Label of the current value. */
   nowLabel?: string;
 }
 
-/** A predicted value with its interval and the value now, from zero to a common end. */
+/** A predicted value with its interval and the current value, from zero to a common end. */
 export function IntervalBar({ interval, now, max, good, format = percent, nowLabel = "now" }: IntervalBarProps): ReactElement {
   const at = (value: number): string => `${Math.min(100, (value / max) * 100)}%`;
   const label = `Predicted ${format(interval.expected)}, between ${format(interval.low)} and ${format(interval.high)} (${percent(interval.level)} interval); ${nowLabel} ${format(now)}`;

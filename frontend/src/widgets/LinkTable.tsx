@@ -17,13 +17,13 @@ const ENDED: Record<Exclude<SharedLink["state"], "active">, string> = {
 
 export interface LinkTableProps {
   links: readonly SharedLink[];
-  /** Whether the incident of each is told. */
+  /** Whether to show each link's incident. */
   withIncident?: boolean;
-  /** Why the reader cannot revoke; null: may. */
+  /** Why the user cannot revoke links; null: allowed. */
   whyNot: string | null;
 }
 
-/** Links with who made them, when they were last used, and the way to end them. */
+/** Links with their creator, last use, and a button to revoke. */
 export function LinkTable({ links, withIncident = false, whyNot }: LinkTableProps): ReactElement {
   return (
     <Table label="Read-only links">
@@ -68,7 +68,7 @@ export function LinkTable({ links, withIncident = false, whyNot }: LinkTableProp
   );
 }
 
-/** It cannot be undone, so it asks. */
+/** Cannot be undone, so it asks for confirmation. */
 function Revoke({ link, whyNot }: { link: SharedLink; whyNot: string | null }): ReactElement {
   const [asking, setAsking] = useState(false);
   const { mutate, isPending } = useRevokeLink();

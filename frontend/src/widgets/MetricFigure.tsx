@@ -19,7 +19,7 @@ export interface MetricFigureProps {
   action?: ReactNode;
 }
 
-/** One label set of a metric over time; says so where it has no samples in the window. */
+/** One label set of a metric over time, with a note if it has no samples in the window. */
 export function MetricFigure({ title, page, series, changes, action }: MetricFigureProps): ReactElement {
   const window = useMemo<TimeView>(() => ({ fromUs: page.from_us, toUs: page.to_us }), [page.from_us, page.to_us]);
   const count = series.lines[0]?.values.length ?? 0;
@@ -43,12 +43,12 @@ export function MetricFigure({ title, page, series, changes, action }: MetricFig
   );
 }
 
-/** Where each point has one sample there is no band to draw. */
+/** If each point has one sample, there is no band to draw. */
 function oneLine(low: Line["values"], mean: Line["values"], high: Line["values"]): [Line["values"] | null, Line["values"], Line["values"] | null] {
   return low.every((value, at) => value === high[at]) ? [null, mean, null] : [low, mean, high];
 }
 
-/** The resource that a label set's samples belong to. */
+/** The resource of a label set's samples. */
 export function MetricOwner({ series }: { series: MetricSeries }): ReactElement {
   return (
     <Link to="/resources/$resourceId" params={{ resourceId: series.resource.id }}>

@@ -9,7 +9,7 @@ import { Choice } from "@/ui/Choice";
 import styles from "./RangePicker.module.css";
 
 export interface RangePickerProps<Minutes extends number> {
-  /** Lengths of a range that ends now. */
+  /** Preset lengths of a range that ends now. */
   choices: readonly Minutes[];
   minutes: Minutes;
   /** An absolute range; null: the last `minutes`. */
@@ -24,7 +24,7 @@ export interface RangePickerProps<Minutes extends number> {
 
 const MINUTE_US = 60 * US_PER_S;
 
-/** A range of time that ends now, or one with absolute times in a zone. */
+/** A time range that ends now, or one with absolute times in a zone. */
 export function RangePicker<Minutes extends number>(props: RangePickerProps<Minutes>): ReactElement {
   const { choices, minutes, range, zone, nowUs, onMinutes, onRange, onZone } = props;
   const [open, setOpen] = useState(false);
@@ -79,7 +79,7 @@ function Times<Minutes extends number>({ zone, longestMinutes, onRange, start }:
   );
 }
 
-/** What is wrong with a range, and what to do; null: nothing. */
+/** What is wrong with a range and what to do; null: nothing. */
 export function problemOf(fromUs: number | null, toUs: number | null, longestMinutes: number): string | null {
   if (fromUs === null || toUs === null) return "Enter both times with date, hour and minute.";
   if (fromUs >= toUs) return "The range ends before it begins. Choose a later end.";

@@ -10,7 +10,7 @@ export function receivedText(received: Received): string {
   return `${plural(received.series, "series", "series")} of ${plural(received.metrics, "metric")}, ${significant(received.samples_per_s)} samples/s`;
 }
 
-/** Who sends by remote write, how much, and how new it is. */
+/** Senders of remote write, with volume and age of the data. */
 export function ReceivedTable({ received }: { received: Received }): ReactElement {
   const left = received.senders_found - received.senders.length;
   return (

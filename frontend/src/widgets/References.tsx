@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-/** Sources: links where they are addresses, text where they are not. */
+/** Sources: links if they are URLs, otherwise text. */
 export function References({ references }: { references: readonly string[] }): ReactElement {
   return (
     <ul>

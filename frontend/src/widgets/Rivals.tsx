@@ -19,11 +19,11 @@ const STATUS: Record<Status, { mark: string; text: string }> = {
 export interface RivalsProps {
   rivals: readonly Schemas["SharedRival"][];
   notEnoughData: readonly Schemas["NotEnoughData"][];
-  /** Whether causes are links to what is known of them: only for who is signed in. */
+  /** Whether causes link to their description: only for signed-in users. */
   linked?: boolean;
 }
 
-/** What else it could have been, and whether the data exclude it. What is not known is said aloud. */
+/** Other possible causes, and whether the data rules them out. Missing data is stated explicitly. */
 export const Rivals = memo(function Rivals({ rivals, notEnoughData, linked = true }: RivalsProps): ReactElement {
   const { data: causes } = useQuery({ ...causesQuery(), enabled: linked });
   const named = new Set(rivals.map((rival) => rival.cause));

@@ -4,7 +4,7 @@ import { CodeBlock } from "@/ui/CodeBlock";
 
 import styles from "./SecretOnce.module.css";
 
-/** A secret that the server shows once and keeps nowhere. */
+/** A secret that the server shows once and does not store. */
 export function SecretOnce({ label, text, children }: { label: string; text: string; children?: ReactNode }): ReactElement {
   return (
     <div className={styles["secret"]} role="status">

@@ -6,7 +6,7 @@ import { Chip } from "@/ui/Chip";
 type Severity = Schemas["IncidentSummary"]["severity"];
 type State = Schemas["IncidentSummary"]["state"];
 
-/** Severity by shape and word; color only repeats it. */
+/** Severity by shape and word; the color is redundant. */
 export function SeverityChip({ severity }: { severity: Severity }): ReactElement {
   switch (severity) {
     case "critical":
@@ -30,7 +30,7 @@ const STATES: Record<State, string> = {
 
 const MARKS: Partial<Record<State, string>> = { fix_applied: "◔", verified: "✓", resolved: "✓", did_not_help: "✕", made_worse: "▲" };
 
-/** The state as words, with a mark where it says how a fix went. */
+/** The state in words, with a mark for the outcome of a fix. */
 export const stateText = (state: State): string => [MARKS[state], STATES[state]].filter(Boolean).join(" ");
 
 export function StateChip({ state }: { state: State }): ReactElement {

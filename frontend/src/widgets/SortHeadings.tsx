@@ -16,7 +16,7 @@ export interface SortHeadingsProps<Order extends string, Search extends Sorted<O
   onSearch: (search: Search) => void;
 }
 
-/** Headings of a table that is sorted on the server, by what the URL says. */
+/** Headings of a table that the server sorts as given in the URL. */
 export function SortHeadings<Order extends string, Search extends Sorted<Order>>({ columns, sorting, search, onSearch }: SortHeadingsProps<Order, Search>): ReactElement {
   const sorted = sorting.isDescending(search) ? "descending" : "ascending";
   return (

@@ -10,7 +10,7 @@ const STATES = {
   unavailable: { mark: "✕", text: "unavailable" },
 } as const;
 
-/** What each source can measure, and what it would need. */
+/** State of each collector source, and what it needs. */
 export function SourceList({ sources }: { sources: readonly Schemas["SourceItem"][] }): ReactElement {
   if (sources.length === 0) return <p className={styles["detail"]}>The collector has not reported its sources yet.</p>;
   const worst = [...sources].sort((a, b) => Object.keys(STATES).indexOf(b.state) - Object.keys(STATES).indexOf(a.state));

@@ -6,7 +6,7 @@ import styles from "./StopSlider.module.css";
 
 export interface StopSliderProps {
   label: string;
-  /** What it is when it is not tried. */
+  /** The recorded value. */
   off: string;
   stops: readonly number[];
   value: number | null;
@@ -14,7 +14,7 @@ export interface StopSliderProps {
   format: (value: number) => string;
 }
 
-/** A slider over numbers, its last stop taken away by the box beside it. */
+/** A slider over numbers, with a checkbox for the last stop. */
 export function StopSlider({ label, off, stops, value, onChange, format }: StopSliderProps): ReactElement {
   const id = useId();
   const at = value === null ? -1 : stops.findIndex((stop) => stop >= value);

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 
-/** Who it is about, as a link to the resource. */
+/** The subject, as a link to the resource. */
 export function SubjectName({ subject }: { subject: Schemas["SubjectRef"] }): ReactElement {
   return (
     <Link to="/resources/$resourceId" params={{ resourceId: subject.resource_id }} title={`${subject.kind} ${subject.key} on ${subject.node}`}>

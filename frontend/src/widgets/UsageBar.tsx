@@ -10,7 +10,7 @@ export interface UsageBarProps {
   limit: number | null;
 }
 
-/** Mean as a bar, the highest 100 ms as a mark, the limit as a dashed line, on one scale. */
+/** The mean as a bar, the highest 100 ms as a mark, and the limit as a dashed line, on one scale. */
 export function UsageBar({ mean, peak, limit }: UsageBarProps): ReactElement | null {
   if (mean === null) return null;
   const scale = Math.max(limit ?? 0, peak ?? 0, mean, 0.05) * 1.08;

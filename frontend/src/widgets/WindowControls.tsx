@@ -11,22 +11,22 @@ interface Node {
 
 export interface WindowControlsProps<Minutes extends number> {
   node: Node | null | undefined;
-  /** Those with data in the window. */
+  /** Nodes with data in the window. */
   nodes: Node[];
   minutes: Minutes;
   choices: readonly Minutes[];
-  /** Which nodes there are is not known yet: room is kept, nothing is shown. */
+  /** The nodes are not loaded yet: space is reserved, nothing is shown. */
   pending: boolean;
-  /** The window stands still. */
+  /** The window does not follow the clock. */
   fixed: boolean;
   onNode: (id: number) => void;
   onMinutes: (minutes: Minutes) => void;
   onNow: () => void;
 }
 
-/** Of a page that is about one node: which one, and the window. */
+/** Controls of a page about one node: node and window. */
 export function WindowControls<Minutes extends number>({ node, nodes, minutes, choices, pending, fixed, onNode, onMinutes, onNow }: WindowControlsProps<Minutes>): ReactElement {
-  // The node that is looked at may have told nothing in this window: it still can be chosen.
+  // The current node might have no data in this window, but stays selectable.
   const all = node != null && !nodes.some((one) => one.id === node.id) ? [node, ...nodes] : nodes;
   const choice = <Choice label="Window" options={choices.map((one) => [one, minutesText(one)])} value={minutes} onChange={onMinutes} />;
   const now = fixed && <Button onClick={onNow}>Back to now</Button>;

@@ -1,4 +1,4 @@
-/** The scale that all fixes of a finding share. Pure. */
+/** The common scale of a finding's fixes. Pure. */
 
 import type { Schemas } from "@/api/client";
 
@@ -12,9 +12,9 @@ export const VERDICTS: Record<Fix["verdict"], { mark: string; text: string }> = 
 };
 
 export interface FixScale {
-  /** Id of the measure that is predicted. */
+  /** ID of the predicted measure. */
   readonly of: string;
-  /** What it counts: "slow answers". */
+  /** The counted thing: "slow answers". */
   readonly phrase: string;
   readonly now: number;
   readonly max: number;
@@ -22,7 +22,7 @@ export interface FixScale {
 
 export const predictionOf = (fix: Fix, of: string): Schemas["Interval"] | null => fix.predicted[of] ?? null;
 
-/** The first share of the impact that fixes predict, beside what it is now; null where none is predicted. */
+/** The impact's first share predicted by fixes, with its current value; null if none is predicted. */
 export function scaleOf(fixes: readonly Fix[], figures: readonly Schemas["ImpactFigure"][]): FixScale | null {
   for (const { id: of, value: now, phrase } of figures.filter(({ unit }) => unit === "ratio")) {
     const highs = fixes.map((fix) => predictionOf(fix, of)?.high).filter((high) => high !== undefined);
@@ -31,7 +31,7 @@ export function scaleOf(fixes: readonly Fix[], figures: readonly Schemas["Impact
   return null;
 }
 
-/** The summary without a verdict at its start: the verdict stands before it already. */
+/** The summary without its leading verdict, which is shown before it. */
 export function reasonOf(fix: Fix): string {
   const reason = fix.summary.replace(/^cannot help( enough)?: */i, "");
   return reason.charAt(0).toUpperCase() + reason.slice(1);

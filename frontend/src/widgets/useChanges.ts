@@ -5,13 +5,13 @@ import type { ChartChange } from "@/charts/changes/changes";
 import { parseUs } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 
-/** What was changed of a resource in a window and shortly before, oldest first, as charts draw it. null: it cannot be loaded; undefined: not yet. */
+/** Changes of a resource in a window and shortly before it, oldest first, as drawn in charts. null: loading failed; undefined: not loaded yet. */
 export function useChanges(resourceId: number, window: TimeView): readonly ChartChange[] | null | undefined {
   const query = useQuery({ ...resourceChangesQuery([resourceId], window), select: onCharts });
   return query.isError ? null : query.data;
 }
 
-/** The same of many resources; those that cannot be loaded are left out. */
+/** The same for many resources; those that failed to load are left out. */
 export function useChangesOf(resourceIds: readonly number[], window: TimeView): readonly ChartChange[] | undefined {
   const ids = [...new Set(resourceIds)].toSorted((a, b) => a - b);
   const parts = Array.from({ length: Math.ceil(ids.length / MOST_RESOURCES) }, (_, at) => ids.slice(at * MOST_RESOURCES, (at + 1) * MOST_RESOURCES));

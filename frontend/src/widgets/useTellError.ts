@@ -3,7 +3,7 @@ import { useCallback } from "react";
 import { explain } from "@/api/problem";
 import { useToast } from "@/ui/Toast";
 
-/** Says in a toast why a change was refused. */
+/** Shows in a toast why a change was refused. */
 export function useTellError(): (error: unknown) => void {
   const toast = useToast();
   return useCallback(

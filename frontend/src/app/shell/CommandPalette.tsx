@@ -14,11 +14,11 @@ import type { TypedAhead } from "./typeAhead";
 
 export interface CommandPaletteProps {
   onOpenChange: (open: boolean) => void;
-  /** What was typed before its field had the focus. */
+  /** Text typed before the field had the focus. */
   takeTyped: () => TypedAhead;
 }
 
-/** ⌘K: every page, incident and resource, and the commands that have no page. */
+/** ⌘K: every page, incident, and resource, and the commands without a page. */
 export function CommandPalette({ onOpenChange, takeTyped }: CommandPaletteProps): ReactElement {
   return (
     <Command.Dialog open onOpenChange={onOpenChange} label="Search and commands" contentClassName={styles["dialog"]} overlayClassName={styles["overlay"]}>
@@ -37,7 +37,7 @@ function Content({ onDone, takeTyped }: { onDone: () => void; takeTyped: () => T
     if (typed.text !== "") setText(typed.text);
     if (typed.keys.length > 0) setMoves(typed.keys);
   };
-  // Once the text has found what it finds.
+  // Once the results for the text are there.
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
       for (const key of moves) input.current?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
@@ -101,7 +101,7 @@ function Content({ onDone, takeTyped }: { onDone: () => void; takeTyped: () => T
   );
 }
 
-/** What the page below can do. */
+/** Commands of the current page. */
 function PageCommands({ onChoose }: { onChoose: (run: () => void) => void }): ReactElement | null {
   const commands = useCommandsOfPage();
   if (commands.length === 0) return null;

@@ -4,7 +4,7 @@ import { useLive } from "@/api/live";
 
 import styles from "./Shell.module.css";
 
-/** Whether what is on the screen updates by itself. */
+/** Whether the page updates live. */
 export function LiveIndicator(): ReactElement {
   const live = useLive();
   return (

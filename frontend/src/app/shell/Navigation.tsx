@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import { isPage, pageOf, placeOf, PLACES } from "./places";
 import styles from "./Shell.module.css";
 
-// What is current is told by the place, not by the address alone.
+// The current item follows from the place, not from the address alone.
 const NEVER_BY_ITSELF = { exact: true, explicitUndefined: true } as const;
 
 /** The places of the product. */
@@ -21,7 +21,7 @@ export function Places(): ReactElement {
   );
 }
 
-/** The pages of the place that is open. An incident or a resource has no tabs: what it shows comes first. */
+/** Tabs of the current place. An incident or a resource has none: its content comes first. */
 export function PlacePages(): ReactElement | null {
   const pathname = useLocation({ select: (location) => location.pathname });
   const kind = useLocation({ select: ({ search }) => ("kind" in search ? search.kind : undefined) });

@@ -4,7 +4,7 @@ import styles from "./CommandPalette.module.css";
 
 export const PLACEHOLDER = "Incident, container, page, command…";
 
-/** The palette's frame while its code comes: what is typed is seen at once. */
+/** The palette's frame while its code loads: typed text appears at once. */
 export function PaletteWaits({ text }: { text: string }): ReactElement {
   return (
     <div className={styles["overlay"]}>

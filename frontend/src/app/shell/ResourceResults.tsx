@@ -10,7 +10,7 @@ export interface ResourceResultsProps {
   onChoose: (resourceId: number) => void;
 }
 
-/** Resources that match what is typed, found by the server: those that are there first, then those that are gone. */
+/** Resources that match the typed text, found by the server: existing ones first, then those that are gone. */
 export function ResourceResults({ text, onChoose }: ResourceResultsProps): ReactElement | null {
   const search = useDeferredValue(text.trim());
   const { data } = useInfiniteQuery({ ...resourcesQuery({ search, gone: true }), enabled: search.length >= 2, refetchInterval: false });

@@ -5,14 +5,14 @@ import { serviceQuery } from "@/api/service";
 
 import styles from "./Shell.module.css";
 
-/** Says on every page what the service lacks: pages that are loaded already would look as if nothing had happened. */
+/** Shows on every page what the service lacks: pages already loaded would look as if all were well. */
 export function ServiceState(): ReactElement | null {
   const client = useQueryClient();
   const { data: troubles = [] } = useQuery(serviceQuery());
   const well = troubles.length === 0;
   const wasWell = useRef(true);
   useEffect(() => {
-    // Queries that gave up meanwhile do not try again by themselves.
+    // Queries that gave up in the meantime do not retry on their own.
     if (well && !wasWell.current) void client.invalidateQueries();
     wasWell.current = well;
   }, [well, client]);

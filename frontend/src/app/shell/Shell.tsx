@@ -14,11 +14,11 @@ import styles from "./Shell.module.css";
 import { ServiceState } from "./ServiceState";
 import { useShellKeys } from "./useShellKeys";
 
-// Pages show without them; they are there by the time a hand reaches the keys.
+// Pages render without them; they have loaded by the time they are needed.
 const loadHelp = () => import("./ShortcutHelp");
 const ShortcutHelp = lazy(async () => ({ default: (await loadHelp()).ShortcutHelp }));
 
-/** What is around every page: skip link, navigation, command palette, account. */
+/** The frame of every page: skip link, navigation, command palette, account. */
 export function Shell(): ReactElement {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
@@ -61,7 +61,7 @@ export function Shell(): ReactElement {
   );
 }
 
-/** Of the first page alone: past it the tab says that there are more. */
+/** Count of the first page only: beyond it, the tab's title says that there are more. */
 function useOpenCount(): string | null {
   const { data } = useInfiniteQuery(incidentsQuery({ state: "active" }));
   const first = data?.pages[0];

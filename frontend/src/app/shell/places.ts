@@ -1,9 +1,9 @@
-/** The places of the product and the pages in each. Pure. */
+/** The places of the product and their pages. Pure. */
 
 interface PlacePage {
   to: "/incidents" | "/risks" | "/fixes" | "/resources" | "/services" | "/dns" | "/startup" | "/explore/metrics" | "/compare";
   label: string;
-  /** Tells two pages of one address apart. */
+  /** Distinguishes two pages with the same address. */
   kind?: "node";
 }
 
@@ -42,15 +42,15 @@ export const PLACES: readonly Place[] = [
 
 const isBelow = (pathname: string, to: string): boolean => pathname === to || pathname.startsWith(`${to}/`);
 
-/** The place that an address belongs to; null: settings, help, and what there is not. */
+/** The place of an address; null: settings, help, and unknown addresses. */
 export function placeOf(pathname: string): Place | null {
   return PLACES.find(({ to, pages }) => (to === "/" ? pathname === "/" : isBelow(pathname, to) || pages.some((page) => isBelow(pathname, page.to)))) ?? null;
 }
 
-/** Whether an address is that of a page. An incident or a resource is below one, and its own heading says what it is. */
+/** Whether an address is that of a page. An incident or a resource is below one and has its own heading. */
 export const isPage = (place: Place, pathname: string): boolean => place.pages.some((page) => page.to === pathname);
 
-/** The page that is open; null for what has no tab of its own, as lists of processes. */
+/** The current page; null if it has no tab of its own, such as a list of processes. */
 export function pageOf(place: Place, pathname: string, kind: unknown): PlacePage | null {
   const wanted = pathname === "/resources" && kind !== "cgroup" ? kind : undefined;
   return place.pages.find((page) => page.to === pathname && page.kind === wanted) ?? null;

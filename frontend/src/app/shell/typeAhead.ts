@@ -1,22 +1,22 @@
-/** Keys that are pressed between asking for the palette and its field having the focus: none of them is lost. */
+/** Keys pressed between opening the palette and its field getting the focus: none of them is lost. */
 
 import { useEffectEvent, useLayoutEffect, useRef, useState } from "react";
 
 export interface TypedAhead {
   readonly text: string;
-  /** Then: arrows through what the text finds, and Enter. */
+  /** Keys after the text: arrows through the results, and Enter. */
   readonly keys: readonly string[];
 }
 
 export const NOTHING_TYPED: TypedAhead = { text: "", keys: [] };
 const MOVES = ["ArrowDown", "ArrowUp", "Home", "End", "Enter"];
 
-/** What was typed with one more key; null where the key is not the palette's. Pure. */
+/** The typed text with one more key; null if the key is not for the palette. Pure. */
 export function withKey(typed: TypedAhead, key: string): TypedAhead | null {
-  // After Enter the palette is closed: what follows is meant for the page that comes.
+  // Enter closes the palette: later keys are meant for the next page.
   if (typed.keys.includes("Enter")) return MOVES.includes(key) || key === "Backspace" || isText(key) ? typed : null;
   if (MOVES.includes(key)) return { ...typed, keys: [...typed.keys, key] };
-  // Another text finds something else, of which the first is chosen.
+  // New text has new results, and the first one is selected.
   if (key === "Backspace") return { text: Array.from(typed.text).slice(0, -1).join(""), keys: [] };
   return isText(key) ? { text: typed.text + key, keys: [] } : null;
 }
@@ -24,8 +24,8 @@ export function withKey(typed: TypedAhead, key: string): TypedAhead | null {
 const isText = (key: string): boolean => Array.from(key).length === 1;
 
 /**
- * From when whoever calls it is there, until `take` is called: that gives what was typed, and leaves further keys to the
- * field. `shown`: the text so far.
+ * Captures keys from the call until `take`, which returns the typed text and leaves further keys to the field.
+ * `shown`: the text so far.
  */
 export function useTypeAhead(onEscape: () => void): { shown: string; take: () => TypedAhead } {
   const typed = useRef<TypedAhead | null>(NOTHING_TYPED);
@@ -40,7 +40,7 @@ export function useTypeAhead(onEscape: () => void): { shown: string; take: () =>
     setShown(next.text);
     if (event.key === "Escape") onEscape();
   });
-  // Before the next key.
+  // In time for the next key.
   useLayoutEffect(() => {
     const listener = (event: KeyboardEvent): void => press(event);
     window.addEventListener("keydown", listener, { capture: true });

@@ -10,7 +10,7 @@ export interface ShellKeys {
 
 const GO = { h: "/", i: "/incidents", r: "/risks", p: "/fixes", e: "/resources", v: "/services", d: "/dns", t: "/startup", f: "/evidence", o: "/settings/collectors", s: "/settings", c: "/help/causes" } as const;
 
-/** ⌘K / Ctrl K: palette. `?`: help. `g` then a letter: that page. */
+/** ⌘K or Ctrl K: palette. `?`: help. `g`, then a letter: that page. */
 export function useShellKeys({ onPalette, onHelp }: ShellKeys): void {
   const navigate = useNavigate();
   const gAtMs = useRef(-Infinity);

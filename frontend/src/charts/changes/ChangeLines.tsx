@@ -5,7 +5,7 @@ import type { TimeView } from "@/lib/timeView";
 import { changeLines, type ChartChange } from "./changes";
 import styles from "./ChangeStrip.module.css";
 
-/** A thin line over a chart at each change; the strip says what it is. */
+/** A thin line over a chart at each change; the strip labels it. */
 export function ChangeLines({ changes, view }: { changes: readonly ChartChange[]; view: TimeView }): ReactElement {
   return (
     <>

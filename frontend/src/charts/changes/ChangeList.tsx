@@ -3,20 +3,20 @@ import type { ReactElement } from "react";
 import styles from "./ChangeStrip.module.css";
 
 interface ChangeListProps {
-  /** undefined: not known yet. */
+  /** undefined: not loaded yet. */
   lines: readonly string[] | undefined;
   title?: string;
 }
 
-/** What the lines over several charts are, where the charts share no strip; nothing where there are none. */
+/** Labels of the lines over several charts without a common strip; nothing if there are none. */
 export function ChangeList({ lines, title = "Changes in this window" }: ChangeListProps): ReactElement | null {
-  // What is below would be pushed away.
+  // Appearing later, it would push down the content below.
   if (lines === undefined) return <span data-loading />;
   if (lines.length === 0) return null;
   return (
     <ul className={styles["list"]} aria-label={title}>
       {lines.map((line, index) => (
-        // Two changes can read the same.
+        // Two changes can have the same text.
         <li key={`${index} ${line}`}>
           <span aria-hidden="true">┆ </span>
           {line}

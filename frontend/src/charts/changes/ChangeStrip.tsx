@@ -6,21 +6,21 @@ import { changeMarks, markLines, markName, type ChartChange } from "./changes";
 import styles from "./ChangeStrip.module.css";
 
 export interface ChangeStripProps {
-  /** Sorted by time; undefined: not known yet; null: they cannot be loaded. */
+  /** Sorted by time; undefined: not loaded yet; null: loading failed. */
   changes: readonly ChartChange[] | null | undefined;
   view: TimeView;
-  /** Of the charts below: what lies left and right of their time axis. */
+  /** Space left and right of the time axis in the charts below. */
   leftPx: number;
   rightPx: number;
   widthPx: number;
 }
 
-/** No room for a label beside its mark: it takes the whole width. */
+/** If there is no room for a label next to its mark, it takes the whole width. */
 const NARROW_PX = 560;
 const MARK_PX = 24;
 const GLYPHS = { before: "◂", in: "◆", after: "▸" } as const;
 
-/** When something was changed, above charts that share a time axis: one stop of the Tab key, arrows move inside it. */
+/** Marks of changes above charts that share a time axis: one Tab stop; arrow keys move inside it. */
 export function ChangeStrip({ changes, view, leftPx, rightPx, widthPx }: ChangeStripProps): ReactElement {
   const id = useId();
   const innerPx = Math.max(1, widthPx - leftPx - rightPx);
@@ -29,7 +29,7 @@ export function ChangeStrip({ changes, view, leftPx, rightPx, widthPx }: ChangeS
   const [open, setOpen] = useState<number | null>(null);
   const stop = Math.min(current, marks.length - 1);
   const shown = open === null ? undefined : marks[open];
-  // What is gathered at an edge must not be covered; the line through the chart is where the change was.
+  // Marks gathered at an edge must not be covered; the line through the chart shows the time of the change.
   const edge = (place: "before" | "after"): number => (marks.some((mark) => mark.place === place) ? 1.5 * MARK_PX : 0);
 
   const press = (event: KeyboardEvent<HTMLDivElement>): void => {
@@ -52,7 +52,7 @@ export function ChangeStrip({ changes, view, leftPx, rightPx, widthPx }: ChangeS
           {changes === null ? "Cannot load changes." : changes === undefined ? "" : "No changes seen or reported here."}
         </p>
       ) : (
-        // Arrows move between the marks, which have the focus.
+        // Arrow keys move between the marks, which are focusable.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
         <div className={styles["marks"]} role="group" aria-labelledby={id} onKeyDown={press} style={{ left: leftPx, right: rightPx }}>
           {marks.map((mark, index) => (
@@ -83,7 +83,7 @@ export function ChangeStrip({ changes, view, leftPx, rightPx, widthPx }: ChangeS
           {shown !== undefined && (
             <ul className={styles["label"]} aria-hidden="true" style={innerPx < NARROW_PX ? { left: -leftPx, right: 0, width: "auto" } : shown.at > 0.5 ? { right: `${(1 - shown.at) * 100}%` } : { left: `${shown.at * 100}%` }}>
               {markLines(shown).map((line, index) => (
-                // Two changes can read the same.
+                // Two changes can have the same text.
                 <li key={`${index} ${line}`}>{line}</li>
               ))}
             </ul>

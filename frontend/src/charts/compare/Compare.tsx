@@ -21,16 +21,16 @@ export interface Run {
 }
 
 export interface CompareProps {
-  /** What is shown over each other: recorded first. */
+  /** The runs to show, recorded first. */
   runs: readonly Run[];
   extent: TimeView;
   view: TimeView;
   onView: (view: TimeView) => void;
-  /** Grays the last run: a newer one is under way. */
+  /** Grays out the last run while a newer one is loading. */
   stale: boolean;
 }
 
-/** Runs of the same window over each other: one time axis, one scale a lane, one cursor through all. */
+/** Runs of the same window above each other: one time axis, one scale per lane, one cursor through all. */
 export function Compare({ runs, extent, view, onView, stale }: CompareProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const surface = useRef<HTMLDivElement>(null);
@@ -72,7 +72,7 @@ export function Compare({ runs, extent, view, onView, stale }: CompareProps): Re
     setCursorUs(result.cursorUs);
   };
 
-  // The words may lag behind a moving hand; the picture may not.
+  // The text may lag behind a moving pointer; the chart may not.
   const restingView = useDeferredValue(view);
   const words = useMemo(() => runs.map(({ title, model }) => `${title}: ${summarize(model, restingView)}`).join(" "), [runs, restingView]);
   const left = cursorUs === null ? 0 : ((cursorUs - view.fromUs) / span(view)) * 100;

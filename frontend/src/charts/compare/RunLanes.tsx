@@ -17,14 +17,14 @@ export interface RunLanesProps {
   /** CPUs at the top of the CPU lane. */
   top: number;
   cpuAxis: YAxis;
-  /** null: no latency is known. */
+  /** null: no known latency. */
   latency: { readonly axis: YAxis; readonly lowLog: number; readonly highLog: number } | null;
   hasGc: boolean;
-  /** Whether the last lane carries the time axis. */
+  /** Whether the last lane has the time axis. */
   timeAxis: boolean;
 }
 
-/** CPU, GC and slowest answers of one run. */
+/** CPU, GC, and slowest answers of one run. */
 export function RunLanes({ model, lane, top, cpuAxis, latency, hasGc, timeAxis }: RunLanesProps): ReactElement {
   const { palette } = lane;
   const missing = useMemo(() => gaps(model), [model]);

@@ -1,4 +1,4 @@
-/** The slowest answer of each tick as a mark on a log scale; over the threshold a diamond. */
+/** The slowest answer of each tick as a mark on a log scale; a diamond if over the threshold. */
 
 import { clipped, label, throttledBands, xOf, type Frame } from "@/charts/timeline/draw";
 import type { TimelineModel } from "@/charts/timeline/model";
@@ -42,7 +42,7 @@ function drawMarks(frame: Frame, input: SlowestLaneInput, palette: Palette): voi
   const [first, last] = indexRange(rate.tUs, { fromUs: frame.view.fromUs - rate.stepUs, toUs: frame.view.toUs });
   const tickPx = (rate.stepUs / (frame.view.toUs - frame.view.fromUs)) * frame.width;
   const radius = (tickPx > 6 * dpr ? 2.6 : 1.6) * dpr;
-  // Slow ones last, so that they lie on top.
+  // Slow ones last, so that they are on top.
   for (const hot of [false, true]) {
     ctx.fillStyle = hot ? palette.hot : palette.cool;
     ctx.beginPath();

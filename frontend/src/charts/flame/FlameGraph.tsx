@@ -8,21 +8,21 @@ import { boxes, neighbor, placed, search, type Box, type FlameData, type FrameKi
 import styles from "./FlameGraph.module.css";
 
 const ROW_PX = 20;
-/** Less holds no letter that helps. */
+/** Narrower boxes have no room for useful text. */
 const TEXT_PX = 26;
 
 const KIND_WORDS: Record<FrameKind, string> = { root: "all samples", command: "process", user: "user", kernel: "kernel" };
 
 export interface FlameGraphProps {
   data: FlameData;
-  /** CPU time that a sample stands for. */
+  /** CPU time per sample. */
   msPerSample: number;
   label: string;
 }
 
 /**
- * Stacks merged into boxes as wide as their share of the samples; what a box called hangs below it.
- * A press zooms in; arrow keys walk, Enter zooms, Escape zooms out.
+ * Stacks merged into boxes as wide as their share of the samples, callees below their caller.
+ * A click zooms in; arrow keys move, Enter zooms in, Escape zooms out.
  */
 export function FlameGraph({ data, msPerSample, label }: FlameGraphProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
@@ -47,7 +47,7 @@ export function FlameGraph({ data, msPerSample, label }: FlameGraphProps): React
     setFocusId(frame.data.id);
   };
 
-  // The focus follows the box that has it, but only where it was in the picture already.
+  // The focus follows its box, but only if it was inside the graph already.
   useEffect(() => {
     if (host.current?.contains(document.activeElement) !== true) return;
     const box = host.current.querySelector<HTMLElement>('[tabindex="0"]');
@@ -132,7 +132,7 @@ function FrameBox({ box, words: told, tabbable, zoomed, matched, onZoom, onHover
   const { name, kind } = box.frame.data;
   const place: CSSProperties = { left: box.left, width: Math.max(1, box.width - 1), top: box.row * ROW_PX, height: ROW_PX - 1 };
   return (
-    // Keys are the tree's.
+    // The tree handles keys.
     // eslint-disable-next-line jsx-a11y/click-events-have-key-events
     <div
       role="treeitem"

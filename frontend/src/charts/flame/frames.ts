@@ -18,12 +18,12 @@ interface FrameNode {
   readonly id: number;
   readonly name: string;
   readonly kind: FrameKind;
-  /** With what it called. */
+  /** Including callees. */
   readonly samples: number;
   readonly children: FrameNode[];
 }
 
-/** x0 to x1 is its share of all samples, `depth` its row. */
+/** x0 to x1 is the share of all samples, `depth` the row. */
 export type PlacedFrame = HierarchyRectangularNode<FrameNode>;
 
 export function placed(data: FlameData): PlacedFrame {
@@ -52,14 +52,14 @@ export interface Box {
   readonly left: number;
   readonly width: number;
   readonly row: number;
-  /** On the way to what is zoomed at: as wide as the picture. */
+  /** An ancestor of the zoomed frame: as wide as the graph. */
   readonly above: boolean;
 }
 
-/** Narrower than this a box can be neither seen nor hit. */
+/** A narrower box can be neither seen nor clicked. */
 const LEAST_PX = 2;
 
-/** What is drawn when `zoom` fills the width: its callers above it, and all that is wide enough below. */
+/** The boxes to draw when `zoom` fills the width: its callers above it, and everything wide enough below. */
 export function boxes(zoom: PlacedFrame, widthPx: number): Box[] {
   const found: Box[] = zoom
     .ancestors()
@@ -77,7 +77,7 @@ export function boxes(zoom: PlacedFrame, widthPx: number): Box[] {
   return found.sort((a, b) => a.row - b.row || a.left - b.left);
 }
 
-/** Where an arrow key leads from a frame: to its widest callee, its caller, or its neighbor in the same row. */
+/** Target of an arrow key from a frame: its widest callee, its caller, or its neighbor in the same row. */
 export function neighbor(shown: readonly Box[], id: number, key: string): number | null {
   const at = shown.findIndex((box) => box.frame.data.id === id);
   const box = shown[at];
@@ -88,7 +88,7 @@ export function neighbor(shown: readonly Box[], id: number, key: string): number
   };
   switch (key) {
     case "ArrowDown": {
-      // Children are sorted: the first that is shown is the widest.
+      // Children are sorted: the first one shown is the widest.
       const below = shown.find((one) => one.frame.parent === box.frame);
       return below?.frame.data.id ?? null;
     }
@@ -103,7 +103,7 @@ export function neighbor(shown: readonly Box[], id: number, key: string): number
   }
 }
 
-/** Frames whose name has the text, whatever the case, and their samples; what is inside another one counts once. */
+/** Frames whose name contains the text, ignoring case, and their samples; nested matches count once. */
 export function search(root: PlacedFrame, text: string): { readonly ids: ReadonlySet<number>; readonly samples: number } {
   const wanted = text.trim().toLowerCase();
   const ids = new Set<number>();

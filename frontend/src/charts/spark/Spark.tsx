@@ -4,25 +4,25 @@ import styles from "./Spark.module.css";
 import { bars, heightOf, stretches, type SparkScale } from "./spark";
 
 export interface SparkProps {
-  /** The figures in words: the picture alone tells nothing to who cannot see it. */
+  /** The figures in words, for screen readers. */
   label: string;
   values: readonly (number | null)[];
   scale: SparkScale;
-  /** Bars over it are hot; a line shows where it is. null: there is none. */
+  /** Bars above it are hot; a line marks it. null: none. */
   threshold: number | null;
-  /** Stretches of the values that are marked above the bars. */
+  /** Ranges of the values that are marked above the bars. */
   marked?: readonly boolean[];
 }
 
 const WIDTH = 180;
 const HEIGHT = 30;
-/** More bars would be thinner than can be told apart. */
+/** More bars would be too thin to distinguish. */
 const MOST = 90;
-/** A value at the bottom of the scale is not nothing. */
+/** A value at the bottom of the scale must still be visible. */
 const LEAST_PX = 2;
 const MARK_PX = 3;
 
-/** Values over time in the height of a line of text. */
+/** Values over time, one line of text high. */
 export function Spark({ label, values, scale, threshold, marked = [] }: SparkProps): ReactElement {
   const line = threshold === null ? null : HEIGHT * (1 - heightOf(threshold, scale));
   return (

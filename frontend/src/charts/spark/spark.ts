@@ -1,7 +1,7 @@
-/** A row of bars on a log scale, one for each stretch of time: its highest value. Pure. */
+/** A row of bars on a log scale, one per time step: its highest value. Pure. */
 
 export interface SparkBar {
-  /** Of the width and the height, 0..1; `y` is the bar's top, counted from the bottom. */
+  /** Relative to width and height, 0..1; `y` is the bar's top, measured from the bottom. */
   readonly x: number;
   readonly width: number;
   readonly y: number;
@@ -13,13 +13,13 @@ export interface SparkScale {
   readonly high: number;
 }
 
-/** Where a value is between the ends of a log scale, 0..1. */
+/** Position of a value on a log scale, 0..1. */
 export function heightOf(value: number, { low, high }: SparkScale): number {
   const part = Math.log(Math.max(value, low) / low) / Math.log(high / low);
   return Math.min(1, Math.max(0, part));
 }
 
-/** At most `most` bars; a stretch without a value has none. */
+/** At most `most` bars; a step without a value has none. */
 export function bars(values: readonly (number | null)[], scale: SparkScale, most: number): SparkBar[] {
   const fold = Math.max(1, Math.ceil(values.length / most));
   const slots = Math.ceil(values.length / fold);
@@ -33,13 +33,13 @@ export function bars(values: readonly (number | null)[], scale: SparkScale, most
   return found;
 }
 
-/** One scale for all rows of a table, so that they can be compared: from 0.1 ms to the next power of ten. */
+/** One scale for all rows of a table, to make them comparable: from 0.1 ms to the next power of ten. */
 export function commonScale(rows: readonly (readonly (number | null)[])[]): SparkScale {
   const highest = Math.max(100_000, ...rows.flatMap((row) => row.filter((value) => value !== null)));
   return { low: 100, high: 10 ** Math.ceil(Math.log10(highest)) };
 }
 
-/** Runs of what is marked, as parts of the width, 0..1. */
+/** Runs of marked values, relative to the width, 0..1. */
 export function stretches(marked: readonly boolean[]): [from: number, to: number][] {
   const found: [number, number][] = [];
   marked.forEach((is, at) => {
@@ -52,7 +52,7 @@ export function stretches(marked: readonly boolean[]): [from: number, to: number
   return found;
 }
 
-/** The same for CPU usage: from a hundredth of a CPU to the next power of ten over all values and thresholds. */
+/** The same for CPU usage: from 0.01 CPU to the next power of ten above all values and thresholds. */
 export function cpuScale(rows: readonly { values: readonly (number | null)[]; threshold: number | null }[]): SparkScale {
   const highest = Math.max(0.1, ...rows.flatMap(({ values, threshold }) => [...values.filter((value) => value !== null), threshold ?? 0]));
   return { low: 0.01, high: 10 ** Math.ceil(Math.log10(highest * 1.05)) };

@@ -14,13 +14,13 @@ import styles from "./Timeline.module.css";
 
 export interface DataLanesProps {
   model: TimelineModel;
-  /** The whole recording: what the ranges are made for. */
+  /** The whole recording, which determines the value ranges. */
   overview: TimelineModel;
   place: { readonly widthPx: number; readonly gutterPx: number; readonly view: TimeView; readonly palette: Palette };
   phone: boolean;
 }
 
-/** What memory, the kernel and pod start are told by: marks of what happened, then a lane for each kind of figure. */
+/** Lanes for memory, kernel, and pod start causes: event marks, then a lane for each kind of figure. */
 export function DataLanes({ model, overview, place, phone }: DataLanesProps): ReactElement {
   const paint = useCallback((frame: Frame) => drawMarks(frame, model.marks, place.palette), [model, place.palette]);
   return (
@@ -49,7 +49,7 @@ interface DataLaneViewProps {
 
 function DataLaneView({ lane, whole, place, heightPx }: DataLaneViewProps): ReactElement {
   const { palette } = place;
-  // A mean over more time is lower than what it is of: the detail has peaks that the whole does not show.
+  // A mean over a longer time is lower than its peaks: the detail has peaks that the overview does not show.
   const top = useMemo(() => Math.max(laneTop(whole), laneTop(lane)), [whole, lane]);
   const axis = useMemo<YAxis>(
     () => ({ min: 0, max: top, log: false, splits: heightPx < 100 ? [0, top] : [0, top / 2, top], format: (value) => (value === 0 ? "0" : laneValue(value, lane.unit)) }),

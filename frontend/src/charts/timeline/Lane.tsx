@@ -9,18 +9,18 @@ export interface LaneProps extends LanePlace {
   paint: (frame: Frame) => void;
 }
 
-/** One canvas with its axes; what is in it is painted by `paint`. */
+/** One canvas with its axes; `paint` draws the content. */
 export const Lane = memo(function Lane({ widthPx, heightPx, gutterPx, view, y, timeAxis, palette, paint }: LaneProps): ReactElement {
   const canvas = useRef<HTMLCanvasElement>(null);
   const dpr = useSyncExternalStore(onResize, ratio);
 
-  // Before the browser paints: the picture follows the hand in the same frame.
+  // Before the browser paints, so that the chart follows the pointer in the same frame.
   useLayoutEffect(() => {
     const node = canvas.current;
     const ctx = node?.getContext("2d");
     if (node === null || ctx == null) return;
     const [width, height] = [Math.round(widthPx * dpr), Math.round(heightPx * dpr)];
-    // Setting a size, even the same, makes the canvas anew.
+    // Setting a size, even the same one, resets the canvas.
     if (node.width !== width) node.width = width;
     if (node.height !== height) node.height = height;
     const place = { widthPx, heightPx, gutterPx, view, y, timeAxis };
@@ -33,7 +33,7 @@ export const Lane = memo(function Lane({ widthPx, heightPx, gutterPx, view, y, t
   return <canvas ref={canvas} aria-hidden="true" style={{ display: "block", width: widthPx, height: heightPx }} />;
 });
 
-/** Zooming the page, and moving the window to another screen, changes its size. */
+/** Changes when the page is zoomed or the window moves to another screen. */
 function onResize(changed: () => void): () => void {
   window.addEventListener("resize", changed);
   return () => window.removeEventListener("resize", changed);

@@ -15,9 +15,9 @@ const CONNECTION_MARKS = [
   { series: "upstream", mark: "markUpstream", text: "upstream connections" },
 ] as const;
 
-/** What the marks mean: each by shape as well as by color. */
+/** The meaning of the marks, which differ by shape and color. */
 export function Legend({ model, hasAnswers, hasGc }: { model: TimelineModel; hasAnswers: boolean; hasGc: boolean }): ReactElement {
-  // A node has no limit, and cannot be throttled.
+  // A node has no limit and cannot be throttled.
   const unlimited = model.limits.length === 0 && model.throttled.length === 0;
   const rates = hasAnswers && unkept(model).length > 0;
   return (

@@ -22,7 +22,7 @@ export interface MinimapProps {
 
 const HEIGHT = 34;
 
-/** The whole recording in one strip, with the visible part framed. Drag or press to move there. */
+/** The whole recording in one strip, with the visible part framed. Drag or click to move it. */
 export function Minimap({ model, extent, view, onView, widthPx, palette, lead }: MinimapProps): ReactElement {
   const canvas = useRef<HTMLCanvasElement>(null);
 
@@ -96,7 +96,7 @@ function paint(ctx: CanvasRenderingContext2D, model: TimelineModel, extent: Time
   ctx.globalAlpha = 1;
 }
 
-/** The first lane: what the cause is told by. */
+/** The first lane, which shows the cause. */
 function paintLane(ctx: CanvasRenderingContext2D, model: TimelineModel, extent: TimeView, palette: Palette): void {
   const lane = model.lanes[0];
   if (lane === undefined) return;

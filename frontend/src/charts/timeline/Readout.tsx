@@ -61,17 +61,17 @@ export function Readout({ model, us }: { model: TimelineModel; us: number }): Re
 
 const MOST_CYCLES = 3;
 
-/** Of a point that stands for several ticks the highest is shown. */
+/** For a point that covers several ticks, the highest one is shown. */
 const cpuTitle = ({ stepUs, tickUs }: TimelineModel["cpu"], ranUs: number | null): string =>
   tickUs < stepUs ? `CPU, highest ${duration(tickUs)}` : `CPU in ${duration(ranUs ?? stepUs)}`;
 
-/** Counts are of all answers, whether single ones were kept or not. */
+/** Counts cover all answers, whether single ones were kept or not. */
 function Answers({ model, answers }: { model: TimelineModel; answers: NonNullable<TickReadout["answers"]> }): ReactElement {
   const { counts, complete, slowest } = answers;
   const noun = servedNoun(model.served);
   const title = `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`;
   const maxUs = counts?.maxUs ?? null;
-  // Where not all were kept, one that was not can have been slower than those that were.
+  // If not all answers were kept, a dropped one can have been slower than the kept ones.
   const counted = maxUs !== null && (slowest === null || (!complete && maxUs > slowest.latencyUs));
   const shownUs = counted ? maxUs : (slowest?.latencyUs ?? null);
   return (
@@ -116,12 +116,12 @@ function Answers({ model, answers }: { model: TimelineModel; answers: NonNullabl
   );
 }
 
-/** What happened in the tick, and the figures of its lanes. */
+/** Events in the tick, and the figures of its lanes. */
 function Lanes({ model, tick, us }: { model: TimelineModel; tick: TimeView; us: number }): ReactElement {
   return (
     <>
       {overlappingMarks(model, tick).map((mark, index) => (
-        // Two events can be the same in everything.
+        // Two events can be identical.
         <div key={`${mark.fromUs} ${index}`} data-tone={mark.kind === "memory.oom_kill" ? "hot" : undefined}>
           <dt>{mark.toUs > mark.fromUs ? duration(mark.toUs - mark.fromUs) : "Event"}</dt>
           <dd>{mark.label}</dd>
@@ -144,7 +144,7 @@ function Lanes({ model, tick, us }: { model: TimelineModel; tick: TimeView; us: 
   );
 }
 
-/** What is measured of connections; nothing where nothing is. */
+/** Measured connection figures; nothing if none are measured. */
 function Connections({ model, tick }: { model: TimelineModel; tick: TimeView }): ReactElement {
   const stats = connectionStats(model, tick);
   const full = stats.limit !== null && stats.children !== null && stats.children >= stats.limit;

@@ -14,7 +14,7 @@ import styles from "./TickTable.module.css";
 
 const MOST_ROWS = 200;
 
-/** The same data as a table: every tick of the view, or the notable ones where there are too many. */
+/** The same data as a table: every tick of the view, or only the notable ones if there are too many. */
 export function TickTable({ model, view }: { model: TimelineModel; view: TimeView }): ReactElement {
   const [open, setOpen] = useState(false);
   return (
@@ -29,7 +29,7 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
   const { ticks, left } = useMemo(() => pick(model, view), [model, view]);
   const connections = hasConnections(model);
   const noun = servedNoun(model.served);
-  // Answers are counted in 100 ms, however short the ticks of CPU use are.
+  // Answers are counted per 100 ms, however short the CPU ticks are.
   const per = model.rate.stepUs > model.cpu.stepUs ? ` in ${duration(model.rate.stepUs)}` : "";
   return (
     <>

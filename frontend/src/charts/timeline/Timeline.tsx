@@ -31,7 +31,7 @@ import { usePointer, type DragMode } from "./usePointer";
 import { useWidth } from "@/charts/useWidth";
 
 export interface TimelineProps {
-  /** What is drawn: covers at least the view. */
+  /** The data to draw; covers at least the view. */
   model: TimelineModel;
   /** The whole recording, for the strip below. */
   overview: TimelineModel;
@@ -41,17 +41,17 @@ export interface TimelineProps {
   selection: TimeView | null;
   onSelection: (selection: TimeView | null) => void;
   dragMode: DragMode;
-  /** A double click: to what was seen before. */
+  /** On double-click: back to the previous view. */
   onBack: () => void;
-  /** Marked in the picture: the moment that made us look. */
+  /** Marked in the timeline: the trigger of the diagnosis. */
   momentUs: number | null;
-  /** What the story is told by: it is drawn first and largest. */
+  /** The main lane: it is drawn first and largest. */
   lead?: "cpu" | "connections";
-  /** What was changed and when, sorted by time. null: it cannot be loaded; undefined: not yet. */
+  /** Changes, sorted by time. null: loading failed; undefined: not loaded yet. */
   changes: readonly ChartChange[] | null | undefined;
 }
 
-/** What the cause is told by, CPU, throttling, GC, connections and every answer of its servers on one time axis. */
+/** The cause's own lanes, CPU, throttling, GC, connections, and every answer of its servers on one time axis. */
 export function Timeline(props: TimelineProps): ReactElement {
   const { model, overview, extent, view, onView, selection, onSelection, dragMode, onBack, momentUs, lead = "cpu", changes } = props;
   const host = useRef<HTMLDivElement>(null);
@@ -61,7 +61,7 @@ export function Timeline(props: TimelineProps): ReactElement {
   const helpId = useId();
   const [cursorUs, setCursorUs] = useState<number | null>(null);
   const [byKey, setByKey] = useState(false);
-  // A pinned tick stays while the hand moves on, and arrows move it.
+  // A pinned tick stays while the pointer moves, and arrow keys move it.
   const [pinned, setPinned] = useState(false);
   const [marked, setMarked] = useState<TimeView | null>(null);
 
@@ -117,7 +117,7 @@ export function Timeline(props: TimelineProps): ReactElement {
     }
   };
 
-  // Wherever the focus is: a tooltip that stays must be easy to be rid of.
+  // Regardless of the focus: a pinned tooltip must be easy to dismiss.
   useEffect(() => {
     if (!pinned) return undefined;
     const release = (event: globalThis.KeyboardEvent): void => {
@@ -129,7 +129,7 @@ export function Timeline(props: TimelineProps): ReactElement {
     return () => window.removeEventListener("keydown", release);
   }, [pinned]);
 
-  // The words may lag behind a moving hand; the picture may not.
+  // The text may lag behind a moving pointer; the chart may not.
   const restingView = useDeferredValue(view);
   const words = useMemo(() => summarize(model, restingView), [model, restingView]);
   const left = (us: number): number => ((us - view.fromUs) / span(view)) * 100;

@@ -1,4 +1,4 @@
-/** The lane of answers: each a dot on a log scale; slow ones are diamonds, failures crosses. */
+/** The answer lane: each answer is a dot on a log scale; slow ones are diamonds, failures are crosses. */
 
 import { microseconds } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
@@ -14,11 +14,11 @@ export interface AnswerLaneInput {
   readonly model: TimelineModel;
   readonly lowLog: number;
   readonly highLog: number;
-  /** Where single answers were not kept. */
+  /** Ranges in which single answers were not kept. */
   readonly unkept: readonly TimeView[];
 }
 
-/** Up to this many dots are drawn one by one; more share screen cells. */
+/** Up to this many dots are drawn individually; more share screen cells. */
 const SINGLE_DOTS = 2500;
 
 const QUICK = 0;
@@ -26,7 +26,7 @@ const LATE = 1;
 const FAILED = 2;
 const kinds = new WeakMap<Answers, { readonly slowThresholdUs: number; readonly of: Uint8Array }>();
 
-/** Of each answer whether it is quick, late or failed; kept, since every frame asks. */
+/** Whether each answer is fast, slow, or failed; cached, because every frame needs it. */
 function kindsOf({ answers, slowThresholdUs }: TimelineModel): Uint8Array {
   const known = kinds.get(answers);
   if (known?.slowThresholdUs === slowThresholdUs) return known.of;
@@ -74,7 +74,7 @@ function drawAnswers(frame: Frame, input: AnswerLaneInput, palette: Palette): vo
 
 type Range = readonly [number, number];
 
-/** Each late or failed answer once a pixel: a second diamond on the same place adds time, not information. */
+/** Each slow or failed answer once per pixel: a second diamond in the same place adds time, not information. */
 function eachMark(frame: Frame, input: AnswerLaneInput, [first, last]: Range, visit: (x: number, y: number, failed: boolean) => void): void {
   const { answers } = input.model;
   const kind = kindsOf(input.model);
@@ -135,13 +135,13 @@ function drawDense(frame: Frame, input: AnswerLaneInput, palette: Palette, range
   drawPixels(frame, (pixels) => writeDots(pixels, frame, input, palette, range));
 }
 
-/** All answers as pixels of the frame: quick ones share cells of the screen, the others have their marks. */
+/** All answers as pixels of the frame: fast ones share screen cells, the others have their own marks. */
 export function writeDots(pixels: Pixels, frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range): void {
   const { dpr } = frame;
   const { answers } = input.model;
   const cell = Math.max(1, Math.round(1.5 * dpr));
   const grid = emptyGrid(frame.width, frame.height, cell);
-  // A cell at the right or lower edge may reach beyond the frame.
+  // A cell at the right or lower edge can reach beyond the frame.
   const projection: Projection = {
     fromUs: frame.view.fromUs,
     toUs: frame.view.fromUs + ((frame.view.toUs - frame.view.fromUs) * grid.columns * cell) / frame.width,
@@ -155,7 +155,7 @@ export function writeDots(pixels: Pixels, frame: Frame, input: AnswerLaneInput, 
   eachMark(frame, input, range, (x, y, failed) => stamp(pixels, x - Math.round(frame.left), y - Math.round(frame.top), half, failed, marked));
 }
 
-/** Error lines of the server: crosses along the top edge, where answers rarely are. */
+/** Error lines of the server: crosses along the top edge, where there are few answers. */
 function drawErrors(frame: Frame, { errors }: TimelineModel, palette: Palette): void {
   const { ctx, dpr } = frame;
   const half = 3.5 * dpr;
@@ -174,7 +174,7 @@ function drawErrors(frame: Frame, { errors }: TimelineModel, palette: Palette): 
   }
 }
 
-/** Said in each hatched part that has room for it. */
+/** Text in each hatched part that has room for it. */
 function labelUnkept(frame: Frame, { unkept }: AnswerLaneInput, palette: Palette): void {
   const { ctx, dpr } = frame;
   ctx.font = font(frame, 11, 560);
@@ -186,7 +186,7 @@ function labelUnkept(frame: Frame, { unkept }: AnswerLaneInput, palette: Palette
   }
 }
 
-/** Where single answers were not kept: the median of each tick and its slowest answer as dashes. */
+/** Where single answers were not kept: each tick's median and slowest answer as dashes. */
 function drawRates(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
   const { ctx, dpr } = frame;
   const { rate, slowThresholdUs } = input.model;
@@ -194,7 +194,7 @@ function drawRates(frame: Frame, input: AnswerLaneInput, palette: Palette): void
   const width = Math.max(dpr, (rate.stepUs / (frame.view.toUs - frame.view.fromUs)) * frame.width);
   const near = overlapping(input.unkept, frame.view);
   const dash = (fromUs: number, us: number, heightPx: number): void => {
-    // Like a dot, an answer within a microsecond counts as one: the log scale has no zero.
+    // As with dots, latencies below 1 µs count as 1 µs: the log scale has no zero.
     const y = yOf(frame, input, Math.log10(Math.max(1, us)));
     if (!Number.isNaN(us)) ctx.fillRect(xOf(frame, fromUs), y - (heightPx * dpr) / 2, width, heightPx * dpr);
   };

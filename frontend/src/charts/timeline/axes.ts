@@ -1,4 +1,4 @@
-/** The grid of a lane and what is written at it: time below, values on the left. */
+/** The grid of a lane and its labels: time below, values on the left. */
 
 import { tickLabel, tickPositions, tickStep } from "@/lib/timeTicks";
 import type { TimeView } from "@/lib/timeView";
@@ -31,7 +31,7 @@ export interface LanePlace {
   readonly timeAxis: boolean;
 }
 
-/** Where the lane itself is drawn: within its axes. */
+/** The plot area of the lane, inside its axes. */
 export function frameOf(ctx: CanvasRenderingContext2D, { widthPx, heightPx, gutterPx, view, y, timeAxis }: LanePlace, dpr: number): Frame {
   const above = y === null ? 0 : ABOVE_PX;
   const below = timeAxis ? TIME_AXIS_PX : y === null ? 0 : BELOW_PX;
@@ -59,7 +59,7 @@ export function drawAxes(frame: Frame, { y, timeAxis }: LanePlace, palette: Pale
     const x = xOf(frame, us);
     ctx.fillStyle = palette.line;
     ctx.fillRect(Math.round(x - line / 2), top, line, height + (timeAxis ? 5 * dpr : 0));
-    // A label that would be cut off at the right edge is left out.
+    // A label that the right edge would cut off is left out.
     if (!timeAxis || x > left + width - LABEL_PX * 0.3 * dpr) continue;
     ctx.fillStyle = palette.dim;
     ctx.fillText(tickLabel(us, step), x, top + height + 10 * dpr);
@@ -72,7 +72,7 @@ export function drawAxes(frame: Frame, { y, timeAxis }: LanePlace, palette: Pale
     const at = top + height * (1 - shareOf(y, value));
     ctx.fillStyle = palette.line;
     ctx.fillRect(left, Math.round(at - line / 2), width, line);
-    // Too close to the one below it to be read.
+    // Too close to the label below it.
     if (last - at < FONT_PX * dpr) continue;
     last = at;
     ctx.fillStyle = palette.dim;

@@ -1,4 +1,4 @@
-/** Which bars the CPU lane draws, and where nothing was recorded. Pure. */
+/** The bars of the CPU lane, and the ranges without a recording. Pure. */
 
 import { lowerBound } from "@/lib/binary";
 import type { TimeView } from "@/lib/timeView";
@@ -7,14 +7,14 @@ import { judgedTicks, limitAt, type CpuTicks, type TimelineModel } from "./model
 
 export interface CpuTick extends TimeView {
   readonly cpus: number;
-  /** Whether what is drawn is over the limit of its time. */
+  /** Whether the bar is over the limit in force at that time. */
   readonly over: boolean;
 }
 
-/** "outline": finer bars are drawn over it. */
+/** "outline": finer bars are drawn on top. */
 export type BarStyle = "solid" | "outline";
 
-/** Every bar of a view: the finest tick that is known of each time, and the outline of the 100 ms around 10 ms. */
+/** All bars of a view: the finest known tick for each time, and the outline of the 100 ms around 10 ms ticks. */
 export function eachBar(model: TimelineModel, view: TimeView, visit: (fromUs: number, stepUs: number, cpus: number, over: boolean, style: BarStyle) => void): void {
   const { cpu, coarse, limits } = model;
   const draw = (ticks: CpuTicks, style: (us: number) => BarStyle): void => {
@@ -29,7 +29,7 @@ export function eachBar(model: TimelineModel, view: TimeView, visit: (fromUs: nu
   draw(cpu, () => "solid");
 }
 
-/** The finest tick that is known of a time; null: none is. */
+/** The finest known tick at a time; null: none. */
 export function cpuAt(model: TimelineModel, us: number): CpuTick | null {
   for (const ticks of [model.cpu, model.coarse]) {
     if (ticks === null) continue;
@@ -42,7 +42,7 @@ export function cpuAt(model: TimelineModel, us: number): CpuTick | null {
   return null;
 }
 
-/** What is hatched: times of which no tick is known, and 10 ms that are missing among others. */
+/** The hatched ranges: times without a tick, and missing 10 ms ticks among others. */
 export function gaps(model: TimelineModel): TimeView[] {
   const missing = missingOf(judgedTicks(model), model.extent);
   if (model.coarse === null) return missing;
@@ -64,7 +64,7 @@ const isOver = (limits: TimelineModel["limits"], us: number, value: number): boo
   return limit !== null && value > limit;
 };
 
-/** [first, last) of the ticks that reach into a view. */
+/** [first, last) of the ticks that overlap a view. */
 function reaching(ticks: CpuTicks, view: TimeView): readonly [number, number] {
   return [lowerBound(ticks.tUs, view.fromUs - ticks.stepUs + 1), lowerBound(ticks.tUs, view.toUs)];
 }
@@ -75,7 +75,7 @@ function knownWithin(ticks: CpuTicks, fromUs: number, toUs: number): boolean {
   return false;
 }
 
-/** The parts of a view of which no tick is known. */
+/** The parts of a view without a tick. */
 function missingOf({ tUs, stepUs, cpus }: CpuTicks, view: TimeView): TimeView[] {
   const found: TimeView[] = [];
   let expected = view.fromUs;

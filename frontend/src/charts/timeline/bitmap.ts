@@ -1,4 +1,4 @@
-/** Pixels that are written one by one and put on a lane at once: one mark for the canvas, however many dots there are. */
+/** Pixels written one by one and put on a lane at once: one canvas call, however many dots there are. */
 
 import type { Pixels } from "./density";
 import type { Frame } from "./draw";
@@ -12,7 +12,7 @@ interface Bitmap {
 
 let kept: Bitmap | null = null;
 
-/** Lets `write` fill blank pixels of the frame's size, and draws them there. The memory is used again and again. */
+/** Lets `write` fill blank pixels of the frame's size, then draws them. The memory is reused. */
 export function drawPixels(frame: Frame, write: (pixels: Pixels) => void): void {
   const bitmap = sized(Math.max(1, Math.round(frame.width)), Math.max(1, Math.round(frame.height)));
   if (bitmap === null) return;
@@ -27,7 +27,7 @@ function sized(width: number, height: number): Bitmap | null {
   const canvas = kept?.canvas ?? document.createElement("canvas");
   canvas.width = width;
   canvas.height = height;
-  // Pixels are written by the CPU: kept there, they need no way to the graphics card and back.
+  // The CPU writes the pixels: kept in main memory, they need no round trip to the GPU.
   const ctx = kept?.ctx ?? canvas.getContext("2d", { willReadFrequently: true });
   if (ctx === null) return null;
   const image = ctx.createImageData(width, height);
@@ -35,7 +35,7 @@ function sized(width: number, height: number): Bitmap | null {
   return kept;
 }
 
-/** A color of the palette, "rgb(12, 34, 56)", as canvases keep it on machines with the low byte first: all that browsers run on. */
+/** A palette color, "rgb(12, 34, 56)", in the canvas format of little-endian machines, which all browsers run on. */
 export function pixelColor(color: string, alpha: number): number {
   const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map(Number);
   return ((Math.round(alpha * 255) << 24) | (blue << 16) | (green << 8) | red) >>> 0;

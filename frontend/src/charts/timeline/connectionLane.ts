@@ -1,4 +1,4 @@
-/** The connections lane: connections as an area, children as bars against their limit, what waits to be accepted in front. */
+/** The connections lane: connections as an area, children as bars against their limit, the accept queue in front. */
 
 import { count } from "@/lib/format";
 
@@ -28,7 +28,7 @@ export function drawConnectionLane(frame: Frame, input: ConnectionLaneInput, pal
 
 const yOf = (frame: Frame, top: number, value: number): number => frame.top + frame.height * (1 - value / top);
 
-/** Each tick of the view that has a value: where it begins and ends on the screen. */
+/** Screen position (start and end) of each tick in the view that has a value. */
 function eachTick(frame: Frame, ticks: ConnectionTicks, series: ConnectionSeries, visit: (x: number, width: number, value: number, us: number, index: number) => void): void {
   const [first, last] = indexRange(ticks.tUs, { fromUs: frame.view.fromUs - ticks.stepUs, toUs: frame.view.toUs });
   const values = ticks[series];
@@ -63,7 +63,7 @@ function drawChildren(frame: Frame, { model, top }: ConnectionLaneInput, ticks: 
     ctx.globalAlpha = 0.75;
     ctx.fillRect(x, y, width, frame.top + frame.height - y);
     ctx.globalAlpha = 1;
-    // At the limit the top of the bar says so; that is harmless until something waits.
+    // The top of the bar marks the limit, which is harmless until a connection waits.
     if (limit === null || value < limit) return;
     ctx.fillStyle = palette.limit;
     ctx.fillRect(x, y, width, 3 * dpr);
@@ -73,7 +73,7 @@ function drawChildren(frame: Frame, { model, top }: ConnectionLaneInput, ticks: 
 function drawBacklog(frame: Frame, ticks: ConnectionTicks, top: number, palette: Palette): void {
   const { ctx } = frame;
   ctx.fillStyle = palette.hot;
-  // On top of the children: together they are the connections that clients have.
+  // On top of the children: together they are the clients' connections.
   eachTick(frame, ticks, "backlog", (x, width, value, _us, index) => {
     if (value <= 0) return;
     const served = ticks.children[index] as number;
@@ -101,7 +101,7 @@ function drawUpstream(frame: Frame, ticks: ConnectionTicks, top: number, palette
   ctx.setLineDash([]);
 }
 
-/** Dropped connection attempts: a mark at the top, whatever the scale. */
+/** Dropped connection attempts: a mark at the top, regardless of the scale. */
 function drawDropped(frame: Frame, ticks: ConnectionTicks, palette: Palette): void {
   const { ctx, dpr } = frame;
   ctx.fillStyle = palette.hot;

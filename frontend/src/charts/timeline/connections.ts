@@ -1,4 +1,4 @@
-/** Connections, children and backlog of a span of the picture. Pure. */
+/** Connections, children, and backlog in a span of the timeline. Pure. */
 
 import { plural } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
@@ -9,20 +9,20 @@ import { indexRange, overlapping } from "./stats";
 export type ConnectionSeries = "connections" | "idle" | "children" | "backlog" | "dropped" | "upstream" | "upstreamIdle";
 
 export interface ConnectionStats {
-  /** Highest of the span's ticks; null: not measured. */
+  /** Highest tick of the span; null: not measured. */
   readonly connections: number | null;
   readonly idle: number | null;
   readonly children: number | null;
   readonly backlog: number | null;
   readonly upstream: number | null;
   readonly upstreamIdle: number | null;
-  /** Sum of the span's ticks. */
+  /** Sum over the span's ticks. */
   readonly dropped: number | null;
   readonly errorLines: number;
   readonly limit: number | null;
 }
 
-/** The most children that may run at a time; null: not known. */
+/** Limit of concurrent children; null: unknown. */
 export function childLimitAt(limits: readonly ChildLimit[], us: number): number | null {
   let found: number | null = limits[0]?.limit ?? null;
   for (const step of limits) {
@@ -32,20 +32,20 @@ export function childLimitAt(limits: readonly ChildLimit[], us: number): number 
   return found;
 }
 
-/** Whether a series has anything to show: a row of zeros is no picture. */
+/** Whether a series has anything to show: a row of zeros has not. */
 export const hasSeries = (ticks: ConnectionTicks | null, series: ConnectionSeries): boolean => ticks !== null && ticks[series].some((value) => value > 0);
 
 /** Whether there are connections or children to draw. */
 export const hasConnections = ({ connections }: TimelineModel): boolean =>
   (["connections", "children", "backlog", "upstream", "dropped"] as const).some((series) => hasSeries(connections, series));
 
-/** The top of the lane: everything drawn and the limit fit. A limit far above would flatten what is there; it is told in words. */
+/** The top of the lane, so that everything drawn and the limit fit. A limit far above would flatten the data, so it is only labeled. */
 export function connectionTop(model: TimelineModel): number {
   const { connections: ticks } = model;
   let top = 1;
   if (ticks === null) return top;
   for (const series of [ticks.connections, ticks.children, ticks.upstream]) for (const value of series) if (value > top) top = value;
-  // What waits is drawn on top of what is served.
+  // Waiting connections are drawn on top of served ones.
   ticks.backlog.forEach((value, i) => {
     const stacked = value + ((ticks.children[i] as number) || 0);
     if (stacked > top) top = stacked;
@@ -78,7 +78,7 @@ export function connectionStats(model: TimelineModel, view: TimeView): Connectio
   };
 }
 
-/** In words, for the line below the picture; empty where nothing is measured. */
+/** In words, for the line below the timeline; empty if nothing is measured. */
 export function connectionWords(model: TimelineModel, view: TimeView): string[] {
   const stats = connectionStats(model, view);
   const parts: string[] = [];

@@ -1,4 +1,4 @@
-/** What was counted of all answers in a span, and where single ones were kept. Pure. */
+/** Counts of all answers in a span, and where single answers were kept. Pure. */
 
 import { lowerBound } from "@/lib/binary";
 import type { TimeView } from "@/lib/timeView";
@@ -6,17 +6,17 @@ import type { TimeView } from "@/lib/timeView";
 import type { Answers, Served, TimelineModel } from "./model";
 
 export interface Counts {
-  /** The ticks that were counted: 100 ms at least, however short the span is. */
+  /** The counted ticks: at least 100 ms, however short the span is. */
   readonly of: TimeView;
   /** null: not counted. */
   readonly queries: number | null;
   readonly slow: number | null;
-  /** Of one tick alone: medians do not add up. */
+  /** Only for a single tick: medians do not add up. */
   readonly p50Us: number | null;
   readonly maxUs: number | null;
 }
 
-/** Counts of the ticks that begin in a span; of the tick around it where none does. null: nothing was counted there. */
+/** Counts of the ticks that start in a span, or of the tick around it if none does. null: not counted there. */
 export function countsOf({ rate }: TimelineModel, view: TimeView): Counts | null {
   const { tUs, stepUs } = rate;
   let first = lowerBound(tUs, view.fromUs);
@@ -41,7 +41,7 @@ export function isComplete({ complete, truncated }: Answers, view: TimeView): bo
   return truncated === 0 && complete.some((one) => one.fromUs <= view.fromUs && one.toUs >= view.toUs);
 }
 
-/** Where a gap between dots says nothing: single answers were not kept, but for slow ones. */
+/** Where a gap between dots means nothing: only slow answers were kept. */
 export function unkept({ answers, served, extent }: TimelineModel): TimeView[] {
   if (served.length === 0) return [];
   const found: TimeView[] = [];
@@ -54,13 +54,13 @@ export function unkept({ answers, served, extent }: TimelineModel): TimeView[] {
   return found;
 }
 
-/** "Queries" are asked of DNS alone. */
+/** Only DNS has "queries". */
 export function servedNoun(served: readonly Served[]): string {
   if (!served.includes("requests")) return "queries";
   return served.includes("queries") ? "queries and requests" : "requests";
 }
 
-/** null where every tick is missing. */
+/** null if every tick is missing. */
 function fold(values: Float64Array, first: number, last: number, join: (sum: number, value: number) => number): number | null {
   let result: number | null = null;
   for (let i = first; i < last; i += 1) {

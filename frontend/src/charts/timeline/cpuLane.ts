@@ -1,4 +1,4 @@
-/** The CPU lane: one bar a tick against the limit, which is always drawn and labelled. */
+/** The CPU lane: one bar per tick against the limit, which is always drawn and labeled. */
 
 import { cpus } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
@@ -24,10 +24,10 @@ export function drawCpuLane(frame: Frame, input: CpuLaneInput, palette: Palette)
   });
 }
 
-/** A bar is colored by what it shows itself: over the limit is over the limit, whatever the ticks around it come to. */
+/** A bar's color depends only on its own value: over the limit is over the limit, regardless of the ticks around it. */
 function drawBars(frame: Frame, { model, top }: CpuLaneInput, palette: Palette): void {
   const { ctx, view, dpr } = frame;
-  // What lies below first; of bars that share a pixel the one over the limit is seen.
+  // Lower layers first: among bars that share a pixel, the one over the limit is visible.
   for (const layer of ["outline", "solid"] as const) {
     for (const hot of [false, true]) {
       ctx.fillStyle = hot ? palette.hot : palette.cool;

@@ -1,4 +1,4 @@
-/** What the picture draws in a part of its time, as tables. */
+/** The drawn data of a part of the timeline, as tables. */
 
 import type { Cell, CsvTable } from "@/lib/csv";
 import { toRfc3339 } from "@/lib/time";
@@ -14,7 +14,7 @@ type ViewTable = Omit<CsvTable, "rows"> & { readonly rows: (view: TimeView) => I
 const TIME = "Time (UTC)";
 const TICK_MS = "Tick (ms)";
 
-/** What a view shows: one for each lane of the picture, called as there. `overview`: which lanes there are. */
+/** Tables of a view: one per lane, with the lane's name. `overview`: determines the lanes. */
 export const tablesOf = (model: TimelineModel, overview: TimelineModel, view: TimeView): CsvTable[] =>
   viewTables(model, overview).map(({ rows, ...table }) => ({ ...table, rows: () => rows(view) }));
 
@@ -33,7 +33,7 @@ function viewTables(model: TimelineModel, overview: TimelineModel): ViewTable[] 
 }
 
 function cpuTable(model: TimelineModel): ViewTable {
-  // Where fine ticks are drawn over coarse ones, both are here: the column of the tick tells them apart.
+  // Where fine ticks are drawn over coarse ones, both are listed: the tick column distinguishes them.
   const drawn = model.coarse === null ? [model.cpu] : [model.coarse, model.cpu];
   return {
     name: "CPU usage",
@@ -86,7 +86,7 @@ function connectionTable(model: TimelineModel): ViewTable {
   };
 }
 
-/** One row a dot. */
+/** One row per dot. */
 function answerTable({ answers, slowThresholdUs }: TimelineModel): ViewTable {
   return {
     name: "Single answers",
@@ -109,7 +109,7 @@ function answerTable({ answers, slowThresholdUs }: TimelineModel): ViewTable {
   };
 }
 
-/** What is drawn where single answers were not kept, and counts everywhere. */
+/** The data drawn where single answers were not kept, and counts everywhere. */
 function rateTable({ rate }: TimelineModel): ViewTable {
   return {
     name: "Answers per tick",
@@ -125,13 +125,13 @@ function spanTable<One extends TimeView>(name: string, spans: readonly One[], ce
     columns: ["From (UTC)", "To (UTC)", "Duration (ms)", ...columns],
     rows: (view) =>
       spans
-        // A point in time counts where it lies inside.
+        // A point in time counts if it lies inside.
         .filter(({ fromUs, toUs }) => Math.max(toUs, fromUs + 1) > view.fromUs && fromUs < view.toUs)
         .map((one) => [toRfc3339(one.fromUs), toRfc3339(one.toUs), (one.toUs - one.fromUs) / 1000, ...cells(one)]),
   };
 }
 
-/** The ticks that a view shows, those that begin before it among them: so they are drawn. */
+/** The ticks in a view, including one that starts before it, as drawn. */
 function each(tUs: Float64Array, stepUs: number, view: TimeView, row: (us: number, index: number) => Cell[]): Cell[][] {
   const [first, last] = indexRange(tUs, { fromUs: view.fromUs - stepUs + 1, toUs: view.toUs });
   return Array.from({ length: last - first }, (_, offset) => row(at(tUs, first + offset), first + offset));

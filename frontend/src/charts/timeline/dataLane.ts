@@ -1,4 +1,4 @@
-/** A lane of memory, kernel or pod start: areas, bars and lines of one unit against their limit; and the lane of marks. */
+/** A memory, kernel, or pod start lane: areas, bars, and lines of one unit against their limit; and the lane of marks. */
 
 import { clipped, edges, font, label, xOf, type Frame } from "./draw";
 import { laneValue } from "./lanes";
@@ -23,7 +23,7 @@ export function drawDataLane(frame: Frame, lane: DataLane, top: number, palette:
   });
 }
 
-/** The dash of a line as the legend shows it: by its place among the lines. */
+/** The dash pattern of a line, by its index, as in the legend. */
 export function dashOf(lane: DataLane, line: DataLine): readonly number[] {
   const lines = lane.lines.filter((one) => one.style === "line");
   return DASHES[lines.indexOf(line) % DASHES.length] ?? [];
@@ -88,7 +88,7 @@ function drawLine(frame: Frame, lane: DataLane, line: DataLine, top: number, pal
   });
   ctx.stroke();
   ctx.setLineDash([]);
-  // A reading that stands alone would be a line too short to see.
+  // An isolated sample would be a line too short to see.
   ctx.fillStyle = colorOf(line, palette);
   if (alone.length > 200) return;
   for (const [x, y] of alone) {
@@ -118,7 +118,7 @@ function drawLimits(frame: Frame, lane: DataLane, top: number, palette: Palette)
   });
 }
 
-/** What happened: a bar as long as it took, a wedge where it was a moment; its name where there is room. */
+/** Events: a bar with the event's duration or a wedge for a point in time; labeled if there is room. */
 export function drawMarks(frame: Frame, marks: TimelineModel["marks"], palette: Palette): void {
   clipped(frame, () => {
     const { ctx, dpr } = frame;

@@ -1,4 +1,4 @@
-/** Turns any number of dots into one bitmap, so that 100,000 stay smooth. Pure. */
+/** Turns any number of dots into one bitmap, so that 100,000 dots stay smooth. Pure. */
 
 export interface DotGrid {
   readonly columns: number;
@@ -20,7 +20,7 @@ export function emptyGrid(widthPx: number, heightPx: number, cellPx: number): Do
   return { columns, rows, counts: new Uint16Array(columns * rows) };
 }
 
-/** Counts the dots [first, last) that are not left out into a grid over the projection. */
+/** Counts the included dots of [first, last) into a grid over the projection. */
 export function fillGrid(grid: DotGrid, tUs: Float64Array, logLatency: Float32Array, range: readonly [number, number], projection: Projection, leftOut: Uint8Array): void {
   const { columns, rows, counts } = grid;
   const perUs = columns / (projection.toUs - projection.fromUs);
@@ -36,14 +36,14 @@ export function fillGrid(grid: DotGrid, tUs: Float64Array, logLatency: Float32Ar
   }
 }
 
-/** Pixels of a picture, each a color as a canvas keeps it. */
+/** Pixels of an image, each a color in canvas format. */
 export interface Pixels {
   readonly width: number;
   readonly height: number;
   readonly colors: Uint32Array;
 }
 
-/** Each cell with dots as a square; the more there are in it, the stronger. */
+/** Draws each cell with dots as a square, stronger the more dots it has. */
 export function paintGrid(grid: DotGrid, cellPx: number, pixels: Pixels, [one, some, many]: readonly [number, number, number]): void {
   const { columns, rows, counts } = grid;
   const { width, height, colors } = pixels;
@@ -61,7 +61,7 @@ export function paintGrid(grid: DotGrid, cellPx: number, pixels: Pixels, [one, s
   }
 }
 
-/** A diamond, or a cross, around a pixel. */
+/** A diamond or a cross around a pixel. */
 export function stamp(pixels: Pixels, x: number, y: number, half: number, cross: boolean, color: number): void {
   const { width, height, colors } = pixels;
   for (let dy = -half; dy <= half; dy += 1) {

@@ -1,4 +1,4 @@
-/** What all lanes draw the same way. Coordinates are canvas (device) pixels. */
+/** Drawing shared by all lanes. Coordinates are canvas (device) pixels. */
 
 import type { TimeView } from "@/lib/timeView";
 
@@ -18,7 +18,7 @@ export interface Frame {
 export const xOf = (frame: Frame, us: number): number =>
   frame.left + ((us - frame.view.fromUs) / (frame.view.toUs - frame.view.fromUs)) * frame.width;
 
-/** Pixel edges of a span cut to the frame; null if it is outside. Never thinner than a pixel. */
+/** Pixel edges of a span, clipped to the frame; null if it is outside. At least one pixel wide. */
 export function edges(frame: Frame, span: TimeView): readonly [number, number] | null {
   if (span.toUs <= frame.view.fromUs || span.fromUs >= frame.view.toUs) return null;
   const from = Math.max(frame.left, xOf(frame, span.fromUs));
@@ -50,7 +50,7 @@ export function throttledBands(frame: Frame, spans: readonly TimeView[], palette
   }
 }
 
-/** What is not known: diagonal lines, so that a gap never looks like a zero. */
+/** Missing data as diagonal lines, so that a gap never looks like a zero. */
 export function hatched(frame: Frame, spans: readonly TimeView[], palette: Palette): void {
   const { ctx, dpr } = frame;
   for (const span of spans) {
@@ -78,7 +78,7 @@ export function font(frame: Frame, sizePx: number, weight = 500): string {
   return `${weight} ${sizePx * frame.dpr}px "Inter Variable", system-ui, sans-serif`;
 }
 
-/** Text on a strip of background, readable over bars and dots. */
+/** Text on a background strip, readable over bars and dots. */
 export function label(frame: Frame, text: string, x: number, y: number, color: string, palette: Palette, align: CanvasTextAlign = "left"): void {
   const { ctx, dpr } = frame;
   ctx.font = font(frame, 11, 560);

@@ -1,4 +1,4 @@
-/** Models for tests of the picture. */
+/** Models for tests of the timeline. */
 
 import type { TimelineModel } from "./model";
 
@@ -13,7 +13,7 @@ export interface ModelInput {
   gc?: readonly (readonly [number, number])[];
 }
 
-/** Ticks of 100 ms from T0 on; times of answers and cycles are relative to T0. */
+/** Ticks of 100 ms from T0; times of answers and cycles are relative to T0. */
 export function model({ cpus, throttledTicks = [], answers = [], limit = 0.5, gc = [] }: ModelInput): TimelineModel {
   const toUs = T0 + cpus.length * TICK;
   const latencyUs = Float64Array.from(answers, (answer) => answer.latencyUs);

@@ -1,4 +1,4 @@
-/** The GC lane: one violet bar a cycle, with its length where there is room. */
+/** The GC lane: one violet bar per cycle, with its duration if there is room. */
 
 import { duration } from "@/lib/time";
 

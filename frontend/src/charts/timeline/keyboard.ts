@@ -1,4 +1,4 @@
-/** What each key does while the picture has the focus. Pure. */
+/** What each key does while the timeline has the focus. Pure. */
 
 import { panBy, span, zoomAround, type TimeView } from "@/lib/timeView";
 
@@ -16,7 +16,7 @@ export interface KeyResult {
   readonly selection?: TimeView | null;
 }
 
-/** null: the key means nothing here. */
+/** null: the key has no meaning here. */
 export function onChartKey(key: string, shift: boolean, state: KeyState): KeyResult | null {
   const { view, extent, stepUs } = state;
   const center = view.fromUs + span(view) / 2;
@@ -46,7 +46,7 @@ export function onChartKey(key: string, shift: boolean, state: KeyState): KeyRes
       return { view: panBy(view, extent.toUs - view.toUs, extent) };
     case " ":
     case "Enter": {
-      // The tick under the cursor becomes the selection; with Shift the selection grows to it.
+      // The tick under the cursor becomes the selection; with Shift, the selection extends to it.
       const from = Math.floor(cursor / stepUs) * stepUs;
       const tick = { fromUs: from, toUs: from + stepUs };
       if (!shift || state.selection === null) return { selection: tick, cursorUs: cursor };

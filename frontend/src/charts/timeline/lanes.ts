@@ -1,4 +1,4 @@
-/** The lanes that the area of a cause declares: their ranges, values and words. Pure. */
+/** The lanes declared by a cause's area: their ranges, values, and texts. Pure. */
 
 import { bytes, count, cpus, measure, microseconds, MISSING, percent, significant } from "@/lib/format";
 import { lowerBound } from "@/lib/binary";
@@ -26,12 +26,12 @@ export function laneValue(value: number | null, unit: DataLane["unit"]): string 
   }
 }
 
-/** The top of a lane: its highest value and its limit both fit. */
+/** The top of a lane, so that its highest value and its limit fit. */
 export function laneTop(lane: DataLane): number {
   let top = 0;
   for (const line of lane.lines) for (const value of line.values) if (value > top) top = value;
   for (const { value } of lane.limits) {
-    // A limit far above everything would flatten the lines: it is then told in its label instead.
+    // A limit far above everything would flatten the lines, so only its label shows it.
     if (value !== null && (top === 0 || value < top * 6)) top = Math.max(top, value * 1.1);
   }
   if (lane.unit === "bytes" && top > 0) {
@@ -50,7 +50,7 @@ export function laneLimitAt(lane: DataLane, us: number): number | null {
   return found;
 }
 
-/** The value of the tick that holds a time, which is the one that is drawn there; null: none is. */
+/** The value of the tick at a time, as drawn there; null: none. */
 export function valueAt(lane: DataLane, line: DataLine, us: number): number | null {
   const at = lowerBound(lane.tUs, us + 1) - 1;
   const fromUs = lane.tUs[at];
@@ -58,7 +58,7 @@ export function valueAt(lane: DataLane, line: DataLine, us: number): number | nu
   return fromUs === undefined || value === undefined || Number.isNaN(value) || us >= fromUs + lane.stepUs ? null : value;
 }
 
-/** The highest value of a view; null where nothing is known. */
+/** The highest value in a view; null if none is known. */
 export function highest(lane: DataLane, line: DataLine, view: TimeView): number | null {
   const [first, last] = indexRange(lane.tUs, { fromUs: view.fromUs - lane.stepUs + 1, toUs: view.toUs });
   let most: number | null = null;
@@ -69,7 +69,7 @@ export function highest(lane: DataLane, line: DataLine, view: TimeView): number 
   return most;
 }
 
-/** Parts of the picture in words: the highest of what hurts, then what happened. */
+/** Lanes in words: the highest harmful values, then events. */
 export function laneWords(model: TimelineModel, view: TimeView): string[] {
   const parts = model.lanes.flatMap((lane) =>
     lane.lines
@@ -86,7 +86,7 @@ export function laneWords(model: TimelineModel, view: TimeView): string[] {
   return marks.length === 0 ? parts : [...parts, marks.length > 3 ? `${first.join(", ")} and ${count(marks.length - 3)} more events` : first.join(", ")];
 }
 
-/** Marks of a view; a point in time counts where it lies inside. */
+/** Marks in a view; a point in time counts if it lies inside. */
 export function overlappingMarks(model: TimelineModel, view: TimeView): TimelineModel["marks"] {
   const spans = model.marks.map((mark) => (mark.toUs > mark.fromUs ? mark : { ...mark, toUs: mark.fromUs + 1 }));
   return overlapping(spans, view);

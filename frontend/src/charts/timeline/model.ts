@@ -1,4 +1,4 @@
-/** What the picture shows, as typed arrays. Times are µs since the epoch; a missing tick is NaN. */
+/** The timeline's data as typed arrays. Times are µs since the epoch; a missing tick is NaN. */
 
 import type { MeasureUnit } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
@@ -11,17 +11,17 @@ interface Span extends TimeView {
 export interface CpuTicks {
   readonly tUs: Float64Array;
   readonly stepUs: number;
-  /** Less than stepUs where each value stands for several ticks. */
+  /** Less than stepUs if each value covers several ticks. */
   readonly tickUs: number;
-  /** CPUs in use in each tick; that of the highest where a value stands for several. */
+  /** CPUs in use in each tick; the highest tick if a value covers several. */
   readonly cpus: Float64Array;
-  /** The mean of the ticks that a value stands for; null: it stands for one. */
+  /** The mean of the ticks covered by a value; null: it covers one. */
   readonly means: Float64Array | null;
 }
 
-/** When a limit kept the program from running: before the kernel counts it, which it does when it ends. */
+/** When a limit stopped the program: earlier than the kernel counts it, which is at the end. */
 export interface Stall extends TimeView {
-  /** How long it stood still: less than the span where it holds several stalls. */
+  /** Total stall time: less than the span if it contains several stalls. */
   readonly stoppedUs: number;
   readonly periods: number;
 }
@@ -36,19 +36,19 @@ export interface LimitStep {
 export interface Answers {
   readonly tUs: Float64Array;
   readonly latencyUs: Float64Array;
-  /** log10 of latencyUs, kept because every redraw needs it. */
+  /** log10 of latencyUs, cached because every redraw needs it. */
   readonly logLatency: Float32Array;
   /** QueryResult of ingest.proto. */
   readonly result: Uint8Array;
   readonly queueWaitUs: Float64Array | null;
   readonly name: Uint32Array;
   readonly names: readonly string[];
-  /** Spans with every answer of all servers; outside them only slow ones were kept. Sorted, apart. */
+  /** Spans with every answer of all servers; outside them, only slow ones were kept. Sorted, not overlapping. */
   readonly complete: readonly TimeView[];
   readonly truncated: number;
 }
 
-/** What was counted of all answers, also where single ones were not kept: queries where they came, answers where they left. */
+/** Counts of all answers, even where single ones were not kept: queries when they arrived, answers when they left. */
 export interface RateTicks {
   readonly tUs: Float64Array;
   readonly stepUs: number;
@@ -58,7 +58,7 @@ export interface RateTicks {
   readonly maxUs: Float64Array;
 }
 
-/** Gauges of the DNS servers in a tick, the highest where ticks were merged. */
+/** Gauges of the DNS servers in a tick; the highest if ticks were merged. */
 export interface ConnectionTicks {
   readonly tUs: Float64Array;
   readonly stepUs: number;
@@ -80,7 +80,7 @@ export interface ChildLimit {
 export interface DataLine {
   readonly name: string;
   readonly style: "area" | "line" | "bars";
-  /** What hurts when it is much. */
+  /** Harmful at high values. */
   readonly hot: boolean;
   readonly values: Float64Array;
 }
@@ -107,7 +107,7 @@ interface Mark extends Span {
   readonly kind: string;
 }
 
-/** What servers are asked with: DNS queries, or requests of any other protocol. */
+/** What the servers serve: DNS queries, or requests of any other protocol. */
 export type Served = "queries" | "requests";
 
 export interface TimelineModel {
@@ -115,7 +115,7 @@ export interface TimelineModel {
   /** Empty: the subject serves nothing. */
   readonly served: readonly Served[];
   readonly cpu: CpuTicks;
-  /** The 100 ms ticks behind finer ones: what a quota is a rule about, and all there is where no detail was kept. */
+  /** The 100 ms ticks behind finer ones: the scale of a quota, and the only data where no detail was kept. */
   readonly coarse: CpuTicks | null;
   readonly limits: readonly LimitStep[];
   readonly throttled: readonly Stall[];
@@ -127,7 +127,7 @@ export interface TimelineModel {
   readonly childLimits: readonly ChildLimit[];
   /** Error lines of the servers. */
   readonly errors: readonly Span[];
-  /** What memory, the kernel and pod start are told by, what matters most first; none for other causes. */
+  /** Lanes of memory, kernel, and pod start causes, most important first; none for other causes. */
   readonly lanes: readonly DataLane[];
   /** Sorted by time. */
   readonly marks: readonly Mark[];
@@ -137,13 +137,13 @@ export interface TimelineModel {
 
 export const RESULTS = ["answered", "NXDOMAIN", "SERVFAIL", "REFUSED", "timed out", "other error"] as const;
 
-/** NXDOMAIN is an answer; the rest after it are failures. */
+/** NXDOMAIN is an answer; all results after it are failures. */
 export const isFailure = (result: number): boolean => result >= 2;
 
-/** The ticks that are counted as over the limit: a quota is a rule about 100 ms, not about 10 ms. */
+/** The ticks that can count as over the limit: a quota applies to 100 ms, not to 10 ms. */
 export const judgedTicks = (model: TimelineModel): CpuTicks => model.coarse ?? model.cpu;
 
-/** The limit in force at a time; null: none is known or set. */
+/** The limit in force at a time; null: none known or set. */
 export function limitAt(limits: readonly LimitStep[], us: number): number | null {
   let found: number | null = limits[0]?.cpus ?? null;
   for (const step of limits) {

@@ -1,19 +1,19 @@
-/** What an incident's picture shows first: its onset, with calm before and after it. Pure. */
+/** The initial view of an incident's timeline: its onset, with calm before and after it. Pure. */
 
 import { US_PER_S } from "@/lib/time";
 import { clampView, span, type TimeView } from "@/lib/timeView";
 
 import type { Stall, TimelineModel } from "./model";
 
-/** Stalls that lie nearer to each other are one episode. */
+/** Stalls closer together than this are one episode. */
 const QUIET_US = US_PER_S;
 const LEAST_CALM_US = 1.5 * US_PER_S;
-/** More than this no stall of tens of ms is seen in. */
+/** In a longer view, a stall of tens of ms is too short to see. */
 const LONGEST_US = 20 * US_PER_S;
 
 /**
- * Around the first episode of stalls from the onset on; where the limit stalled nothing, around what the evidence is of,
- * if that is short; else around the onset, or the middle where the onset lies before what was recorded.
+ * Around the first episode of stalls from the onset on; without throttling, around the span of the evidence if that is
+ * short; otherwise around the onset, or the middle if the onset is before the recording.
  */
 export function openingView(model: TimelineModel, onsetUs: number, evidence: TimeView | null): TimeView {
   const { extent } = model;
@@ -26,7 +26,7 @@ export function openingView(model: TimelineModel, onsetUs: number, evidence: Tim
 function firstEpisode(stalls: readonly Stall[], onsetUs: number): TimeView | null {
   let episode: TimeView | null = null;
   for (const stall of stalls) {
-    // The onset is told by a tick, and a stall begins before it is counted.
+    // The onset is the time of a tick, and a stall starts before it is counted.
     if (episode === null && stall.toUs < onsetUs - QUIET_US) continue;
     if (episode === null) episode = { fromUs: stall.fromUs, toUs: stall.toUs };
     else if (stall.fromUs - episode.toUs < QUIET_US) episode = { fromUs: episode.fromUs, toUs: Math.max(episode.toUs, stall.toUs) };
@@ -35,7 +35,7 @@ function firstEpisode(stalls: readonly Stall[], onsetUs: number): TimeView | nul
   return episode;
 }
 
-/** At least as much calm as trouble; of a trouble that is too long its beginning. */
+/** At least as much calm as fault; if the fault is too long, its start. */
 function calmAround(episode: TimeView, extent: TimeView): TimeView {
   const calmUs = Math.max(LEAST_CALM_US, span(episode) / 2);
   const fromUs = episode.fromUs - Math.min(calmUs, LONGEST_US / 4);

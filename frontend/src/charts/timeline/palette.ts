@@ -18,7 +18,7 @@ export interface Palette {
 
 const read = new Map<string, Palette>();
 
-/** The tokens as they resolve now; kept, since a theme always resolves to the same. */
+/** The resolved tokens; cached, because a theme always resolves to the same values. */
 function paletteOf(theme: "light" | "dark"): Palette {
   const known = read.get(theme);
   if (known !== undefined) return known;
@@ -39,7 +39,7 @@ function paletteOf(theme: "light" | "dark"): Palette {
   return palette;
 }
 
-/** The tokens of the theme on the screen as canvas colors. */
+/** The current theme's tokens as canvas colors. */
 export function usePalette(): Palette {
   const theme = useResolvedTheme();
   return useMemo(() => paletteOf(theme), [theme]);

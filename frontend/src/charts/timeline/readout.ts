@@ -1,4 +1,4 @@
-/** What is told of the tick under the cursor. Pure. */
+/** The data shown for the tick under the cursor. Pure. */
 
 import type { TimeView } from "@/lib/timeView";
 
@@ -9,15 +9,15 @@ import { overlapping, slowestAnswer, tickAt, type NearAnswer } from "./stats";
 
 export interface TickReadout {
   readonly tick: TimeView;
-  /** The bar under the cursor: of 100 ms where no detail was kept. null: not recorded. */
+  /** The bar under the cursor: 100 ms if no detail was kept. null: not recorded. */
   readonly cpu: CpuTick | null;
   readonly limit: number | null;
-  /** Stalls that reach into the tick. */
+  /** Stalls that overlap the tick. */
   readonly stalls: readonly Stall[];
   readonly cycles: TimelineModel["gc"];
   /** null: the subject serves nothing. */
   readonly answers: {
-    /** null: nothing was counted here. */
+    /** null: not counted here. */
     readonly counts: Counts | null;
     /** Whether every answer of the tick is a dot. */
     readonly complete: boolean;

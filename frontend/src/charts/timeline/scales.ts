@@ -10,18 +10,18 @@ export function roundUp(value: number): number {
   return step * size;
 }
 
-/** CPUs at the top of the CPU lane: the highest bar and the limit both fit, with room for the limit's label. */
+/** CPUs at the top of the CPU lane, so that the highest bar and the limit fit, with room for the limit's label. */
 export function cpuTop(model: TimelineModel): number {
   let top = 0;
   for (const ticks of [model.cpu, model.coarse]) for (const value of ticks?.cpus ?? []) if (value > top) top = value;
   for (const step of model.limits) {
-    // A limit far above the bars would flatten them: it is then told in the label instead.
+    // A limit far above the bars would flatten them, so only its label shows it.
     if (step.cpus !== null && (top === 0 || step.cpus < top * 8)) top = Math.max(top, step.cpus * 1.15);
   }
   return roundUp(top === 0 ? 1 : top * 1.05);
 }
 
-/** log10 µs at the bottom and top of the latency lane, whole half-decades. The detail of a part has answers that the whole leaves out. */
+/** log10 µs at the bottom and top of the latency lane, in half decades. The detail of a part has answers that the overview leaves out. */
 export function latencyRange(model: TimelineModel, detail: TimelineModel = model): { readonly lowLog: number; readonly highLog: number } {
   let low = Infinity;
   let high = -Infinity;
@@ -51,7 +51,7 @@ export function decades(lowLog: number, highLog: number): number[] {
   return found;
 }
 
-/** Marks of an axis of things that are counted: zero, a half and all of the largest round whole number below the top. */
+/** Axis marks for counts: zero, half, and all of the largest round integer below the top. */
 export function wholeSplits(top: number): number[] {
   if (top < 2) return [0, 1];
   const size = 10 ** Math.floor(Math.log10(top));

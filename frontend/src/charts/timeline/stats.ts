@@ -1,4 +1,4 @@
-/** Numbers of a span of the picture: for the selection, the text summary and the readout of a tick. Pure. */
+/** Figures of a span of the timeline: for the selection, the text summary, and the readout of a tick. Pure. */
 
 import { lowerBound } from "@/lib/binary";
 import { span, type TimeView } from "@/lib/timeView";
@@ -12,21 +12,21 @@ export interface SpanStats {
   readonly missingTicks: number;
   readonly cpuMean: number | null;
   readonly cpuMax: number | null;
-  /** What the highest use was measured in. */
+  /** Length of the tick with the highest usage. */
   readonly cpuTickUs: number;
-  /** Ticks, or points of several ticks, with a use over the limit. */
+  /** Ticks, or points of several ticks, with usage over the limit. */
   readonly overLimit: number;
-  /** Time that the limit kept the program from running, and the periods that ended so. */
+  /** Throttled time, and the periods that ended throttled. */
   readonly throttledUs: number;
   readonly throttledPeriods: number;
   readonly gcCycles: number;
   readonly gcUs: number;
-  /** All that came, counted; null: not counted. */
+  /** Count of all queries; null: not counted. */
   readonly queries: number | null;
-  /** Late answers, counted; null: not counted. */
+  /** Count of slow answers; null: not counted. */
   readonly slow: number | null;
   readonly maxUs: number | null;
-  /** Single answers that are drawn, and those of them that failed. */
+  /** Single answers drawn, and how many of them failed. */
   readonly dots: number;
   readonly failed: number;
 }
@@ -42,7 +42,7 @@ export function overlapping<T extends TimeView>(spans: readonly T[], view: TimeV
 
 const overlapUs = (one: TimeView, view: TimeView): number => Math.max(0, Math.min(one.toUs, view.toUs) - Math.max(one.fromUs, view.fromUs));
 
-/** Time that the limit kept the program from running within a span; of a run of stalls its share. */
+/** Throttled time within a span; the proportional share of a run of stalls. */
 function stoppedUs({ throttled }: TimelineModel, view: TimeView): number {
   return overlapping(throttled, view).reduce((sum, stall) => sum + (stall.stoppedUs * overlapUs(stall, view)) / span(stall), 0);
 }
@@ -95,7 +95,7 @@ export function spanStats(model: TimelineModel, view: TimeView): SpanStats {
   };
 }
 
-/** The tick that contains `us`; null where the picture has none. */
+/** The tick that contains `us`; null if there is none. */
 export function tickAt(model: TimelineModel, us: number): TimeView | null {
   const { tUs, stepUs } = model.cpu;
   if (tUs.length === 0) return null;
@@ -112,7 +112,7 @@ export interface NearAnswer {
   readonly name: string;
 }
 
-/** The slowest answer sent in the span, with its story. */
+/** The slowest answer sent in the span, with its details. */
 export function slowestAnswer(model: TimelineModel, view: TimeView): NearAnswer | null {
   const { answers } = model;
   const [from, to] = indexRange(answers.tUs, view);
@@ -130,5 +130,5 @@ export function slowestAnswer(model: TimelineModel, view: TimeView): NearAnswer 
   };
 }
 
-/** The server says -1 where it does not know. */
+/** The server sends -1 for unknown values. */
 const known = (value: number | undefined): number | null => (value === undefined || value < 0 ? null : value);

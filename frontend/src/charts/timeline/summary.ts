@@ -1,4 +1,4 @@
-/** The picture in words, for those who cannot see it and for the line above the selection. Pure. */
+/** The timeline in words, for screen readers and the line above the selection. Pure. */
 
 import { count, cpus, microseconds, plural } from "@/lib/format";
 import { clock, duration } from "@/lib/time";
@@ -10,7 +10,7 @@ import { laneWords } from "./lanes";
 import { judgedTicks, limitAt, type Served, type TimelineModel } from "./model";
 import { spanStats } from "./stats";
 
-/** Whose latency it is: an answer to a request is never called one of DNS. */
+/** Whose latency it is: an answer to a request is never called DNS latency. */
 export function latencyTitle(served: readonly Served[]): string {
   if (!served.includes("requests")) return "DNS latency";
   return served.includes("queries") ? "DNS and request latency" : "Request latency";
@@ -38,7 +38,7 @@ export function summarize(model: TimelineModel, view: TimeView): string {
   return `${clock(view.fromUs, digits)} to ${clock(view.toUs, digits)}: ${parts.join("; ")}.`;
 }
 
-/** A point of several ticks is over the limit where one of its ticks is. */
+/** A point of several ticks is over the limit if one of its ticks is. */
 function overLimitWords(model: TimelineModel, points: number): string {
   const { stepUs, tickUs } = judgedTicks(model);
   return stepUs > tickUs ? `${plural(points, "point")} of ${duration(stepUs)} with a tick` : plural(points, "tick");

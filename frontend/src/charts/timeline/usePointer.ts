@@ -1,4 +1,4 @@
-/** Mouse, wheel and touch on the picture: hover, pin, zoom, pan, pinch, select. The wheel alone scrolls the page. */
+/** Mouse, wheel, and touch on the timeline: hover, pin, zoom, pan, pinch, select. The wheel alone scrolls the page. */
 
 import { useEffect, useEffectEvent, type RefObject } from "react";
 
@@ -12,19 +12,19 @@ export interface PointerInput {
   readonly dragMode: DragMode;
   readonly onView: (view: TimeView) => void;
   readonly onCursor: (us: number | null) => void;
-  /** A click, or a tap. */
+  /** A click or a tap. */
   readonly onPin: (us: number) => void;
   readonly onSelection: (selection: TimeView) => void;
-  /** What the mouse marks to be zoomed into; null: it was let go. */
+  /** The range that the mouse marks for zooming; null: released. */
   readonly onMark: (marked: TimeView | null) => void;
-  /** A double click. */
+  /** A double-click. */
   readonly onBack: () => void;
 }
 
-/** A press that moves less than this is a click. */
+/** A press that moves less than this counts as a click. */
 const CLICK_PX = 4;
 
-/** Two fingers as they came down: what was seen, the time between them, how far apart they were. */
+/** State when two fingers touch down: the view, the time at their middle, and their distance. */
 interface Grip {
   readonly view: TimeView;
   readonly us: number;
@@ -53,7 +53,7 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
       if (event.pointerType === "mouse" && event.button !== 0) return;
       node.setPointerCapture(event.pointerId);
       pressed.set(event.pointerId, { x: event.clientX, y: event.clientY });
-      // The second finger ends what the first one began; lifting them is no click.
+      // The second finger ends the gesture of the first; lifting them is not a click.
       moved = pressed.size > 1;
       const drags = event.pointerType === "mouse" ? "zoom" : "pan";
       downAt = moved ? null : { x: event.clientX, us: timeAt(event.clientX), does: event.shiftKey || current().dragMode === "select" ? "select" : drags };
@@ -67,7 +67,7 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
       grip = pressed.size > 1 ? { view: current().view, us: timeAt(middleX), distancePx } : null;
     };
 
-    /** Two fingers: their distance zooms, their middle pans, however they are turned. Reckoned from where they came down, so that no lost frame adds up. */
+    /** Two fingers: their distance zooms, their middle pans, at any angle. Computed from where they touched down, so that lost frames do not add up. */
     const pinch = (from: Grip): void => {
       const now = fingers(pressed);
       const box = node.getBoundingClientRect();
@@ -125,11 +125,11 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
     };
 
     const leave = (event: PointerEvent): void => {
-      // A finger that is lifted leaves too; its readout stays until the next tap.
+      // Lifting a finger also fires a leave event; its readout stays until the next tap.
       if (event.pointerType === "mouse") current().onCursor(null);
     };
 
-    /** Two fingers belong to the picture also when they move up and down; one finger may still scroll the page. */
+    /** Two fingers always control the timeline, even when they move vertically; one finger can still scroll the page. */
     const touch = (event: TouchEvent): void => {
       if (event.touches.length > 1) event.preventDefault();
     };
@@ -138,7 +138,7 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
       const { view, extent, onView } = current();
       const zooms = event.ctrlKey || event.metaKey;
       const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
-      // Up and down belongs to the page.
+      // Vertical movement scrolls the page.
       if (!zooms && !sideways) return;
       event.preventDefault();
       const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
@@ -173,7 +173,7 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
   }, [surface]);
 }
 
-/** Middle and distance of the first two fingers. Closer than a finger's width the distance means nothing. */
+/** Middle and distance of the first two fingers. Below a finger's width, the distance means nothing. */
 function fingers(pressed: ReadonlyMap<number, { readonly x: number; readonly y: number }>): { readonly middleX: number; readonly distancePx: number } {
   const [a, b] = [...pressed.values()];
   if (a === undefined || b === undefined) return { middleX: 0, distancePx: 1 };

@@ -13,7 +13,7 @@ import styles from "./Card.module.css";
 
 type Invitation = Schemas["OpenInvitation"];
 
-/** The invitation's token is in the address after #, which is sent to no server and kept in no log. */
+/** The invitation's token follows # in the address, so no server receives it and no log has it. */
 export function AcceptPage(): ReactElement {
   const [token] = useState(() => window.location.hash.slice(1));
   const invitation = useQuery(invitationQuery(token));

@@ -25,7 +25,7 @@ export function SignInPage(): ReactElement {
     event.preventDefault();
     signIn.mutate(
       { email, password },
-      // Back to where the session ended, with what was after # there.
+      // Back to where the session ended, including the part after #.
       { onSuccess: () => router.history.push(next === undefined ? "/" : `${next}${window.location.hash}`) },
     );
   };

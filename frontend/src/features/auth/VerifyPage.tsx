@@ -10,7 +10,7 @@ import { ErrorState, Skeleton } from "@/ui/states";
 
 import styles from "./Card.module.css";
 
-/** The link of a mail: with the session of who asked for it, it proves the address. */
+/** The link of a verification email: opened in the requester's session, it proves the address. */
 export function VerifyPage(): ReactElement {
   const [token] = useState(() => window.location.hash.slice(1));
   const client = useQueryClient();

@@ -18,7 +18,7 @@ import styles from "./FixesPage.module.css";
 import { OutcomePlot } from "./OutcomePlot";
 import { fixName } from "./words";
 
-/** Every fix that was applied and what it did, then how the predictions of all turned out: the product's own record. */
+/** Every applied fix with its outcome, then the accuracy of all predictions: the product's own record. */
 export function FixesPage(): ReactElement {
   const { data, isError, error, refetch } = useQuery(calibrationQuery());
   return (
@@ -46,7 +46,7 @@ export function FixesPage(): ReactElement {
   );
 }
 
-/** Fixes that were applied; nothing where none was. */
+/** Applied fixes; nothing if there are none. */
 function Applied(): ReactElement | null {
   const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(fixesQuery(null));
   const fixes = data?.pages.flatMap((page) => page.items) ?? [];
@@ -65,7 +65,7 @@ function Applied(): ReactElement | null {
   );
 }
 
-/** How many slow answers have a cause; nothing where no incident measured any. */
+/** How many slow answers have a known cause; nothing if no incident measured any. */
 function Explained({ of: { ratio, explained, slow_answers: slow } }: { of: Calibration["explained"] }): ReactElement | null {
   return ratio === null ? null : (
     <p className={styles["record"]}>

@@ -9,10 +9,10 @@ import { Time } from "@/ui/Time";
 import styles from "./OutcomePlot.module.css";
 import { fixName, scaled } from "./words";
 
-/** Beyond four times what was before, marks stand at the edge; the numbers tell them. */
+/** Beyond four times the value before the fix, marks are at the edge; the figures show the values. */
 const FARTHEST = 4;
 
-/** One row an outcome: the interval as a bar, the prediction a tick, what was measured a dot. */
+/** One row per outcome: the interval as a bar, the prediction as a tick, the measured value as a dot. */
 export function OutcomePlot({ outcomes }: { outcomes: readonly PredictionOutcome[] }): ReactElement {
   const rows = outcomes.map((outcome) => ({ outcome, at: scaled(outcome) }));
   const max = Math.min(FARTHEST, Math.max(1, ...rows.map(({ at }) => Math.max(at.high, at.measured)))) * 1.03;

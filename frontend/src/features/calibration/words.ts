@@ -1,4 +1,4 @@
-/** Names of fixes and figures, and an outcome on a scale where 1 is what was before. Pure. */
+/** Names of fixes and figures, and an outcome on a scale where 1 is the value before the fix. Pure. */
 
 import type { PredictionOutcome } from "@/api/verification";
 import { sentence } from "@/lib/text";
@@ -22,7 +22,7 @@ export interface Scaled {
   readonly measured: number;
 }
 
-/** Everything over what was before, so that milliseconds and shares stand on one axis; where nothing was before, over the largest. */
+/** Everything relative to the value before the fix, so that milliseconds and shares fit on one axis; relative to the largest value if it was 0. */
 export function scaled({ predicted, measured, before }: PredictionOutcome): Scaled {
   const unit = before !== null && before > 0 ? before : Math.max(measured, predicted.high, Number.MIN_VALUE);
   return { low: predicted.low / unit, expected: predicted.expected / unit, high: predicted.high / unit, measured: measured / unit };

@@ -13,7 +13,7 @@ import styles from "./CausesPage.module.css";
 
 const route = getRouteApi("/signed-in/help/causes");
 
-/** What Jitterscope can find: mechanism, what it needs to see, what looks the same. */
+/** The causes that Jitterscope can find: mechanism, required metrics, similar causes. */
 export function CausesPage(): ReactElement {
   const { cause: chosenId } = route.useSearch();
   const { data: causes, isError, error, refetch } = useQuery(causesQuery());

@@ -15,10 +15,10 @@ import { SecretOnce } from "@/widgets/SecretOnce";
 import styles from "./Collectors.module.css";
 
 const COLLECTOR = "collector";
-/** What stands for the secret in a sender's configuration. */
+/** Placeholder for the secret in a sender's configuration. */
 const PLACEHOLDER = "TOKEN";
 
-/** Three steps: a token, one line on the node or a sender's configuration, and the proof that data arrive. */
+/** Three steps: a token, one line on the node or a sender's configuration, and confirmation that data arrives. */
 export function AddCollector(): ReactElement {
   const client = useQueryClient();
   const [name, setName] = useState("");
@@ -73,7 +73,7 @@ export function AddCollector(): ReactElement {
   );
 }
 
-/** Live: the stream of changes refreshes both lists when the first batch arrives. */
+/** Live: the event stream refreshes both lists when the first batch arrives. */
 function FirstData({ sinceUs, tokenId }: { sinceUs: number; tokenId: number }): ReactElement {
   const { data: collectors } = useQuery({ ...collectorsQuery(), refetchInterval: 2000 });
   const isUsed = useIsUsed(tokenId);

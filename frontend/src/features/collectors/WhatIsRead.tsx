@@ -11,7 +11,7 @@ import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Collectors.module.css";
 
-/** A switch for each thing that collectors read of traffic, for the whole organization. */
+/** A switch for each kind of traffic data that collectors read, for the whole organization. */
 export function WhatIsRead(): ReactElement {
   const { data: me } = useQuery(meQuery());
   const collection = useQuery(collectionQuery());
@@ -45,7 +45,7 @@ function Switches({ collection: { switches }, disabled }: { collection: Collecti
   const toast = useToast();
   const tell = useTellError();
   const off = switches.filter((one) => one.off).map(({ id }) => id);
-  // What is being saved shows as it will be.
+  // Shows the pending state while it is being saved.
   const shown = isPending ? variables : off;
   const change = (wanted: readonly string[], text: string, undo?: readonly string[]): void =>
     mutate(wanted, {
@@ -56,7 +56,7 @@ function Switches({ collection: { switches }, disabled }: { collection: Collecti
     <ul className={styles["switches"]}>
       {switches.map(({ id, title, stops }) => {
         const isOff = shown.includes(id);
-        // A part of a source that is off as a whole.
+        // Part of a source that is switched off.
         const [source] = id.split(":");
         const covered = source !== id && shown.some((one) => one === source);
         return (

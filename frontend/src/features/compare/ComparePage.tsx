@@ -26,9 +26,9 @@ import { AGO_S, agoS, otherFromUs, type CompareSearch } from "./search";
 const route = getRouteApi("/signed-in/compare");
 const LEAD = "A window next to another time or another resource, with a test for each figure of whether it differs.";
 const POINTS = 300;
-/** The server takes this many metrics in one request. */
+/** The server accepts this many metrics per request. */
 const MOST = 20;
-/** Fewer blocks than this cannot differ by any test. */
+/** With fewer blocks, no test can show a difference. */
 const LEAST_BLOCKS = 4;
 const NONE: readonly ChartChange[] = [];
 
@@ -50,7 +50,7 @@ export function ComparePage(): ReactElement {
 
 function Sides({ search, resourceId, window }: { search: CompareSearch; resourceId: number; window: TimeView }): ReactElement {
   const otherId = search.other ?? resourceId;
-  // Both are there until the page is left: facts of a comparison do not move.
+  // Both stay until the page is left: the data of a comparison does not change.
   const mine = useQuery({ ...resourceQuery(resourceId), refetchInterval: false });
   const theirs = useQuery({ ...resourceQuery(otherId), refetchInterval: false });
   const failed = [mine, theirs].find((query) => query.isError);

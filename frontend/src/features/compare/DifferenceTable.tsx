@@ -7,7 +7,7 @@ import { Table, tableStyles } from "@/ui/Table";
 import styles from "./Compare.module.css";
 import { differenceText, pText } from "./pair";
 
-/** Every figure of both sides, the surest differences first; then what both had to do. */
+/** Every figure of both sides, the most certain differences first; then the load of both. */
 export function DifferenceTable({ comparison }: { comparison: Comparison }): ReactElement {
   return (
     <Table label="Differences">
@@ -54,7 +54,7 @@ function ratioText({ ratio }: ComparedMeasure): string {
   return `${significant(ratio.expected, 2)} × (${joinRange(`${significant(ratio.low, 2)} ×`, `${significant(ratio.high, 2)} ×`)})`;
 }
 
-/** Direction by word and arrow; a color is not needed to read it. */
+/** Direction by word and arrow, readable without color. */
 function Verdict({ one }: { one: ComparedMeasure }): ReactElement {
   if (one.adjusted_p === null) return <span className={styles["dim"]}>{MISSING}</span>;
   if (!one.differs) return <span className={styles["dim"]}>none shown, {pText(one.adjusted_p)}</span>;

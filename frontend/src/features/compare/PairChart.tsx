@@ -22,12 +22,12 @@ export interface PairChartProps {
   title: string;
   lengthUs: number;
   overlaid: boolean;
-  /** Where something was changed, from 0, the start of a window, to 1; `notes` say what. */
+  /** Positions of changes, from 0, the start of a window, to 1; `notes` describe them. */
   changes: Readonly<Record<Side, readonly number[]>>;
   notes: readonly string[];
 }
 
-/** One metric of both sides: over each other on one scale, or this above the other on one axis. */
+/** One metric of both sides: overlaid on one scale, or this above the other on one time axis. */
 export function PairChart({ pair, title, lengthUs, overlaid, changes, notes }: PairChartProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
@@ -99,7 +99,7 @@ function topText(line: Line | null, unit: string): string {
   return line === null ? "not recorded" : inUnit(Math.max(...line.flat().map(({ value }) => value)), unit);
 }
 
-/** A point alone is a short stroke: a path of one point would not be seen. */
+/** An isolated point is a short stroke: a path of one point would be invisible. */
 function pathOf(line: Line, x: (us: number) => number, y: (value: number) => number): string {
   return line.map((run) => `M${run.map(({ us, value }) => `${x(us).toFixed(1)} ${y(value).toFixed(1)}`).join("L")}${run.length === 1 ? "h1.5" : ""}`).join("");
 }

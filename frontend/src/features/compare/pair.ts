@@ -1,4 +1,4 @@
-/** Two lines on one axis: what is drawn of each. Pure. */
+/** Two lines on one axis: the drawn points of each. Pure. */
 
 import type { ComparedMeasure } from "@/api/compare";
 import type { SeriesChart } from "@/api/resources";
@@ -12,7 +12,7 @@ interface Point {
   readonly value: number;
 }
 
-/** Runs of points without a gap: what is missing is never bridged. */
+/** Runs of points without a gap: missing points are never bridged. */
 export type Line = readonly (readonly Point[])[];
 
 export interface Pair {
@@ -26,7 +26,7 @@ export interface Pair {
   readonly top: number;
 }
 
-/** What a point shows of its ticks: the highest, or of a distribution p99, so that no stall is averaged away. */
+/** A point's value: its highest tick, or p99 for a distribution, so that no stall averages out. */
 const shownOf = (kind: SeriesChart["kind"]): "high" | "mean" => (kind === "distribution" ? "mean" : "high");
 
 export function lineOf(chart: SeriesChart, fromUs: number): Line | null {
@@ -45,7 +45,7 @@ export function lineOf(chart: SeriesChart, fromUs: number): Line | null {
   return runs.length === 0 ? null : runs;
 }
 
-/** Metrics that either side has recorded, each with one scale for both. */
+/** Metrics recorded on either side, each with one scale for both. */
 export function pairsOf(mine: readonly SeriesChart[], mineFromUs: number, theirs: readonly SeriesChart[], theirsFromUs: number): Pair[] {
   const names = [...new Set([...mine, ...theirs].map((chart) => chart.metric))];
   return names.flatMap((metric) => {
@@ -81,7 +81,7 @@ export function offsetText(us: number): string {
   return rest === 0 ? `+${minutes} min` : `+${minutes} min ${rest} s`;
 }
 
-/** A figure of both sides as a sentence, for those who cannot see the table. */
+/** A figure of both sides as a sentence, for screen readers. */
 export function differenceText({ title, unit, this: mine, other, ratio, differs, adjusted_p: p }: ComparedMeasure): string {
   const figures = `${title}: ${measure(mine, unit)}, other ${measure(other, unit)}`;
   const times = ratio === null ? "" : `, ${significant(ratio.expected, 2)} × (${significant(ratio.low, 2)} to ${significant(ratio.high, 2)} ×)`;

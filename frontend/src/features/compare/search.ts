@@ -9,7 +9,7 @@ export interface CompareSearch {
   to?: number | undefined;
   /** The other resource; absent: the same. */
   other?: number | undefined;
-  /** How much earlier the other window is, seconds; absent: an hour, or none where another resource is chosen. */
+  /** How much earlier the other window is, in seconds; absent: an hour, or 0 if another resource is chosen. */
   ago?: number | undefined;
   mode?: "overlaid" | undefined;
 }
@@ -30,5 +30,5 @@ export function compareSearch(search: Record<string, unknown>): CompareSearch {
 
 export const agoS = ({ other, ago }: CompareSearch): number => ago ?? (other === undefined ? DEFAULT_AGO_S : 0);
 
-/** Start of the other window, µs; null where the link is not complete. */
+/** Start of the other window, µs; null if the link is incomplete. */
 export const otherFromUs = (search: CompareSearch): number | null => (search.from === undefined ? null : Math.round(search.from - agoS(search) * US_PER_S));

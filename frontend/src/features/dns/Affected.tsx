@@ -19,7 +19,7 @@ const REPLIES: Record<DnsAffected["answers"][number]["answer"], { readonly text:
   cannot_tell: { text: "not enough data", tone: "dim" },
 };
 
-/** The three questions that tell whether NodeLocal DNSCache exhausts kube-dns, with what was measured. */
+/** The three questions that decide whether NodeLocal DNSCache exhausts kube-dns, with the measurements. */
 export function Affected({ affected }: { affected: DnsAffected }): ReactElement {
   const verdict = VERDICTS[affected.verdict];
   return (

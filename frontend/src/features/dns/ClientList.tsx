@@ -15,7 +15,7 @@ const SOURCES: Record<DnsClient["source"], string> = {
   none: "",
 };
 
-/** How many queries a lookup costs each client, and how few it could cost. */
+/** Queries per lookup for each client, now and at best. */
 export function ClientList({ clients }: { clients: DnsClients }): ReactElement {
   if (clients.items.length === 0) {
     return (

@@ -10,7 +10,7 @@ import { figuresOf, latencyBar, rate, SLOW_US } from "./path";
 
 const KINDS = { clients: "", server: "", upstream: "Upstream" } as const;
 
-/** One station: what it is, how long queries take there, what it holds at a time. */
+/** One hop: what it is, how long queries take there, and how many it holds at once. */
 export function HopCard({ hop, ref }: { hop: DnsHop; ref?: Ref<HTMLElement> }): ReactElement {
   const slow = hop.p99_us !== null && hop.p99_us > SLOW_US;
   const where = hop.addresses.slice(0, 2).join(", ");
@@ -75,7 +75,7 @@ export function HopCard({ hop, ref }: { hop: DnsHop; ref?: Ref<HTMLElement> }): 
   );
 }
 
-/** p50 to p99 on one log scale for all stations, 100 µs to 10 s, with the line above which an answer is slow. */
+/** p50 to p99 on one log scale for all hops, 100 µs to 10 s, with a line above which an answer is slow. */
 function LatencyBar({ hop, slow }: { hop: DnsHop; slow: boolean }): ReactElement | null {
   const bar = latencyBar(hop.p50_us, hop.p99_us);
   if (bar === null) return null;
@@ -88,7 +88,7 @@ function LatencyBar({ hop, slow }: { hop: DnsHop; slow: boolean }): ReactElement
   );
 }
 
-/** Children against their limit, and who waits beyond it. */
+/** Children against their limit, and connections waiting beyond it. */
 function ChildMeter({ running, limit, waiting }: { running: number; limit: number; waiting: number }): ReactElement {
   const top = Math.max(limit * 1.05, limit + waiting, running);
   const at = (value: number): string => `${(value / top) * 100}%`;

@@ -16,7 +16,7 @@ export function OrderTabs({ order, onOrder }: { order: DnsOrder; onOrder: (order
   return <Choice className={styles["order"]} label="Sort names by" options={ORDERS.map((one) => [one, LABELS[one]])} value={order} onChange={onOrder} />;
 }
 
-/** What is asked most, and what it costs. */
+/** The names with the most queries, and their cost. */
 export function NamesTable({ names }: { names: DnsNames }): ReactElement {
   if (names.items.length === 0) {
     return (

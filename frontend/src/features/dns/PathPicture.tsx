@@ -7,7 +7,7 @@ import { HopCard } from "./HopCard";
 import styles from "./Path.module.css";
 import { columns, linkSentence, linkText } from "./path";
 
-/** A station needs this much, and a link beside it. */
+/** Minimum width of a hop, and of a link next to it. */
 const COLUMN_PX = 232;
 const LINK_PX = 96;
 
@@ -17,7 +17,7 @@ interface Box {
   readonly middle: number;
 }
 
-/** The way of a query as a picture: from left to right where there is room, else from top to bottom. */
+/** The path of a query as a diagram: from left to right if there is room, otherwise from top to bottom. */
 export function PathPicture({ path }: { path: Pick<DnsPath, "hops" | "links"> }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
@@ -47,7 +47,7 @@ function Wide({ path, widthPx }: { path: Pick<DnsPath, "hops" | "links">; widthP
     },
     [],
   );
-  // Where the cards came to lie decides where the lines go.
+  // The lines follow the layout of the cards.
   useLayoutEffect(() => {
     const node = frame.current;
     if (node === null) return undefined;

@@ -1,15 +1,15 @@
-/** The path as columns, and what a station has to say. Pure. */
+/** The path as columns, and the figures of a hop. Pure. */
 
 import type { DnsHop, DnsLink, DnsPath } from "@/api/dns";
 import { count, microseconds, percent, significant } from "@/lib/format";
 
-/** Stations from left to right, those of one level under each other. */
+/** Hops from left to right, those of one level below each other. */
 export function columns(hops: readonly DnsHop[]): DnsHop[][] {
   const levels = [...new Set(hops.map((hop) => hop.level))].sort((a, b) => a - b);
   return levels.map((level) => hops.filter((hop) => hop.level === level));
 }
 
-/** Ids of the servers that clients ask, each query counts once there; all where nobody is known to ask. */
+/** IDs of the servers that clients query, where each query counts once; all servers if no clients are known. */
 export function entryServers({ hops, links }: Pick<DnsPath, "hops" | "links">): number[] {
   const servers = hops.filter((hop) => hop.kind === "server");
   const asked = new Set(links.filter((link) => link.known !== "clients").map((link) => link.asked));
@@ -23,7 +23,7 @@ export interface Figure {
   readonly hot?: boolean;
 }
 
-/** An answer later than this is slow (dns_slow of the catalogue). */
+/** An answer that takes longer is slow (dns_slow in the catalogue). */
 export const SLOW_US = 20_000;
 
 /** A rate with its unit: 318/s, 0.4/s. */
@@ -31,7 +31,7 @@ export const rate = (perSecond: number | null | undefined): string => (perSecond
 
 const some = (value: number | null | undefined): value is number => value != null && value > 0;
 
-/** Rows of a station: what is measured and not zero, the worst signs told as such. */
+/** Rows of a hop: figures that are measured and not zero, with the worst ones marked. */
 export function figuresOf(hop: DnsHop): Figure[] {
   const figures: Figure[] = [];
   if (hop.queries_per_s !== null) figures.push({ label: "Queries", value: rate(hop.queries_per_s) });
@@ -58,7 +58,7 @@ const withIdle = (all: number, idle: number | null): string => (some(idle) ? `${
 
 const PROTOCOLS = { tcp: "TCP", udp: "UDP", as_asked: "same as client" } as const;
 
-/** What goes over a link, in one line. */
+/** Traffic over a link, in one line. */
 export function linkText(link: DnsLink): string {
   const parts: string[] = [];
   if (link.protocol !== null) parts.push(PROTOCOLS[link.protocol]);
@@ -71,7 +71,7 @@ export function linkText(link: DnsLink): string {
 
 const HOW = { settings: "configuration", address: "addresses", time: "query timing", clients: "packets" } as const;
 
-/** The same in a sentence, with how it is known. */
+/** The same in a sentence, including how the link is known. */
 export function linkSentence(link: DnsLink, name: (id: string) => string): string {
   const zones = link.zones.filter((zone) => zone !== ".");
   const what = linkText(link);

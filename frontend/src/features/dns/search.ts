@@ -7,7 +7,7 @@ export const ORDERS = ["queries", "nxdomain", "time"] as const satisfies readonl
 export interface DnsSearch {
   node?: number | undefined;
   minutes?: (typeof MINUTES)[number] | undefined;
-  /** End of the window, µs; absent: it moves with the clock. */
+  /** End of the window, µs; absent: now. */
   to?: number | undefined;
   order?: DnsOrder | undefined;
 }

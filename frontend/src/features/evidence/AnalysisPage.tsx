@@ -18,10 +18,10 @@ import { ReportView } from "./ReportView";
 
 const route = getRouteApi("/signed-in/evidence/$analysisId");
 
-/** One file and what it shows. */
+/** One file and its result. */
 export function AnalysisPage(): ReactElement {
   const { analysisId } = route.useParams();
-  // The event that tells of the removal would have it asked for once more.
+  // The removal event would otherwise refetch it.
   const removing = useIsMutating({ mutationKey: analysisKeys.removal(analysisId) }) > 0;
   const { data, isError, error, refetch } = useQuery({ ...analysisQuery(analysisId), enabled: !removing });
   if (data === undefined) {

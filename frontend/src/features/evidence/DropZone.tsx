@@ -8,11 +8,11 @@ export interface DropZoneProps {
   onFiles: (files: readonly File[]) => void;
 }
 
-/** Files fall in, or are chosen with its button: the keyboard reaches that one. */
+/** Files are dropped here or chosen with its button, which the keyboard can reach. */
 export function DropZone({ onFiles }: DropZoneProps): ReactElement {
   const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
-  // Moving over a child leaves the parent for a moment.
+  // Moving over a child briefly leaves the parent.
   const depth = useRef(0);
 
   const enter = (event: DragEvent): void => {
@@ -32,7 +32,7 @@ export function DropZone({ onFiles }: DropZoneProps): ReactElement {
     if (files.length > 0) onFiles(files);
   };
   return (
-    // Dropping is the pointer's way; the keyboard's is the button.
+    // Dropping is for the pointer; the button is for the keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <div
       className={styles["drop"]}
@@ -56,7 +56,7 @@ export function DropZone({ onFiles }: DropZoneProps): ReactElement {
         aria-label="Evidence files"
         onChange={(event) => {
           const files = [...(event.target.files ?? [])];
-          event.target.value = ""; // the same file may be chosen again
+          event.target.value = ""; // allows choosing the same file again
           if (files.length > 0) onFiles(files);
         }}
       />

@@ -16,13 +16,13 @@ import styles from "./Evidence.module.css";
 import { ProgressBar } from "./ProgressBar";
 import { useUploads } from "./useUploads";
 
-/** Files that somebody recorded by hand, and what they show. */
+/** Files recorded by hand, and their results. */
 export function EvidencePage(): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(analysesQuery());
   const navigate = useNavigate();
   const open = useCallback(
     (analysis: AnalysisSummary, of: number) => {
-      // One file: its result is what the person waits for.
+      // One file: go to its result.
       if (of === 1) void navigate({ to: "/evidence/$analysisId", params: { analysisId: analysis.id } });
     },
     [navigate],

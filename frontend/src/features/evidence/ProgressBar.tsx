@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 
 import styles from "./Evidence.module.css";
 
-/** How far something is, 0..1, for eyes and screen readers. */
+/** Progress, 0..1, visible and for screen readers. */
 export function ProgressBar({ ratio, label }: { ratio: number; label: string }): ReactElement {
   const percent = Math.round(Math.min(1, Math.max(0, ratio)) * 100);
   return (

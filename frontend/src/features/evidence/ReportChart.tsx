@@ -19,7 +19,7 @@ const GUTTER_PX = 66;
 const FONT = `11px "Inter Variable", sans-serif`;
 const DASHES: readonly (number[] | undefined)[] = [undefined, [6, 3], [2, 3], [8, 3, 2, 3], [1, 4]];
 
-/** One chart of a report. Lines differ by color and by dashes; the legend above says the values under the pointer. */
+/** One chart of a report. Lines differ by color and dashes; the legend above shows the values under the pointer. */
 export function ReportChart({ chart }: { chart: ReportChartData }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const readout = useRef<HTMLParagraphElement>(null);
@@ -102,7 +102,7 @@ function dataOf(chart: ReportChartData): uPlot.AlignedData {
 function highest(chart: ReportChartData): number {
   let most = 0;
   for (const line of chart.lines) for (const value of line.values) most = Math.max(most, value ?? 0);
-  // A limit far above everything would flatten what there is.
+  // A limit far above everything would flatten the data.
   for (const limit of chart.limits) if (limit.value <= most * 4 || most === 0) most = Math.max(most, limit.value);
   return most;
 }
@@ -185,7 +185,7 @@ function sentenceAt(chart: ReportChartData, index: number): string {
   return `${positionText(x, chart.x_unit)}: ${values.join(", ") || "no data"}`;
 }
 
-/** The picture in words. */
+/** The chart in words. */
 function described(chart: ReportChartData): string {
   return chart.lines
     .map((line) => {

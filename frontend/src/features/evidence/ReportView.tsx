@@ -18,7 +18,7 @@ import { cellText, grouped, isNumeric } from "./reportText";
 
 const FEW_ROWS = 10;
 
-/** What a file shows: causes first, then facts, pictures, tables, and what it cannot tell. */
+/** The result of a file: causes first, then facts, charts, tables, and what it cannot show. */
 export function ReportView({ report, figures }: { report: Report; figures: Analysis["figures"] }): ReactElement {
   return (
     <>
@@ -103,7 +103,7 @@ function FactRow({ fact }: { fact: ReportFact }): ReactElement {
 function ReportTable({ table }: { table: Schemas["Table"] }): ReactElement {
   const numeric = table.columns.map((_, column) => isNumeric(table.rows, column));
   const [all, setAll] = useState(false);
-  // A few more than that are shown at once: a button for two rows helps nobody.
+  // A few more are shown at once: a button for two rows is not worth it.
   const rows = all || table.rows.length <= FEW_ROWS + 5 ? table.rows : table.rows.slice(0, FEW_ROWS);
   return (
     <>

@@ -1,4 +1,4 @@
-/** Cells, axes and verdicts of a report as text. Pure. */
+/** Cells, axes, and verdicts of a report as text. Pure. */
 
 import type { ReportChartData, ReportTableData } from "@/api/analyses";
 import type { Schemas } from "@/api/client";
@@ -7,7 +7,7 @@ import { clock } from "@/lib/time";
 
 type Cell = ReportTableData["rows"][number][number];
 
-/** A column of figures stands to the right. */
+/** A numeric column is right-aligned. */
 export function isNumeric(rows: ReportTableData["rows"], column: number): boolean {
   return rows.length > 0 && rows.every((row) => typeof row[column] !== "string");
 }
@@ -17,21 +17,21 @@ export function cellText(cell: Cell): string {
   return typeof cell === "number" ? significant(cell, 4) : cell;
 }
 
-/** A value of a chart in its unit: "us" as a time, "1" bare, others as they are called. */
+/** A chart value in its unit: "us" as a time, "1" without a unit, others with their name. */
 export function valueText(value: number | null | undefined, unit: string): string {
   if (value == null) return MISSING;
   if (unit === "us" || unit === "bytes" || unit === "1") return inUnit(value, unit);
   return unit === "1/s" ? `${significant(value)}/s` : `${significant(value)} ${unit}`;
 }
 
-/** Where on the x axis: a time of day ("time" in the browser's zone, "clock" as the file had it), or a number. */
+/** Position on the x axis: a time of day ("time" in the browser's zone, "clock" as in the file), or a number. */
 export function positionText(x: number, unit: ReportChartData["x_unit"], digits = 1): string {
   if (unit === "time") return clock(x, digits);
   if (unit === "clock") return clock(x, digits, "utc");
   return unit === "queries/s" ? `${significant(x)}/s` : `${unit} ${significant(x)}`;
 }
 
-/** Causes that lack data for the same reason stand together. */
+/** Groups causes that lack data for the same reason. */
 export function grouped(items: readonly Schemas["NotEnoughData"][]): { reason: string; causes: string[] }[] {
   const found = new Map<string, string[]>();
   for (const item of items) found.set(item.reason, [...(found.get(item.reason) ?? []), item.cause]);

@@ -4,7 +4,7 @@ import { useCallback, useRef, useState } from "react";
 import { analysisKeys, uploadEvidence, type AnalysisSummary } from "@/api/analyses";
 import { explain } from "@/api/problem";
 
-/** A file on its way; what went wrong stays until it is put away. */
+/** A file being uploaded; an error stays until it is dismissed. */
 interface Upload {
   readonly key: number;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Uploads {
   readonly dismiss: (key: number) => void;
 }
 
-/** Sends files one after the other, so that the first one is there soonest. `onAdded` gets each that arrived. */
+/** Uploads files one after the other, so that the first one finishes soonest. `onAdded` gets each uploaded file. */
 export function useUploads(onAdded: (analysis: AnalysisSummary, of: number) => void): Uploads {
   const client = useQueryClient();
   const [uploads, setUploads] = useState<readonly Upload[]>([]);

@@ -11,7 +11,7 @@ import styles from "./Home.module.css";
 
 const SHOWN = 4;
 
-/** Findings without measured harm: what comes next, if nothing is done. */
+/** Findings without measured harm: likely incidents if nothing is done. */
 export function AtRisk(): ReactElement {
   const { data, isError, error, refetch, hasNextPage } = useInfiniteQuery(risksQuery());
   const risks = data?.pages.flatMap((page) => page.items);

@@ -11,7 +11,7 @@ import styles from "./FleetMap.module.css";
 
 const MARKS = Object.fromEntries(LEVELS.map(({ id, mark }) => [id, mark]));
 
-/** All cells are one stop of the Tab key; arrows move between them. */
+/** All cells are one Tab stop; arrow keys move between them. */
 export function Cells({ groups }: { groups: readonly Group[] }): ReactElement {
   const cells = useRef<HTMLDivElement>(null);
   const now = useNowUs();
@@ -72,7 +72,7 @@ function Cell({ container, text, isStop, onFocus, onPoint }: CellProps): ReactEl
       to="/resources/$resourceId"
       params={{ resourceId: container.id }}
       search={container.worst_tick === null ? { minutes: 60 } : tickSearch(container.worst_tick)}
-      // Hundreds of cells under a pointer that passes by: none is worth loading.
+      // No preloading: a passing pointer crosses hundreds of cells.
       preload={false}
       className={styles["cell"]}
       data-level={level}

@@ -12,7 +12,7 @@ import styles from "./Home.module.css";
 
 const SHOWN = 6;
 
-/** What changed, as collectors saw it and pipelines reported it. */
+/** Changes seen by collectors and reported by pipelines. */
 export function Changes(): ReactElement {
   const changes = useQuery(changesQuery(SHOWN));
   return (

@@ -13,7 +13,7 @@ const SHOWN = 5;
 
 const limited = (collector: Collector): number => collector.sources.filter(({ state }) => state !== "active").length;
 
-/** Whether data arrive, and what the collectors cannot measure. */
+/** Whether data arrives, and what collectors cannot measure. */
 export function CollectorHealth({ query }: { query: AsyncQuery<Collector[]> }): ReactElement {
   return (
     <Section title="Collectors" note="Whether data arrives, and what collectors cannot measure.">

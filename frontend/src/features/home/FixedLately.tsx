@@ -11,7 +11,7 @@ import styles from "./Home.module.css";
 
 const SHOWN = 4;
 
-/** Fixes that helped, with what was measured before and after them. */
+/** Fixes that helped, with measurements before and after. */
 export function FixedLately(): ReactElement {
   const { data, isError, error, refetch } = useInfiniteQuery(fixesQuery("verified"));
   const fixes = data?.pages.flatMap((page) => page.items);

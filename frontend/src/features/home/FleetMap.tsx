@@ -23,7 +23,7 @@ export interface FleetMapProps {
   onBy: (by: "node" | "namespace") => void;
 }
 
-/** One cell per container, colored by its worst 100 ms of the last hour; each leads to that tick. */
+/** One cell per container, colored by its worst 100 ms of the last hour; each links to that tick. */
 export function FleetMap({ by, onBy }: FleetMapProps): ReactElement {
   const fleet = useQuery(fleetQuery());
   return (
@@ -62,7 +62,7 @@ function Loaded({ fleet, by }: { fleet: Fleet; by: "node" | "namespace" }): Reac
   );
 }
 
-/** What each color and mark means, and how many cells have it. */
+/** The meaning of each color and mark, and how many cells have it. */
 function Legend({ fleet }: { fleet: Fleet }): ReactElement {
   const counts = useMemo(() => {
     const found = new Map<Level, number>();

@@ -18,7 +18,7 @@ import { Now } from "./Now";
 import { OnlyRemoteWrite, RemoteWrite } from "./RemoteWrite";
 
 const route = getRouteApi("/signed-in/");
-/** Collectors say by an event that they come and go. */
+/** Events report when collectors connect or go silent. */
 const COLLECTORS_MS = 15_000;
 
 /** What is wrong now, where, and what was done about it. */

@@ -18,7 +18,7 @@ import { coverageText, openCount, openText, silenceText } from "./words";
 
 type Incident = Overview["worst"][number];
 
-/** The sentence: how many incidents of which severity, the worst by name, and how much of the fleet this is known of. */
+/** The headline: number of incidents by severity, the worst by name, and how much of the fleet is covered. */
 export function Now({ collectors }: { collectors: readonly Collector[] | undefined }): ReactElement {
   const { data: overview, isError, error, refetch } = useQuery(overviewQuery());
   const fleet = useQuery(fleetQuery());
@@ -87,7 +87,7 @@ function IncidentLine({ incident }: { incident: Incident }): ReactElement {
   );
 }
 
-/** Who, how bad, since when, and what was done about it. */
+/** Subject, harm, start, and what was done about it. */
 function About({ incident }: { incident: Incident }): ReactElement {
   const figures = incident.figures.filter(({ short }) => short !== "").slice(0, 2);
   return (

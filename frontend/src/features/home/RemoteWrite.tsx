@@ -12,7 +12,7 @@ import { ReceivedTable, receivedText } from "@/widgets/ReceivedTable";
 
 import styles from "./Home.module.css";
 
-/** What comes by remote write beside the collectors; nothing where nothing comes. */
+/** Metrics received by remote write in addition to the collectors; nothing if there are none. */
 export function RemoteWrite(): ReactElement | null {
   const { data } = useQuery(receivedQuery());
   if (data === undefined || data.senders.length === 0) return null;
@@ -26,7 +26,7 @@ export function RemoteWrite(): ReactElement | null {
   );
 }
 
-/** Home of an organization without a collector that gets remote write: what arrives, and what nobody can find in it. */
+/** Home of an organization that receives remote write but has no collector: what arrives, and which causes cannot be found. */
 export function OnlyRemoteWrite({ received, mayAdd }: { received: Received; mayAdd: boolean }): ReactElement {
   return (
     <Page title="Home" ownHeading>

@@ -1,10 +1,10 @@
-/** How bad a container's worst 100 ms were, as a cell of the map says it. Pure. */
+/** How bad a container's worst 100 ms were, for a cell of the map. Pure. */
 
 import type { FleetContainer } from "@/api/fleet";
 import { namesOf, tickTime } from "@/lib/container";
 import { cpus, microseconds, percent } from "@/lib/format";
 
-/** From the worst to what is not known. `mark` says it without color. */
+/** From the worst to unknown. `mark` shows it without color. */
 export const LEVELS = [
   { id: "heavy", mark: "▲", text: "throttled 50 ms or more in one tick" },
   { id: "light", mark: "△", text: "throttled less" },
@@ -24,7 +24,7 @@ export function levelOf({ worst_tick: worst, cpu_peak: peak, cpu_limit: limit }:
   return limit !== null && peak >= NEAR * limit ? "near" : "calm";
 }
 
-/** The cell in words: who, how bad, and when. */
+/** The cell in words: which container, how bad, and when. */
 export function cellText(container: FleetContainer, nowUs: number): string {
   const { main, detail } = namesOf(container);
   const { worst_tick: worst, cpu_peak: peak, cpu_limit: limit } = container;
@@ -40,11 +40,11 @@ export interface Group {
   containers: readonly FleetContainer[];
 }
 
-/** A container keeps its place while figures change: groups and their containers are in the order of their names. */
+/** Groups and their containers are sorted by name, so that a container keeps its place while figures change. */
 export function groupsOf(containers: readonly FleetContainer[], by: "node" | "namespace"): Group[] {
   const found = new Map<string, FleetContainer[]>();
   for (const one of containers) {
-    // Two nodes can have one name.
+    // Two nodes can have the same name.
     const key = by === "node" ? `${one.node.name}\n${one.node.id}` : (one.namespace ?? "");
     found.set(key, [...(found.get(key) ?? []), one]);
   }

@@ -1,4 +1,4 @@
-/** The sentences of Home: what is wrong now, and how much of the fleet that is known of. Pure. */
+/** The sentences of Home: what is wrong now, and how much of the fleet is covered. Pure. */
 
 import type { Fleet } from "@/api/fleet";
 import type { Overview } from "@/api/overview";
@@ -12,7 +12,7 @@ export function openText({ counts }: Pick<Overview, "counts">): string | null {
 
 export const openCount = ({ counts }: Pick<Overview, "counts">): number => counts.reduce((sum, { incidents }) => sum + incidents, 0);
 
-/** Whose answers are timed: without that, no harm to their clients can be measured. */
+/** How many containers have timed answers: without them, harm to clients cannot be measured. */
 export function coverageText({ compared, found, timed, timed_is_least: isLeast }: Pick<Fleet, "compared" | "found" | "timed" | "timed_is_least">): string {
   if (compared === 0) return "No containers were seen in the last 5 min.";
   const all = compared < found ? `the ${count(compared)} containers checked (${count(found)} seen)` : plural(compared, "container");
@@ -23,7 +23,7 @@ export function coverageText({ compared, found, timed, timed_is_least: isLeast }
   return `Answers of ${least}${count(timed)} of ${all} were timed in the last hour. For the others, harm to clients is not measured.`;
 }
 
-/** "1 of 3 collectors is silent: nothing is known of its node since then."; empty: all report. */
+/** "1 of 3 collectors is silent: nothing is measured now on its node."; empty: all report. */
 export function silenceText(collectors: readonly Pick<Collector, "state">[]): string {
   const silent = collectors.filter(({ state }) => state === "silent").length;
   if (silent === 0) return "";

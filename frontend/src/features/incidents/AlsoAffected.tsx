@@ -10,7 +10,7 @@ type Figure = Incident["also_affected"][number]["figures"][number];
 
 const figureText = (figure: Figure | undefined): string => (figure === undefined ? MISSING : measure(figure.value, figure.unit));
 
-/** Who else has the same trouble at the same time: it is one incident. */
+/** Other resources with the same fault at the same time, which are part of the same incident. */
 export function AlsoAffected({ members }: { members: Incident["also_affected"] }): ReactElement {
   const columns = [...new Map(members.flatMap(({ figures }) => figures).map((figure) => [figure.id, figure])).values()];
   return (

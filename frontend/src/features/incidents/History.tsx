@@ -9,24 +9,24 @@ interface HistoryEntry {
   readonly actor: string;
   readonly action: string;
   readonly detail: string | null;
-  /** Of a note: when its author changed or deleted it. */
+  /** When a note's author changed or deleted it. */
   readonly edited_at?: string | null;
   readonly deleted?: boolean;
 }
 
 interface HistoryProps<Entry extends HistoryEntry> {
   history: readonly Entry[];
-  /** What can be done with an entry. */
+  /** Actions on an entry. */
   below?: (entry: Entry) => ReactNode;
 }
 
-/** What happened to the incident, newest first. */
+/** History of the incident, newest first. */
 export function History<Entry extends HistoryEntry>({ history, below }: HistoryProps<Entry>): ReactElement {
   return (
     <ol className={styles["history"]}>
       {history
         .map((entry, index) => (
-          // Its place from the first one stays when others come.
+          // The index from the oldest entry is stable when new ones arrive.
           <li key={`${entry.at}-${index}`}>
             <span className={styles["when"]}>
               <Time at={entry.at} style="clock" />

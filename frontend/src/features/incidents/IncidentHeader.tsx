@@ -14,7 +14,7 @@ import { SubjectName } from "@/widgets/SubjectName";
 import styles from "./IncidentHeader.module.css";
 import { MutedLine } from "./MutedLine";
 
-/** Verdict first: who, what, because of what, how bad. */
+/** Verdict first: subject, effect, cause, and harm. */
 export function IncidentHeader({ incident, actions }: { incident: Incident; actions: ReactNode }): ReactElement {
   const now = useNowUs();
   const startUs = parseUs(incident.onset_at);

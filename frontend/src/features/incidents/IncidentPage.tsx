@@ -47,7 +47,6 @@ import { VerificationSection } from "./verification/VerificationSection";
 
 const OTHER_FIXES = "Fixes for the versions and settings found here. One that cannot help is listed with the reason.";
 
-/** What these leave in the kernel costs most when it goes. */
 const route = getRouteApi("/signed-in/incidents/$incidentId");
 
 export function IncidentPage(): ReactElement {
@@ -60,7 +59,7 @@ export function IncidentPage(): ReactElement {
       </Page>
     );
   }
-  // Another incident is another page: nothing of the first one's picture may stay.
+  // A different incident is a new page: it must not keep the previous timeline's state.
   return <Loaded key={incident.id} incident={incident} />;
 }
 
@@ -70,7 +69,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const stays = useStays();
   const toast = useToast();
   useIncidentKeys(incident);
-  // Told a moment after the hand rests: by then a link may have been followed, whose way this must not cross.
+  // Reported a moment after the pointer rests: a navigation started by then must not be disturbed.
   const keep = useCallback(
     (part: Partial<typeof search>, replace = true) => {
       if (stays()) void navigate({ search: (before) => ({ ...before, ...part }), replace, resetScroll: false });
@@ -86,7 +85,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
     (state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep),
   );
   const section = useRef<HTMLElement>(null);
-  // The same at every render: what is below the picture need not follow its every frame.
+  // Stable across renders: the content below the timeline need not follow its every frame.
   const show = useCallback(
     (evidence: TimeView): void => {
       setPicture(showing(evidence));

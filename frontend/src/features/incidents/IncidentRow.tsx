@@ -10,7 +10,7 @@ import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./IncidentList.module.css";
 
-/** A share of 0.1 % and one of 30 % both need to be seen: the meter is logarithmic from 0.1 % to 100 %. */
+/** Shares of 0.1 % and of 30 % must both be visible: the meter is logarithmic from 0.1 % to 100 %. */
 const meter = (ratio: number): number => Math.max(2, Math.min(100, ((Math.log10(Math.max(ratio, 0.001)) + 3) / 3) * 100));
 
 /** "2.5 % slow", "p99 60 ms". */

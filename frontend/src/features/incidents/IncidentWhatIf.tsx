@@ -12,13 +12,13 @@ import { formatChange, parseChange } from "./whatif/setting";
 const ModelPanel = lazy(async () => ({ default: (await import("./whatif/ModelPanel")).ModelPanel }));
 const WhatIfPanel = lazy(async () => ({ default: (await import("./whatif/WhatIfPanel")).WhatIfPanel }));
 
-/** A longer window makes a moving slider slow; its last minutes hold the fault. */
+/** A longer window would make sliders slow; the last minutes contain the fault. */
 const LONGEST_US = 600 * US_PER_S;
 
 export interface IncidentWhatIfProps {
   incident: Incident;
   model: WhatIfModel;
-  /** As the URL has it. */
+  /** As in the URL. */
   tried: string | undefined;
   onTried: (tried: string | undefined) => void;
   extent: TimeView;
@@ -26,7 +26,7 @@ export interface IncidentWhatIfProps {
   onView: (view: TimeView) => void;
 }
 
-/** The what-if panel on the incident's window. It replays only once somebody comes near. */
+/** The what-if panel for the incident's window. It replays only once it is almost visible. */
 export function IncidentWhatIf({ incident, model, tried, onTried, extent, view, onView }: IncidentWhatIfProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const near = useNear(host);
@@ -58,7 +58,7 @@ export function IncidentWhatIf({ incident, model, tried, onTried, extent, view, 
   );
 }
 
-/** The panel of any other model. It asks only once somebody comes near. */
+/** The panel of any other model. It loads only once it is almost visible. */
 export function IncidentModel({ incident, model }: { incident: Incident; model: WhatIfModel }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const near = useNear(host);
@@ -76,7 +76,7 @@ function whatIfWindow(incident: Incident): WhatIfWindow {
   return { resourceId: incident.subject.resource_id, window: { fromUs: Math.max(parseUs(incident.window_from), toUs - LONGEST_US), toUs } };
 }
 
-/** True from the moment the element is almost on the screen. */
+/** True once the element is almost on the screen. */
 function useNear(host: RefObject<HTMLElement | null>): boolean {
   const [near, setNear] = useState(false);
   useEffect(() => {

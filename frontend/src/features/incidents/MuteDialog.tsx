@@ -21,7 +21,7 @@ interface MuteDialogProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** Mute this incident or all of its kind, with a reason and an end. */
+/** Mutes this incident or all of its kind, with a reason and an end. */
 export function MuteDialog({ incident, onOpenChange }: MuteDialogProps): ReactElement {
   return (
     <Dialog open onOpenChange={onOpenChange} title="Mute" description="Muted incidents are still found and listed. They send no messages until the mute ends.">

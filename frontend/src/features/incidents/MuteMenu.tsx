@@ -11,7 +11,7 @@ import { useCommands } from "./useCommands";
 
 const MuteDialog = lazy(async () => ({ default: (await import("./MuteDialog")).MuteDialog }));
 
-/** Mute for a while at once, or say what, until when and why. */
+/** Mutes for a preset time, or with a scope, an end, and a reason. */
 export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
   const commands = useCommands();
   const navigate = useNavigate();

@@ -8,7 +8,7 @@ import { Field } from "@/ui/Field";
 import { useToast } from "@/ui/Toast";
 import { useTellError } from "@/widgets/useTellError";
 
-/** Why an incident is muted, said after it was: it stays muted as long as before. */
+/** Changes the reason of a mute; its end stays the same. */
 export function MuteReason({ incident, onOpenChange }: { incident: Incident; onOpenChange: (open: boolean) => void }): ReactElement {
   const [reason, setReason] = useState("");
   const { mutate, isPending } = useIncidentAction();

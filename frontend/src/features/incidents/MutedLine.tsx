@@ -7,7 +7,7 @@ import styles from "./IncidentHeader.module.css";
 
 const MuteReason = lazy(async () => ({ default: (await import("./MuteReason")).MuteReason }));
 
-/** Who muted the incident and why; of a mute for it alone the reason can be given later. */
+/** Who muted the incident and why; the reason of a mute for this incident alone can be changed later. */
 export function MutedLine({ incident }: { incident: Incident }): ReactElement | null {
   const [asked, setAsked] = useState(false);
   if (incident.mute === null) return null;

@@ -12,7 +12,7 @@ interface NoteEditorProps {
   incidentId: number;
   noteId: number;
   note: string;
-  /** It asks whether to delete the note, instead of for other words. */
+  /** Asks for confirmation of deletion instead of editing. */
   deletes: boolean;
   onDone: () => void;
 }
@@ -23,7 +23,7 @@ export function NoteEditor({ incidentId, noteId, note, deletes, onDone }: NoteEd
   const tell = useTellError();
   const toast = useToast();
   const form = useRef<HTMLFormElement>(null);
-  // The button that opened it is gone.
+  // The button that opened it no longer exists.
   useEffect(() => form.current?.querySelector<HTMLElement>("textarea, button")?.focus(), []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();

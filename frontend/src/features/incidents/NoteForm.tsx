@@ -11,7 +11,7 @@ import styles from "./History.module.css";
 
 const NO_RIGHT = "Your role can read, but not add notes.";
 
-/** What people know and the product does not: it stays in the history, and in the post-mortem. */
+/** A note with what people know and the product does not; it appears in the history and the post-mortem. */
 export function NoteForm({ incidentId }: { incidentId: number }): ReactElement {
   const { data: me } = useQuery(meQuery());
   const [note, setNote] = useState("");

@@ -7,10 +7,10 @@ import { Button } from "@/ui/Button";
 
 import styles from "./History.module.css";
 
-// Few who read a note change it.
+// Few readers of a note edit it.
 const NoteEditor = lazy(async () => ({ default: (await import("./NoteEditor")).NoteEditor }));
 
-/** Edit and delete, below a note of one's own; nothing below anything else. */
+/** Edit and delete, only below the user's own notes. */
 export function NoteTools({ incidentId, entry }: { incidentId: number; entry: Incident["history"][number] }): ReactElement | null {
   const { data: me } = useQuery(meQuery());
   const [open, setOpen] = useState<"edit" | "delete" | null>(null);

@@ -8,7 +8,7 @@ export interface SectionLink {
   readonly name: string;
 }
 
-/** Links to the sections of the page, which stay in view. `ready`: it is known which sections there are. */
+/** Links to the sections of the page, which stay in view. `ready`: the sections are known. */
 export function SectionLinks({ links, ready }: { links: readonly SectionLink[]; ready: boolean }): ReactElement {
   return (
     <nav aria-label="Sections" className={styles["sections"]} style={ready ? undefined : { visibility: "hidden" }}>
@@ -21,7 +21,7 @@ export function SectionLinks({ links, ready }: { links: readonly SectionLink[]; 
   );
 }
 
-/** Without an entry in the browser's history: there each one is a view of the picture. */
+/** Without an entry in the browser's history, whose entries are views of the timeline. */
 function jump(event: MouseEvent<HTMLAnchorElement>): void {
   const part = document.getElementById(event.currentTarget.hash.slice(1));
   if (part === null || event.ctrlKey || event.metaKey || event.shiftKey) return;

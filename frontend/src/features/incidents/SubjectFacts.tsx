@@ -7,12 +7,12 @@ import { FactTable } from "@/widgets/FactTable";
 
 import styles from "./SubjectFacts.module.css";
 
-/** More than a few processes would bury what matters. */
+/** More than a few processes would hide what matters. */
 const MOST = 4;
 
 const KINDS: Partial<Record<ResourceDetail["kind"], string>> = { node: "Node", cgroup: "Container", process: "Process", dns_server: "DNS server", tcp_server: "TCP server" };
 
-/** What is known of the subject, its processes and its servers. */
+/** Facts of the subject, its processes, and its servers. */
 export const SubjectFacts = memo(function SubjectFacts({ resourceId }: { resourceId: number }): ReactElement {
   const subject = useQuery(resourceFactsQuery(resourceId));
   const processes = useChildren(subject.data === undefined ? [] : [subject.data], ["process", "dns_server", "tcp_server"]);

@@ -1,11 +1,11 @@
-/** What a mute can be for, seen from an incident. Pure. */
+/** Possible scopes of a mute for an incident. Pure. */
 
 import type { Incident } from "@/api/incidents";
 import type { MuteFilter } from "@/api/mutes";
 
 const NO_CONDITIONS: MuteFilter["conditions"] = { causes: [], namespaces: [], resources: [], nodes: [] };
 
-/** A pattern that only this text matches. */
+/** A pattern that matches only this text. */
 export const literally = (text: string): string => text.replace(/[*?[]/g, "[$&]");
 
 interface MuteScope {
@@ -14,8 +14,8 @@ interface MuteScope {
   readonly filter: MuteFilter;
 }
 
-/** What a mute can be for, seen from an incident; the narrowest first. Pods come and go, so that where the workload is
- * known it is meant and not one of its containers. */
+/** Possible scopes of a mute for an incident, narrowest first. Pods come and go, so a known workload is used instead of
+ * one of its containers. */
 export function scopesOf(incident: Incident): MuteScope[] {
   const { id, cause, cause_title: causeTitle, namespace, workload, subject } = incident;
   const nothing: MuteFilter = { incident_id: null, resource_id: null, severities: [], conditions: NO_CONDITIONS, hours: null };

@@ -1,6 +1,6 @@
 import { oneOf, optionalString, pictureSearch, type PictureSearch } from "@/lib/search";
 
-/** The list's filter in the URL; what is at its default is left out. */
+/** The list's filter in the URL, without defaults. */
 export interface IncidentSearch {
   state?: "active" | "closed" | "all" | undefined;
   severity?: "critical" | "warning" | "info" | undefined;
@@ -17,7 +17,7 @@ export function incidentSearch(search: Record<string, unknown>): IncidentSearch 
   };
 }
 
-/** Of one incident's page: what of the picture is seen, and which setting is tried ("cpu_limit:2,gogc:off"). */
+/** Search parameters of an incident's page: the timeline's view, and the what-if setting ("cpu_limit:2,gogc:off"). */
 export interface IncidentPageSearch extends PictureSearch {
   try?: string | undefined;
 }

@@ -16,12 +16,12 @@ const DONE: Record<Exclude<IncidentAction["kind"], "mute">, string> = {
 export interface Commands {
   toggleAcknowledge: (incident: IncidentSummary) => void;
   toggleMute: (incident: IncidentSummary) => void;
-  /** `length` as people read it. */
+  /** `length` as displayed. */
   muteFor: (incident: IncidentSummary, length: string, hours: number) => void;
   resolve: (incident: IncidentSummary) => void;
 }
 
-/** Acknowledge, mute and resolve: shown at once, with a way back. */
+/** Acknowledge, mute, and resolve: applied optimistically, with undo. */
 export function useCommands(): Commands {
   const { mutate } = useIncidentAction();
   const toast = useToast();

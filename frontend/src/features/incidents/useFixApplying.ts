@@ -7,7 +7,7 @@ import { useToast } from "@/ui/Toast";
 import type { FixApplying } from "@/widgets/FixList";
 import { useTellError } from "@/widgets/useTellError";
 
-/** "I applied this fix": from then on before is compared with after. */
+/** "I applied this fix": starts the before/after comparison. */
 export function useFixApplying({ id, verification }: Incident): FixApplying {
   const { mutate, isPending } = useFixApplied();
   const toast = useToast();

@@ -7,7 +7,7 @@ import { around, span, type TimeView } from "@/lib/timeView";
 import type { Moment, TimelineQuery } from "@/widgets/timeline/TimelineView";
 import type { PictureState } from "@/widgets/timeline/usePicture";
 
-/** What came before and how it ended belongs to the picture. */
+/** The timeline includes the time before the incident and its end. */
 const MARGIN_US = 30 * US_PER_S;
 
 interface Pictured {
@@ -19,13 +19,13 @@ interface Pictured {
 
 interface IncidentPicture {
   readonly extent: TimeView;
-  /** Where the picture opens: at the onset, by the same data as the picture's. */
+  /** The initial view: at the onset, computed from the timeline's own data. */
   readonly moment: Moment;
-  /** The picture of a piece of evidence, with what is around it. */
+  /** The view of a piece of evidence, with its surroundings. */
   readonly showing: (evidence: TimeView) => PictureState;
 }
 
-/** Of an incident on its own page or behind a link. `load` must be stable. */
+/** For an incident's own page or a read-only link. `load` must be stable. */
 export function useIncidentPicture({ onset_at, window_from, window_to, evidence }: Pictured, load: (part: TimeView) => TimelineQuery): IncidentPicture {
   const extent = useMemo<TimeView>(() => ({ fromUs: parseUs(window_from) - MARGIN_US, toUs: parseUs(window_to) + MARGIN_US }), [window_from, window_to]);
   const { data: recorded } = useQuery({ ...load(extent), placeholderData: keepPreviousData });

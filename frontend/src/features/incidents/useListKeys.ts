@@ -7,7 +7,7 @@ import { useCommands } from "./useCommands";
 
 export interface ListKeys {
   incidents: readonly IncidentSummary[];
-  /** -1: none is chosen yet. */
+  /** -1: none selected yet. */
   current: number;
   onCurrent: (index: number) => void;
   onOpen: (incident: IncidentSummary) => void;

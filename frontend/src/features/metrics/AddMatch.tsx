@@ -15,7 +15,7 @@ export interface AddMatchProps {
   onAdd: (match: string) => void;
 }
 
-/** A filter by a label: one of its values, or a part of them where there are more than can be listed. */
+/** A filter by label: one of its values, or part of a value if there are too many to list. */
 export function AddMatch({ labels, onAdd }: AddMatchProps): ReactElement | null {
   const [name, setName] = useState("");
   const [operator, setOperator] = useState<(typeof OPERATORS)[number][0]>("=");

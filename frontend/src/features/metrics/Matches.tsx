@@ -13,7 +13,7 @@ export interface MatchesProps {
   onSearch: (next: Partial<MetricsSearch>) => void;
 }
 
-/** The filters that hold, each with a way to remove it. */
+/** The active filters, each with a button to remove it. */
 export function Matches({ search, onSearch }: MatchesProps): ReactElement | null {
   const matches = search.match ?? [];
   if (matches.length === 0 && search.resource === undefined) return null;

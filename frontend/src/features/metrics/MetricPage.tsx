@@ -29,7 +29,7 @@ const PER_PAGE = 20;
 const POINTS = 300;
 const VIEW_TEXT: Record<MetricView, string> = { raw: "Values", rate: "Rate", quantiles: "Quantiles" };
 
-/** The series of one metric, a chart per label set. */
+/** The series of one metric, one chart per label set. */
 export function MetricPage({ name, search, window, onSearch }: ListProps & { name: string }): ReactElement {
   const filter = useMemo<MetricFilter>(() => ({ match: search.match, resource: search.resource }), [search.match, search.resource]);
   const labels = useQuery(metricLabelsQuery(name, filter, window));

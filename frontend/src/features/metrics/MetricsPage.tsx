@@ -10,10 +10,10 @@ import { NameList } from "./NameList";
 import { DEFAULT_MINUTES, type MetricsSearch } from "./search";
 
 const route = getRouteApi("/signed-in/explore/metrics");
-/** Samples come every 15 s or less often: the window moves with them. */
+/** Samples arrive every 15 s or less often, and the window moves with them. */
 const STEP_US = 15 * US_PER_S;
 
-/** Metrics that other systems send: their names, or the series of one. */
+/** Metrics from other systems: the list of names, or the series of one metric. */
 export function MetricsPage(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();

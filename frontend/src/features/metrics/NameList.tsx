@@ -30,7 +30,7 @@ export interface ListProps {
   onSearch: (next: Partial<MetricsSearch>) => void;
 }
 
-/** Names of metrics, found by parts of them. */
+/** Metric names, searchable by parts of the name. */
 export function NameList({ search, window, onSearch }: ListProps): ReactElement {
   const filter = useCallback((q: string | undefined) => onSearch({ q }), [onSearch]);
   const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(metricNamesQuery(search.q ?? "", { match: search.match, resource: search.resource }, window, PER_PAGE));

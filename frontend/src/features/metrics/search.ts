@@ -5,11 +5,11 @@ export const MINUTES = [15, 60, 360, 1440] as const;
 export const DEFAULT_MINUTES = 60;
 const VIEWS = ["raw", "rate", "quantiles"] as const satisfies readonly MetricView[];
 
-/** A list of names, or one metric, in the URL. */
+/** Search parameters of the list of names or of one metric. */
 export interface MetricsSearch {
   q?: string | undefined;
   name?: string | undefined;
-  /** Filters of labels: NAME=VALUE, NAME!=VALUE, NAME~PART. */
+  /** Label filters: NAME=VALUE, NAME!=VALUE, NAME~PART. */
   match?: string[] | undefined;
   resource?: number | undefined;
   view?: MetricView | undefined;

@@ -14,7 +14,7 @@ import styles from "./Containers.module.css";
 import { ContainerTable } from "./ContainerTable";
 import { DEFAULT_MINUTES, SORTING, zoneOf, type ResourceListSearch } from "./search";
 
-/** Containers of a range, those with the worst tick first. */
+/** Containers in a range, worst tick first. */
 export function ContainerList({ search, onSearch }: { search: ResourceListSearch; onSearch: (search: ResourceListSearch) => void }): ReactElement {
   const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
     containersQuery({

@@ -33,10 +33,10 @@ const COLUMNS: readonly SortColumn<ContainerOrder>[] = [
   { order: "memory", title: "Memory, peak", isFigure: true },
   { order: "seen", title: "Last seen", isFigure: true },
 ];
-/** The sparkline sorts nothing: its highest bar is the column behind it. */
+/** The sparkline column is not sortable: its highest bar is the value of the next column. */
 const SPARK_AT = 4;
 
-/** A row for each container; a press on a heading sorts by it. */
+/** One row per container; a click on a heading sorts by it. */
 export function ContainerTable({ items, page, search, onSearch }: ContainerTableProps): ReactElement {
   const scale = useMemo(() => cpuScale(items.map((item) => ({ values: item.peaks, threshold: item.cpu_limit }))), [items]);
   const headings = { sorting: SORTING, search, onSearch };
@@ -95,7 +95,7 @@ function Row({ item, page, scale, search }: { item: ContainerItem; page: Contain
   );
 }
 
-/** A link to the tick. Not throttled and not measured are two things. */
+/** A link to the tick. "Not throttled" and "not measured" are different. */
 function Worst({ item, search }: { item: ContainerItem; search: ResourceListSearch }): ReactElement {
   const now = useNowUs();
   const worst = item.worst_tick;
@@ -109,7 +109,7 @@ function Worst({ item, search }: { item: ContainerItem; search: ResourceListSear
   );
 }
 
-/** The container's page shows the range that the list has, where that is an absolute one. */
+/** The container's page shows the list's range if that is absolute. */
 function windowOf({ from, to }: ResourceListSearch): { minutes?: number; to?: number } {
   return from === undefined || to === undefined ? {} : { minutes: Math.ceil((to - from) / 60_000_000), to };
 }

@@ -25,10 +25,10 @@ const PER_PAGE = 12;
 const NONE: readonly ChartChange[] = [];
 const POINTS = 200;
 const STEP_US = 15 * US_PER_S;
-/** With fewer samples than a few there is no line. */
+/** Minimum samples for a line. */
 const SHORTEST_US = 15 * 60 * US_PER_S;
 
-/** Metrics of Prometheus and others that belong to the resource, by their labels or its addresses. Nothing where none do. */
+/** Metrics from Prometheus and others that belong to the resource, by labels or addresses. Nothing if there are none. */
 export function FromPrometheus({ resource, window }: { resource: ResourceDetail; window: TimeView }): ReactElement | null {
   const [search, setSearch] = useState<string>();
   const toUs = Math.ceil(window.toUs / STEP_US) * STEP_US;
@@ -80,7 +80,7 @@ function wayTo(labelSets: number): string {
   return labelSets === 1 ? "Explore" : `1 of ${count(labelSets)} label sets shown`;
 }
 
-/** The first label set of a metric, and the way to the others. */
+/** The first label set of a metric, and a link to the others. */
 function Figure({ resource, metric, window, changes }: { resource: ResourceDetail; metric: MetricName; window: TimeView; changes: readonly ChartChange[] }): ReactElement {
   const { data, isError, error, refetch } = useInfiniteQuery(metricSeriesQuery(metric.name, { resource: resource.id }, window, { points: POINTS, limit: 1 }));
   return (

@@ -18,7 +18,7 @@ import styles from "./Resources.module.css";
 
 const NONE: readonly ChartChange[] = [];
 const POINTS = 400;
-/** The server takes this many metrics in one request. */
+/** The server accepts this many metrics per request. */
 const MOST = 20;
 
 const LINES = {
@@ -28,7 +28,7 @@ const LINES = {
   distribution: ["median", "p99", "highest"],
 } as const;
 
-/** Every metric of the resource that has data in the window. */
+/** All metrics of the resource with data in the window. */
 export function Metrics({ resource, window, changes }: { resource: ResourceDetail; window: TimeView; changes: readonly ChartChange[] | null | undefined }): ReactElement {
   const series = useQuery(seriesQuery(resource.id, resource.metrics.slice(0, MOST), window, POINTS));
   if (resource.metrics.length === 0) return <p className={styles["dim"]}>No metrics for this kind of resource.</p>;
@@ -80,7 +80,7 @@ function Chart({ resource, chart, window, changes }: { resource: ResourceDetail;
   );
 }
 
-/** What the chart draws, in the unit of the metric. */
+/** The drawn data, in the metric's unit. */
 function tableOf(chart: SeriesChart): CsvTable {
   const names = LINES[chart.kind];
   const unit = chart.unit === "1" || chart.unit === "" ? "" : ` (${chart.unit})`;

@@ -10,7 +10,7 @@ import { Async } from "@/widgets/Async";
 import styles from "./Resources.module.css";
 import { errorsText } from "./words";
 
-/** What a TCP server is asked in clear, by route, command or statement. */
+/** Plaintext requests to a TCP server by route, command, or statement. */
 export function RequestKinds({ resourceId }: { resourceId: number }): ReactElement {
   const query = useQuery(requestKindsQuery(resourceId));
   return (

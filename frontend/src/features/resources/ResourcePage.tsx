@@ -20,7 +20,7 @@ import { ResourceHeader } from "./ResourceHeader";
 import { ResourcePictures } from "./ResourcePictures";
 import styles from "./Resources.module.css";
 
-/** Servers, and what they run in. */
+/** Servers and their containers. */
 const SERVES: readonly ResourceDetail["kind"][] = ["cgroup", "dns_server", "tcp_server"];
 
 const route = getRouteApi("/signed-in/resources/$resourceId");
@@ -49,7 +49,7 @@ export function ResourcePage(): ReactElement {
   );
 }
 
-/** What collectors know of it. */
+/** Facts known to collectors. */
 function Body({ resource }: { resource: ResourceDetail }): ReactElement {
   return (
     <div className={styles["body"]}>
@@ -83,7 +83,7 @@ function Body({ resource }: { resource: ResourceDetail }): ReactElement {
   );
 }
 
-/** Facts that were different before, newest change first. */
+/** Facts that have changed, newest change first. */
 function History({ resource }: { resource: ResourceDetail }): ReactElement | null {
   const changed = resource.history.filter((fact) => resource.history.some((other) => other.name === fact.name && other.since !== fact.since)).toReversed();
   if (changed.length === 0) return null;

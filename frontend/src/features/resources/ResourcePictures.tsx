@@ -31,12 +31,12 @@ const RANGES: readonly (readonly [number, string])[] = [
   [1440, "24 h"],
 ];
 const DEFAULT_MINUTES = 5;
-/** Enough to see a stall, what came before and how it ended. */
+/** Long enough to see a stall, the time before it, and its end. */
 const MOMENT_US = 5 * US_PER_S;
-/** Batches come every 2 s: the newest ticks are on their way. */
+/** Batches arrive every 2 s, so the newest ticks are still in transit. */
 const LAG_US = 3 * US_PER_S;
 
-/** The timeline of a node, a cgroup (or of the one it belongs to), and its other metrics, over one window. */
+/** The timeline of a node or cgroup (or of the cgroup that a resource belongs to) and its other metrics, over one window. */
 export function ResourcePictures({ resource }: { resource: ResourceDetail }): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -44,7 +44,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
   const minutes = search.minutes ?? DEFAULT_MINUTES;
   const nowUs = useNowUs();
   const [frozenUs, setFrozenUs] = useState<number | null>(search.to ?? null);
-  // What is gone has nothing new to show: its window ends where its data end.
+  // A resource that is gone has no new data: its window ends where its data ends.
   const endUs = frozenUs ?? (resource.active ? nowUs - LAG_US : parseUs(resource.last_seen_at) + US_PER_S);
   const extent = useMemo<TimeView>(() => ({ fromUs: endUs - minutes * 60 * US_PER_S, toUs: endUs }), [endUs, minutes]);
   const live = frozenUs === null && resource.active;
@@ -55,7 +55,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
     (state, isStep) => {
       if (!stays()) return;
       void navigate({
-        // A link to a part of the picture must keep the window that the part was in.
+        // A link to a part of the timeline must keep the part's window.
         search: (before) => ({ ...before, view: formatView(state.view), sel: formatView(state.selection), to: state.view === null ? before.to : endUs }),
         replace: !isStep,
         resetScroll: false,

@@ -10,7 +10,7 @@ import { UsageBar } from "@/widgets/UsageBar";
 import styles from "./Resources.module.css";
 import type { TreeRow } from "./tree";
 
-/** How much servers of a kind are asked. */
+/** Column title of the load, by kind of server. */
 const RATES: Partial<Record<ResourceKind, { title: string; of: "queries_per_second" | "requests_per_second" }>> = {
   dns_server: { title: "Queries/s", of: "queries_per_second" },
   tcp_server: { title: "Requests/s", of: "requests_per_second" },

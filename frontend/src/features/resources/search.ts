@@ -6,26 +6,26 @@ import type { Zone } from "@/lib/time";
 export const KINDS = ["cgroup", "process", "tcp_server", "tcp_upstream", "dns_server", "dns_path", "probe", "node"] as const;
 export const MINUTES = [15, 60, 360, 1440] as const;
 export const DEFAULT_MINUTES = 60;
-/** The server's bound of a window, in minutes. */
+/** The server's maximum window, in minutes. */
 export const LONGEST_MINUTES = 1440;
 const ORDERS = ["name", "node", "throttled", "worst", "peak", "mean", "limit", "memory", "seen"] as const satisfies readonly ContainerOrder[];
 export const SORTING = sorting<ContainerOrder>("worst", ["name", "node"]);
 
-/** The explorer's filter in the URL. What orders and bounds the list in time is of containers alone. */
+/** The explorer's filter in the URL. Order and time range apply only to containers. */
 export interface ResourceListSearch extends Sorted<ContainerOrder> {
   q?: string | undefined;
   kind?: (typeof KINDS)[number] | undefined;
   node?: number | undefined;
   throttled?: true | undefined;
-  /** Also resources that were not seen in the last minutes. */
+  /** Include resources not seen in the last minutes. */
   all?: true | undefined;
-  /** Also the cgroups that hold containers. */
+  /** Include the cgroups that contain containers. */
   every?: true | undefined;
   minutes?: (typeof MINUTES)[number] | undefined;
   /** An absolute range, µs; absent: the last minutes. */
   from?: number | undefined;
   to?: number | undefined;
-  /** The zone that times are given and shown in; absent: the browser's. */
+  /** Time zone for input and display; absent: the browser's. */
   zone?: "utc" | undefined;
 }
 
@@ -53,10 +53,10 @@ export function resourceListSearch(search: Record<string, unknown>): ResourceLis
 
 export const zoneOf = ({ zone }: ResourceListSearch): Zone => zone ?? "local";
 
-/** A resource's picture, and the window it can move in, in minutes. */
+/** A resource's timeline, and the window it can move in, in minutes. */
 export interface ResourceSearch extends PictureSearch {
   minutes?: number | undefined;
-  /** End of the window, µs; absent: it moves with the clock. */
+  /** End of the window, µs; absent: now. */
   to?: number | undefined;
 }
 

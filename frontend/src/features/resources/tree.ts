@@ -1,11 +1,11 @@
-/** Puts children below their parents, keeping the server's order among siblings. Pure. */
+/** Puts children below their parents and keeps the server's order among siblings. Pure. */
 
 import type { ResourceItem } from "@/api/resources";
 
 export interface TreeRow {
   readonly item: ResourceItem;
   readonly depth: number;
-  /** The name without what the parent's row already says. */
+  /** The name without the part shown in the parent's row. */
   readonly label: string;
 }
 

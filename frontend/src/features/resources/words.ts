@@ -1,4 +1,4 @@
-/** What a container's figures say in a few words. Pure. */
+/** A container's figures in a few words. Pure. */
 
 import type { ContainerItem } from "@/api/containers";
 import { cpus, microseconds, MISSING, percent, plural } from "@/lib/format";
@@ -30,7 +30,7 @@ export function throttledText({ throttled_us: us, throttled_ratio: ratio }: Pick
   return ratio === null ? microseconds(us) : `${microseconds(us)}, ${percent(ratio)} of periods`;
 }
 
-/** Share of a kind of requests whose answer was an error: a dash where it was not measured, nothing where the protocol has no status. */
+/** Error ratio of a kind of request: a dash if not measured, empty if the protocol has no status. */
 export function errorsText(kind: string | null, ratio: number | null): string {
   return kind === null || /^[A-Z]+ /.test(kind) ? percent(ratio) : "";
 }

@@ -15,7 +15,7 @@ import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./RisksPage.module.css";
 
-/** Findings without measured harm: listed, not sent. */
+/** Findings without measured harm: listed, but channels are not notified. */
 export function RisksPage(): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(risksQuery());
   const risks = data?.pages.flatMap((page) => page.items) ?? [];

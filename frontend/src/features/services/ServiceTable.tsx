@@ -34,11 +34,11 @@ const COLUMNS: readonly SortColumn<ServiceOrder>[] = [
   { order: "stalls", title: "Stalls", isFigure: false },
 ];
 
-/** Two columns sort nothing: the objective, behind the quantiles that it is compared with, and what a service asks. */
+/** Two columns are not sortable: the objective, after the quantiles it is compared with, and the upstreams. */
 const OBJECTIVE_AT = 4;
 const ASKS_AT = 7;
 
-/** A row for each server; a press on a heading sorts by it. */
+/** One row per server; a click on a heading sorts by it. */
 export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTableProps): ReactElement {
   const scale = useMemo(() => commonScale(items.map((item) => item.worst_us)), [items]);
   const headings = { sorting: SORTING, search, onSearch };
@@ -114,7 +114,7 @@ function Figure({ text, isHot }: { text: string; isHot: boolean }): ReactElement
   );
 }
 
-/** A client that ends its connection is no failure of a server: only DNS and the status of HTTP tell them apart. */
+/** A client that closes its connection is not a server failure: only DNS and the HTTP status distinguish the two. */
 function Failed({ item }: { item: ServiceItem }): ReactElement {
   const errors = serverErrorsText(item);
   const isHot = (item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0) || errors !== null;
@@ -126,7 +126,7 @@ function Failed({ item }: { item: ServiceItem }): ReactElement {
   );
 }
 
-/** Each server that it asks, with the time of that hop. */
+/** Each upstream, with the time of that hop. */
 function Asks({ item }: { item: ServiceItem }): ReactElement {
   if (item.asks.length === 0) return <span className={tableStyles["dim"]}>{MISSING}</span>;
   return (

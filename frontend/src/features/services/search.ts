@@ -11,7 +11,7 @@ export const SORTING = sorting<ServiceOrder>("slow", ["name", "runtime"]);
 export interface ServicesSearch extends Sorted<ServiceOrder> {
   q?: string | undefined;
   minutes?: (typeof MINUTES)[number] | undefined;
-  /** End of the window, µs; absent: it moves with the clock. */
+  /** End of the window, µs; absent: now. */
   to?: number | undefined;
 }
 

@@ -16,7 +16,7 @@ const STATES = { pending: "waiting", sending: "sending", sent: "✓ sent", dead:
 
 interface DeliveriesProps {
   channelId: number;
-  /** A mail server's replies have codes of their own. */
+  /** Mail servers have their own status codes. */
   mail: boolean;
   mayChange: boolean;
 }

@@ -19,7 +19,7 @@ interface EditChannelProps {
   onDone: () => void;
 }
 
-/** Name and conditions. Where it goes stays, so no secret is asked for. */
+/** Name and conditions. The destination stays the same, so no secret is needed. */
 export function EditChannel({ channel, kind, onDone }: EditChannelProps): ReactElement {
   const client = useQueryClient();
   const toast = useToast();

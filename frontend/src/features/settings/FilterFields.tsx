@@ -14,7 +14,7 @@ interface FilterFieldsProps {
   kind: ChannelKind | undefined;
 }
 
-/** What everybody sets. The rest is in MoreConditions. */
+/** The common conditions. The rest is in MoreConditions. */
 export function FilterFields({ value, onChange }: Omit<FilterFieldsProps, "kind">): ReactElement {
   return (
     <>
@@ -75,7 +75,7 @@ interface PatternsProps<Form> {
   onChange: (value: Form) => void;
 }
 
-/** One input for the patterns of a list. */
+/** One input for a list of patterns. */
 export function Patterns<Form extends Pick<FilterForm, "patterns">>({ label, hint, condition, value, onChange }: PatternsProps<Form>): ReactElement {
   return (
     <Field label={label} hint={hint}>

@@ -18,7 +18,7 @@ interface FilterPreviewProps {
   kind: string | null;
 }
 
-/** What the channel would have sent, while its form is filled in. */
+/** Preview of the messages that the channel in the form would have sent. */
 export function FilterPreview({ form, kind }: FilterPreviewProps): ReactElement {
   const problem = problemOf(form);
   const asked = useMemo(() => ({ ...filterOf(form), kind }), [form, kind]);
@@ -63,7 +63,7 @@ function Told({ preview }: { preview: ChannelPreview }): ReactElement {
             </thead>
             <tbody>
               {preview.last.map((one, index) => (
-                // Two messages may be of the same incident, action and time.
+                // Two messages can have the same incident, action, and time.
                 <tr key={index}>
                   <td className={tableStyles["nowrap"]}>
                     <Time at={one.held_until ?? one.at} />

@@ -8,7 +8,7 @@ import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Table, tableStyles } from "@/ui/Table";
 
-/** What the organization may use of the installation, and how much it uses. */
+/** The organization's limits and its usage. */
 export function Limits(): ReactElement {
   const { data, isError, error, refetch } = useQuery(limitsQuery());
   return (
@@ -51,5 +51,5 @@ export function Limits(): ReactElement {
 
 const share = (used: number, most: number): string => (used > 0 && used / most < 0.01 ? "< 1 %" : `${Math.round((100 * used) / most)} %`);
 
-/** Titles name what is counted, so only bytes need a unit. */
+/** Titles name the counted thing, so only bytes need a unit. */
 const amount = (value: number, unit: string): string => (unit.startsWith("bytes") ? bytes(value) : count(value));

@@ -12,12 +12,12 @@ import { useTellError } from "@/widgets/useTellError";
 import styles from "./Settings.module.css";
 
 type IngestTokens = "take_over" | "revoke";
-/** A new role, or null for none: the member leaves. */
+/** A new role, or null to remove the member. */
 type Change = Role | null;
 
 interface MemberRowProps {
   member: Member;
-  /** Names of the valid ingest tokens that the member owns. */
+  /** Names of the member's valid ingest tokens. */
   ingestTokens: readonly string[];
   mayChange: boolean;
   self: boolean;
@@ -92,7 +92,7 @@ interface AskProps {
   onDecide: (to: Change, tokens?: IngestTokens) => void;
 }
 
-/** What a removal, or the role of a viewer, ends; and what becomes of the tokens that collectors use. */
+/** What a removal or the viewer role ends, and what happens to the member's ingest tokens. */
 function Ask({ member, to, ingestTokens, onCancel, onDecide }: AskProps): ReactElement {
   const leaves = to === null;
   const verb = leaves ? "Remove member" : "Change role";

@@ -18,7 +18,7 @@ import { conditionsInWords, SEVERITIES } from "./channelFilter";
 import { NewMute } from "./NewMute";
 import styles from "./Settings.module.css";
 
-/** Every mute, those that are over too, and a form for one more. */
+/** All mutes, including ended ones, and a form to add one. */
 export function Mutes(): ReactElement {
   const { data: me } = useQuery(meQuery());
   const refusal = me === undefined || me.scopes.includes("incidents:write") ? null : "Your role can read, but not mute. Ask an editor or admin.";
@@ -40,7 +40,7 @@ export function Mutes(): ReactElement {
   );
 }
 
-/** The worst first. */
+/** Worst first. */
 const inOrder = (severities: Mute["severities"]): readonly string[] => SEVERITIES.filter((one) => severities.includes(one)).toReversed();
 
 function List({ ended, nothing, refusal }: { ended: boolean; nothing: string; refusal: string | null }): ReactElement {

@@ -16,7 +16,7 @@ import styles from "./Settings.module.css";
 
 interface NewChannelProps {
   kinds: readonly ChannelKind[];
-  /** Why the reader cannot add one; null where that is possible. */
+  /** Why the user cannot add a channel; null if allowed. */
   refusal: string | null;
 }
 

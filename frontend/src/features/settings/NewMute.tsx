@@ -31,10 +31,10 @@ function filterOf({ patterns, severities, hours }: MuteForm): MuteFilter {
   return { incident_id: null, resource_id: null, severities, conditions, hours };
 }
 
-/** Nothing is chosen: the server would refuse it. */
+/** Matches everything: the server would refuse it. */
 const coversAll = ({ severities, conditions }: MuteFilter): boolean => severities.length === 0 && Object.values(conditions).every((one) => one.length === 0);
 
-/** A mute of everything that patterns fit, once or every week. */
+/** A mute of all incidents that match patterns, once or weekly. */
 export function NewMute({ refusal }: { refusal: string | null }): ReactElement {
   const [form, setForm] = useState(NOTHING);
   const [endless, setEndless] = useState(true);

@@ -12,7 +12,7 @@ import { RepositoryRow } from "./RepositoryRow";
 import { newRepository, requestOf } from "./repositoryForm";
 import styles from "./Settings.module.css";
 
-/** Which repository has the file of which workload, so that fixes can become pull requests. */
+/** Repositories with the files of workloads, so that fixes can become pull requests. */
 export function Repositories(): ReactElement {
   const repositories = useQuery(repositoriesQuery());
   const { data: me } = useQuery(meQuery());

@@ -15,7 +15,7 @@ interface RepositoryFormProps {
   onCancel?: () => void;
   busy: boolean;
   error: Error | null;
-  /** The kind stays and the token may. */
+  /** The kind cannot change, and the token can be kept. */
   stored?: boolean;
 }
 

@@ -15,7 +15,7 @@ import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Settings.module.css";
 
-/** Whether incidents may be shown to people without an account, and every link that does. */
+/** Whether read-only links are allowed, and a list of all links. */
 export function SharedLinks(): ReactElement {
   const { data: me } = useQuery(meQuery());
   const policy = useQuery(sharingPolicyQuery());

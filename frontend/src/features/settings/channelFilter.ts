@@ -1,11 +1,11 @@
-/** What a channel is for, as its form holds it and as people read it. Pure. */
+/** A channel's conditions, as form state and as text. Pure. */
 
 import type { Channel, ChannelAction, ChannelFilter, QuietHours } from "@/api/settings";
 import { hoursInWords, hoursProblem, WEEK } from "@/lib/weeklyHours";
 
 export const SEVERITIES: readonly Channel["min_severity"][] = ["info", "warning", "critical"];
 
-/** Every message by its action, in the order in which they come. */
+/** All messages by action, in order of occurrence. */
 export const ACTION_TITLES: Readonly<Record<Exclude<ChannelAction, "test" | "muted">, string>> = {
   opened: "New incident",
   escalated: "Got worse",
@@ -22,13 +22,13 @@ export const ACTION_TITLES: Readonly<Record<Exclude<ChannelAction, "test" | "mut
   unmuted: "Mute ended",
 };
 export const ACTIONS = Object.keys(ACTION_TITLES) as readonly (keyof typeof ACTION_TITLES)[];
-/** What a new channel is sent, like the default of the API. */
+/** Messages of a new channel, the same as the API's default. */
 export const USUAL_ACTIONS: readonly ChannelAction[] = ACTIONS.filter((one) => one !== "unacknowledged" && one !== "noted");
 
 const CONDITIONS = ["namespaces", "causes", "resources", "nodes"] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** `null` quiet hours: none. Patterns are the text of one input, with commas between them. */
+/** `null` quiet hours: none. Patterns are the text of one input, separated by commas. */
 export interface FilterForm {
   readonly severity: Channel["min_severity"];
   readonly actions: readonly ChannelAction[];
@@ -74,7 +74,7 @@ export function patternsOf(text: string): string[] {
 const MOST_PATTERNS = 20;
 const LONGEST_PATTERN = 200;
 
-/** Why the server would refuse them; null where it would not. */
+/** Why the server would refuse the patterns; null if it would not. */
 export function patternsProblem(patterns: FilterForm["patterns"]): string | null {
   for (const one of CONDITIONS) {
     const found = patternsOf(patterns[one]);
@@ -84,7 +84,7 @@ export function patternsProblem(patterns: FilterForm["patterns"]): string | null
   return null;
 }
 
-/** Why the server would refuse it; null where it would not. */
+/** Why the server would refuse the filter; null if it would not. */
 export function problemOf({ patterns, quiet }: FilterForm): string | null {
   const problem = patternsProblem(patterns);
   if (problem !== null || quiet === null) return problem;

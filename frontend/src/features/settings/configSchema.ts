@@ -1,4 +1,4 @@
-/** The form fields of a channel kind, from the JSON schema of its config: a new kind needs no change here. Pure. */
+/** The form fields of a channel kind, from the JSON schema of its configuration: a new kind needs no change here. Pure. */
 
 export interface ConfigField {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface ConfigField {
   readonly required: boolean;
   readonly initial: string;
   readonly multiline: boolean;
-  /** Few people need it. */
+  /** Rarely needed. */
   readonly advanced: boolean;
 }
 
@@ -44,7 +44,7 @@ function label(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What was filled in; an empty field is left out, so that the server's default holds. */
+/** The entered values; empty fields are left out, so that the server's defaults apply. */
 export function configOf(values: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== ""));
 }

@@ -69,7 +69,7 @@ export const requestOf = ({ kind, url, repository, baseBranch, token, files }: R
   files: filesOf(files),
 });
 
-/** What a change says; without a token the stored one stays. */
+/** The request of a change; without a token, the stored one is kept. */
 export const changeOf = ({ url, repository, baseBranch, token, files }: RepositoryFormState): RepositoryChange => ({
   url,
   repository,

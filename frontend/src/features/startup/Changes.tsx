@@ -7,7 +7,7 @@ import { Table, tableStyles } from "@/ui/Table";
 
 import { duration } from "./pieces";
 
-/** p50, p90 and p99 before and after a version changed, or before and after a chosen moment. */
+/** p50, p90, and p99 before and after a version change or a selected time. */
 export function Changes({ changes }: { changes: readonly StartupChange[] }): ReactElement {
   return (
     <>

@@ -15,7 +15,7 @@ const HEIGHT_PX = 150;
 const LEFT_PX = 46;
 const BOTTOM_PX = 22;
 
-/** Starts over time: the median of each scrape as a dot, the slowest as a tick above it. */
+/** Starts over time: each scrape's median as a dot, its slowest start as a tick above it. */
 export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: number) => void }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);

@@ -7,7 +7,7 @@ import { Table, tableStyles } from "@/ui/Table";
 import { duration, rows } from "./pieces";
 import styles from "./Startup.module.css";
 
-/** Every phase with its own percentiles; what is a part of another one stands below it. */
+/** Every phase with its own percentiles; parts of a phase are listed below it. */
 export function PhaseTable({ parts }: { parts: readonly StartupPart[] }): ReactElement {
   const most = Math.max(...parts.map((part) => part.mean_us), 1);
   return (

@@ -5,7 +5,7 @@ import type { PodStart } from "@/api/startup";
 import { duration, percentileText, piecesOf, scaleEnd, stackSentence } from "./pieces";
 import styles from "./Stacks.module.css";
 
-/** p50, p90 and p99 of the starts, each taken apart, against the objective. */
+/** p50, p90, and p99 of the starts, each split by phase, against the objective. */
 export function Stacks({ page }: { page: Pick<PodStart, "stacks" | "parts" | "objective_us"> }): ReactElement {
   const end = scaleEnd(page);
   const at = (us: number): string => `${(us / end) * 100}%`;

@@ -11,7 +11,7 @@ import { IntervalBar } from "@/widgets/IntervalBar";
 import { duration, percentileText } from "./pieces";
 import styles from "./Startup.module.css";
 
-/** The programs that are loaded for each pod, and the starts without those that are chosen. */
+/** The programs loaded for each pod, and the starts without the selected ones. */
 export function WhatIf({ page, verifier, nodeId }: { page: PodStart; verifier: StartupVerifier; nodeId: number }): ReactElement {
   const unused = [...new Set(verifier.programs.filter((program) => program.unused !== null).map((program) => program.name))];
   const [chosen, setChosen] = useState<readonly string[]>(unused);

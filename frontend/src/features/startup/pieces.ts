@@ -1,4 +1,4 @@
-/** What the picture of a start is made of: pure, so that it can be tested. */
+/** The pieces of a start's chart. Pure. */
 
 import type { PodStart, StartupPart, StartupStack } from "@/api/startup";
 import { microseconds, percent } from "@/lib/format";
@@ -7,16 +7,16 @@ export interface Piece {
   readonly id: string;
   readonly title: string;
   readonly us: number;
-  /** Of the piece, how much the verifier takes. */
+  /** The verifier's part of the piece. */
   readonly verifierUs: number;
 }
 
-/** A start of 12.3 s reads as such; below ten seconds the milliseconds matter. */
+/** 12.3 s needs one decimal; below 10 s the milliseconds matter. */
 export const duration = microseconds;
 
 export const percentileText = (q: number): string => `p${Math.round(q * 100)}`;
 
-/** The verifier's time at a percentile, where pods wait for it. */
+/** The verifier's time at a percentile, if pods wait for it. */
 function verifierAt(parts: readonly StartupPart[], q: number): number {
   const verifier = parts.find((part) => part.id === "verifier");
   if (verifier === undefined) return 0;
@@ -35,20 +35,20 @@ export function piecesOf(stack: StartupStack, parts: readonly StartupPart[]): Pi
     .sort((a, b) => rank(a.id) - rank(b.id));
 }
 
-/** What is left of a start comes first: the scheduler, volumes and the kubelet's queue. */
+/** The remainder of a start comes first: the scheduler, volumes, and the kubelet's queue. */
 const ORDER = ["rest", "cgroup", "sandbox", "container"];
 const rank = (id: string): number => ORDER.indexOf(id);
 
-/** Right end of the scale: every bar and the objective fit in. */
+/** Right end of the scale, so that every bar and the objective fit. */
 export const scaleEnd = (page: Pick<PodStart, "stacks" | "objective_us">): number => 1.08 * Math.max(page.objective_us, ...page.stacks.map((stack) => stack.start_us));
 
-/** The picture in words, for those who do not see it. */
+/** The chart in words, for screen readers. */
 export function stackSentence(stack: StartupStack, parts: readonly StartupPart[]): string {
   const listed = piecesOf(stack, parts).map((piece) => `${piece.title} ${duration(piece.us)}${piece.verifierUs > 0 ? ` (${duration(piece.verifierUs)} in the verifier)` : ""}`);
   return `${percentileText(stack.q)}: ${duration(stack.start_us)}. ${listed.join("; ")}.`;
 }
 
-/** Phases as a tree, depth first; what the objective leaves out comes last. */
+/** Phases as a tree, depth first; phases outside the objective come last. */
 export function rows(parts: readonly StartupPart[]): { part: StartupPart; depth: number }[] {
   const below = (inside: string | null, depth: number): { part: StartupPart; depth: number }[] =>
     parts.filter((part) => part.inside === inside).flatMap((part) => [{ part, depth }, ...below(part.id, depth + 1)]);

@@ -6,7 +6,7 @@ export const DEFAULT_MINUTES = 60;
 export interface StartupSearch {
   node?: number | undefined;
   minutes?: (typeof MINUTES)[number] | undefined;
-  /** End of the window, µs; absent: it moves with the clock. */
+  /** End of the window, µs; absent: now. */
   to?: number | undefined;
   /** Starts before and after this moment are compared, µs. */
   split?: number | undefined;

@@ -10,19 +10,19 @@ import { Menu } from "@/ui/Menu";
 import { useToast } from "@/ui/Toast";
 
 export interface ExportMenuProps extends Pick<ButtonProps, "kind" | "aria-label"> {
-  /** Whose picture it is. */
+  /** Name of the chart. */
   name: string;
-  /** The time that it shows; null where it is not over time. */
+  /** The visible time; null if the chart has no time axis. */
   view: TimeView | null;
-  /** What is drawn of that time. */
+  /** The drawn data of that time. */
   tables: readonly CsvTable[];
-  /** The element that draws it; null before it is there. */
+  /** The chart's element; null before it is rendered. */
   picture: () => Element | null;
-  /** Words that belong to the picture and stand elsewhere on the page. */
+  /** Text that belongs to the chart but is elsewhere on the page. */
   notes?: readonly string[];
 }
 
-/** The chart as an image, and the data that it draws as tables. */
+/** Exports the chart as an image and its data as tables. */
 export function ExportMenu({ name, view, tables, picture, notes = [], kind = "plain", "aria-label": label }: ExportMenuProps): ReactElement {
   const toast = useToast();
   const stem = view === null ? [name] : [name, toRfc3339(view.fromUs).slice(0, 19).replaceAll(":", "-")];
@@ -63,7 +63,7 @@ export function ExportMenu({ name, view, tables, picture, notes = [], kind = "pl
   );
 }
 
-/** The same for the figure that it stands in. */
+/** The same for the enclosing figure element. */
 export function FigureExport({ name, view, table, notes = [] }: { name: string; view: TimeView | null; table: CsvTable; notes?: readonly string[] }): ReactElement {
   const place = useRef<HTMLSpanElement>(null);
   return (

@@ -10,7 +10,7 @@ interface HoursFieldsProps {
   onChange: (part: Partial<WeeklyHours>) => void;
 }
 
-/** Days, from, to and time zone. */
+/** Days, from, to, and time zone. */
 export function HoursFields({ value, onChange }: HoursFieldsProps): ReactElement {
   const zones = useId();
   return (

@@ -9,7 +9,7 @@ import { Time } from "@/ui/Time";
 
 import styles from "./Mutes.module.css";
 
-/** What a mute would have kept quiet in the last week, and what it mutes now. */
+/** What a mute would have muted in the last week, and what it mutes now. */
 export function MutePreview({ filter }: { filter: MuteFilter }): ReactElement {
   const { data, error } = useQuery({ ...mutePreviewQuery(filter), placeholderData: keepPreviousData });
   if (error !== null) {

@@ -8,7 +8,7 @@ import styles from "./Objective.module.css";
 import { ObjectiveDialog } from "./ObjectiveDialog";
 import { readable } from "./words";
 
-/** The objective of a service with how the window compares, and the way to change it. */
+/** The objective of a service, whether it was met in the window, and a button to change it. */
 export function ObjectiveCell({ item }: { item: Pick<ServiceItem, "id" | "name" | "objective"> }): ReactElement {
   const [open, setOpen] = useState(false);
   const { objective } = item;

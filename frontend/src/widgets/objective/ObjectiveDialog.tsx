@@ -20,7 +20,7 @@ export interface ObjectiveDialogProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** Set, change and remove the latency objective of a server, or of all servers of a container's workload. */
+/** Sets, changes, and removes the latency objective of a server, or of all servers of a container's workload. */
 export function ObjectiveDialog({ resourceId, name, open, onOpenChange }: ObjectiveDialogProps): ReactElement {
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title={`Latency objective of ${name}`}>

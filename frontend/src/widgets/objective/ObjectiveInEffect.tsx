@@ -6,7 +6,7 @@ import { Time } from "@/ui/Time";
 import styles from "./Objective.module.css";
 import { limitOf, originOf, readable } from "./words";
 
-/** What decides now which answers are slow, and who says so. */
+/** The objective in effect, which decides which answers are slow, and its origin. */
 export function ObjectiveInEffect({ objective }: { objective: Objective }): ReactElement {
   const { objective: text, origin, set_at, annotation, annotation_problem: problem } = objective;
   return (

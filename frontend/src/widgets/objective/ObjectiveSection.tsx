@@ -12,7 +12,7 @@ import { ObjectiveInEffect } from "./ObjectiveInEffect";
 
 const ObjectiveDialog = lazy(async () => ({ default: (await import("./ObjectiveDialog")).ObjectiveDialog }));
 
-/** The objective of a server or a container, on its page and on that of its incidents. */
+/** The objective of a server or container, on its page and on its incidents' pages. */
 export function ObjectiveSection({ resourceId, name }: { resourceId: number; name: string }): ReactElement {
   const query = useQuery(objectiveQuery(resourceId));
   const { data: me } = useQuery(meQuery());

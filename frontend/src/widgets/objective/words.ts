@@ -1,4 +1,4 @@
-/** An objective as people read and write it: "p99<50ms", p99 < 50 ms. Pure. */
+/** Formats of an objective: "p99<50ms" and "p99 < 50 ms". Pure. */
 
 import type { Objective } from "@/api/objectives";
 
@@ -7,7 +7,7 @@ export const UNITS = ["ms", "s"] as const;
 
 export interface Draft {
   quantile: (typeof QUANTILES)[number];
-  /** As it is typed. */
+  /** As typed. */
   amount: string;
   unit: (typeof UNITS)[number];
 }
@@ -15,7 +15,7 @@ export interface Draft {
 const EMPTY: Draft = { quantile: "p99", amount: "", unit: "ms" };
 const WRITTEN = /^(p50|p90|p95|p99|p99\.9)<([0-9.]+)(ms|s)$/;
 
-/** What a form starts with: the objective in effect, as the service writes it. */
+/** Initial form values: the objective in effect, in the service's notation. */
 export function draftOf(objective: string | null): Draft {
   const [, quantile, amount, unit] = WRITTEN.exec(objective ?? "") ?? [];
   if (amount === undefined) return EMPTY;
@@ -24,7 +24,7 @@ export function draftOf(objective: string | null): Draft {
 
 export const writtenOf = ({ quantile, amount, unit }: Draft): string => `${quantile}<${amount.trim()}${unit}`;
 
-/** Why a draft is no objective yet; null where it is one. */
+/** Why a draft is not a valid objective; null if it is. */
 export function problemOf({ amount, unit }: Draft): string | null {
   const text = amount.trim();
   const value = Number(text);
@@ -36,13 +36,13 @@ export function problemOf({ amount, unit }: Draft): string | null {
 /** "p99<50ms" → "p99 < 50 ms". */
 export const readable = (objective: string): string => objective.replace(WRITTEN, "$1 < $2 $3");
 
-/** "50 ms" of "p99<50ms". */
+/** "50 ms" from "p99<50ms". */
 export const limitOf = (objective: string): string => objective.replace(WRITTEN, "$2 $3");
 
-/** "99 %" of "p99". */
+/** "99 %" from "p99". */
 export const shareOf = (quantile: string): string => `${quantile.slice(1)} %`;
 
-/** Who says so, without a period. */
+/** Origin of the objective, without a period. */
 export function originOf({ origin, set_by }: Objective): string {
   if (origin === "annotation") return "From the pod's annotation jitterscope.io/objective";
   return `Set for ${origin === "server" ? "this port" : "the whole workload"}${set_by === null ? "" : ` by ${set_by}`}`;

@@ -10,11 +10,11 @@ export interface TimelineControlsProps {
   busy: boolean;
   dragMode: DragMode;
   onDragMode: (mode: DragMode) => void;
-  /** What the picture can jump to; null: nothing. */
+  /** Jump target in the timeline; null: none. */
   jump: { readonly name: string; readonly go: () => void } | null;
   onAll: () => void;
   onZoom: (factor: number) => void;
-  /** Further buttons. */
+  /** More buttons. */
   children?: ReactNode;
 }
 

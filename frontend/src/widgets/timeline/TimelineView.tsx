@@ -27,25 +27,25 @@ export interface TimelineQuery {
 }
 
 export interface TimelineViewProps {
-  /** The whole window that can be looked at. */
+  /** The whole window. */
   extent: TimeView;
-  /** What is seen at first. */
+  /** The initial view. */
   first: TimeView;
-  /** The moment that is marked, and what is seen of it at a press of its button. */
+  /** The marked time, and the view that its button opens. */
   moment: Moment | null;
-  /** How to load a part of it. */
+  /** Loads a part of the window. */
   load: (part: TimeView) => TimelineQuery;
   picture: PictureState;
-  /** What the story is told by. */
+  /** The main lane. */
   lead?: "cpu" | "connections";
   onPicture: Dispatch<SetStateAction<PictureState>>;
-  /** To the view before; false: there is none. */
+  /** Returns to the previous view; false: there is none. */
   goBack: () => boolean;
-  /** The resource whose window can be compared; null where nothing can. */
+  /** The resource whose window can be compared; null if none. */
   resourceId: number | null;
-  /** What was changed around it, sorted by time. null: it cannot be loaded; undefined: not yet. */
+  /** Changes in and shortly before the window, sorted by time. null: loading failed; undefined: not loaded yet. */
   changes: readonly ChartChange[] | null | undefined;
-  /** Whose picture it is: what its exports are called. */
+  /** Name of the timeline, used for exports. */
   name: string;
 }
 
@@ -55,7 +55,7 @@ export interface Moment {
   readonly view: TimeView;
 }
 
-/** Closer than this a 10 ms tick is wide enough to see, and its tile short enough for the server to have it at 10 ms. */
+/** In shorter views, a 10 ms tick is wide enough to see, and the tile is short enough for the server to return 10 ms ticks. */
 const FINE_SPAN_US = 2 * US_PER_S;
 
 export function TimelineView({ extent, first, moment, load, picture, onPicture, goBack, lead = "cpu", resourceId, changes, name }: TimelineViewProps): ReactElement {
@@ -71,7 +71,7 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
   const detail = useQuery({ ...load(tile), enabled: wantsDetail, placeholderData: keepPreviousData });
   const model = useMemo(() => {
     if (overview === undefined || !wantsDetail || detail.data === undefined || !covers(detail.data.extent, view)) return overview;
-    // Of so much time 10 ms are not seen.
+    // In a view this long, 10 ms ticks are not visible.
     return detail.data.coarse !== null && span(view) > FINE_SPAN_US ? { ...detail.data, cpu: detail.data.coarse, coarse: null } : detail.data;
   }, [overview, wantsDetail, detail.data, view]);
 
@@ -88,7 +88,7 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
     return () => window.removeEventListener("keydown", press);
   }, [setView, moment]);
 
-  // The words may lag behind a moving hand; the picture may not.
+  // The text may lag behind a moving pointer; the chart may not.
   const restingView = useDeferredValue(view);
   const words = useMemo(() => (model === undefined ? "" : summarize(model, restingView)), [model, restingView]);
 

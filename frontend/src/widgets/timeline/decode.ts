@@ -1,10 +1,10 @@
-/** The API's timeline as the typed arrays that charts draw. */
+/** Decodes the API's timeline into typed arrays for charts. */
 
 import type { Answers, ConnectionTicks, CpuTicks, DataLane, RateTicks, Stall, TimelineModel } from "@/charts/timeline/model";
 import type { Schemas } from "@/api/client";
 import type { Packed } from "@/api/columns";
 
-/** The client reads tuples as arrays. */
+/** The client types tuples as arrays. */
 type ApiQueries = Packed<Omit<Schemas["TimelineQueries"], "complete">> & { complete: readonly (readonly number[])[] };
 export type ApiPicture = Packed<Omit<Schemas["TimelinePicture"], "queries">> & { queries: ApiQueries };
 
@@ -67,7 +67,7 @@ function decodeAnswers(queries: ApiQueries): Answers {
   return {
     tUs: integers(queries.t_us),
     latencyUs,
-    // An answer within a microsecond counts as one: the log scale has no zero.
+    // Latencies below 1 µs count as 1 µs: the log scale has no zero.
     logLatency: Float32Array.from(latencyUs, (us) => Math.log10(Math.max(1, us))),
     result: Uint8Array.from(queries.result),
     queueWaitUs: queries.queue_wait_us === null ? null : integers(queries.queue_wait_us),

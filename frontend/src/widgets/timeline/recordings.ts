@@ -1,4 +1,4 @@
-/** Random recordings for tests: what happened, and the timeline that the API makes of it. */
+/** Random recordings for tests: the true events, and the API's timeline of them. */
 
 import fc from "fast-check";
 
@@ -17,22 +17,22 @@ export interface HappenedAnswer {
   readonly result: number;
 }
 
-/** What happened: everything that a picture may be asked about. */
+/** The true events: everything that a timeline can be checked against. */
 export interface Happened {
   readonly ticks: number;
   /** CPUs in each 100 ms; null: missing. */
   readonly cpus: readonly (number | null)[];
-  /** CPUs in each 10 ms of a tick; null: no detail was kept of it. Empty: none was asked for. */
+  /** CPUs in each 10 ms of a tick; null: no detail was kept. Empty: none was requested. */
   readonly fine: readonly (readonly (number | null)[] | null)[];
   readonly limits: readonly { readonly tick: number; readonly cpus: number | null }[];
   readonly stalls: readonly { readonly fromUs: number; readonly toUs: number; readonly periods: number }[];
   readonly serves: boolean;
   readonly answers: readonly HappenedAnswer[];
-  /** Of each tick: whether all its answers were kept. */
+  /** For each tick: whether all its answers were kept. */
   readonly kept: readonly boolean[];
-  /** Of each tick: whether they were counted. */
+  /** For each tick: whether its answers were counted. */
   readonly counted: readonly boolean[];
-  /** Dots left out to keep the response small: every so many-th quick one; 0: none. */
+  /** Dots left out to keep the response small: every n-th fast one; 0: none. */
   readonly dropEvery: number;
 }
 
@@ -68,14 +68,14 @@ export const happened: fc.Arbitrary<Happened> = fc.integer({ min: 2, max: 24 }).
 export const tickOf = (us: number): number => Math.floor((us - T0) / TICK);
 export const isLate = ({ latencyUs }: HappenedAnswer): boolean => latencyUs > SLOW;
 
-/** The answers that a response holds as dots, and how many it leaves out. */
+/** The answers contained in a response as dots, and how many are left out. */
 export function dotsOf({ serves, answers, kept, dropEvery }: Happened): { readonly dots: readonly HappenedAnswer[]; readonly truncated: number } {
   const stored = serves ? answers.filter((one) => kept[tickOf(one.us)] === true || isLate(one)) : [];
   const dots = dropEvery === 0 ? stored : stored.filter((one, i) => isLate(one) || i % dropEvery !== 0);
   return { dots, truncated: stored.length - dots.length };
 }
 
-/** Of each tick what was counted; null: not counted. Queries where they came, the rest where the answer left. */
+/** Counts of each tick; null: not counted. Queries count when they arrive, everything else when the answer leaves. */
 export function countsIn({ ticks, serves, answers, counted }: Happened): readonly ({ readonly queries: number; readonly slow: number; readonly p50Us: number | null; readonly maxUs: number | null } | null)[] {
   return Array.from({ length: ticks }, (_, tick) => {
     if (!serves || counted[tick] !== true) return null;
@@ -89,7 +89,7 @@ export function countsIn({ ticks, serves, answers, counted }: Happened): readonl
   });
 }
 
-/** Spans in which every answer was kept. */
+/** Spans in which all answers were kept. */
 export function completeIn({ kept, serves }: Happened): [number, number][] {
   const spans: [number, number][] = [];
   kept.forEach((is, tick) => {
@@ -101,7 +101,7 @@ export function completeIn({ kept, serves }: Happened): [number, number][] {
   return spans;
 }
 
-/** The response of the API, as its schema says it. */
+/** The API response, as in its schema. */
 export function timelineOf(one: Happened): Parameters<typeof decodeTimeline>[0] {
   const starts = (count: number, stepUs: number): number[] => Array.from({ length: count }, (_, i) => T0 + i * stepUs);
   const columns = (values: (number | null)[], stepUs: number): Schemas["TimelineCpu"] => ({

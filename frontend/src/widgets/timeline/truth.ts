@@ -1,4 +1,4 @@
-/** What is true of a random recording, told without the code under test. */
+/** Expected values for a random recording, computed without the code under test. */
 
 import fc from "fast-check";
 
@@ -15,7 +15,7 @@ interface Part {
   readonly cursorUs: number;
 }
 
-/** A part of a recording to look at, and where the cursor is in it. */
+/** A part of a recording, and the cursor's position in it. */
 const looked: fc.Arbitrary<{ readonly was: Happened; readonly part: Part }> = happened.chain((was) => {
   const whole = was.ticks * TICK;
   return fc.tuple(fc.integer({ min: 0, max: whole - 20_000 }), fc.integer({ min: 20_000, max: whole }), fc.double({ min: 0, max: 0.999, noNaN: true })).map(([from, width, at]) => {

@@ -4,9 +4,9 @@ import { useCallback, useEffect, useEffectEvent, useState, type Dispatch, type S
 import { formatView } from "@/lib/search";
 import type { TimeView } from "@/lib/timeView";
 
-/** What of the picture is kept in the URL. */
+/** The timeline's state in the URL. */
 export interface PictureState {
-  /** null: the first view. */
+  /** null: the initial view. */
   readonly view: TimeView | null;
   readonly selection: TimeView | null;
 }
@@ -14,15 +14,15 @@ export interface PictureState {
 export interface Picture {
   readonly picture: PictureState;
   readonly setPicture: Dispatch<SetStateAction<PictureState>>;
-  /** To the view before; false: this page has shown no other one. */
+  /** Returns to the previous view; false: this page has shown no other view. */
   readonly goBack: () => boolean;
 }
 
 /**
- * The picture's state, which follows the URL: the browser's back and forward lead through what was seen.
+ * The timeline's state, which follows the URL: the browser's back and forward move through the views.
  *
- * `onRest` hears of it when the hand rests, since browsers refuse hundreds of URL updates in a second. Another view is an
- * entry in the browser's history of its own (`isStep`), another selection is not.
+ * `onRest` is called when the pointer rests, because browsers reject hundreds of URL updates/s. A new view adds an
+ * entry to the browser's history (`isStep`), a new selection does not.
  */
 export function usePicture(url: PictureState, onRest: (state: PictureState, isStep: boolean) => void): Picture {
   const router = useRouter();
@@ -34,7 +34,7 @@ export function usePicture(url: PictureState, onRest: (state: PictureState, isSt
   if (!isSame(url, seen)) {
     setSeen(url);
     if (!isSame(url, told)) {
-      // Not ours: somebody went back or forward.
+      // Not from here: the user went back or forward.
       setTold(url);
       setPicture(url);
     }
@@ -58,6 +58,6 @@ export function usePicture(url: PictureState, onRest: (state: PictureState, isSt
   return { picture, setPicture, goBack };
 }
 
-// As the URL has them: in whole microseconds.
+// As in the URL: in whole microseconds.
 const isSameView = (a: TimeView | null, b: TimeView | null): boolean => formatView(a) === formatView(b);
 const isSame = (a: PictureState, b: PictureState): boolean => isSameView(a.view, b.view) && isSameView(a.selection, b.selection);

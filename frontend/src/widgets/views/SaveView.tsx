@@ -16,7 +16,7 @@ export interface SaveViewProps {
   returnTo: RefObject<HTMLElement | null>;
   page: string;
   search: string;
-  /** Whether the member may show views to all others. */
+  /** Whether the member may share views. */
   mayShare: boolean;
 }
 

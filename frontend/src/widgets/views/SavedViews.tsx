@@ -12,9 +12,9 @@ import { SaveView } from "./SaveView";
 
 type Open = "save" | "manage" | null;
 
-/** Saved views of this page: open one, save what is shown, and change those that there are. */
+/** Saved views of this page: open one, save the current one, and manage existing ones. */
 export function SavedViews(): ReactElement {
-  // Not that of the location: it is the next page's already while this one is still there.
+  // Not the location's: that is already the next page's while this one is still shown.
   const pathname = useMatch({ strict: false, select: (match) => match.pathname });
   const searchStr = useLocation({ select: (location) => location.searchStr });
   const router = useRouter();

@@ -18,7 +18,7 @@ import { captureAt, captureTitle } from "./words";
 const FlameGraph = lazy(async () => ({ default: (await import("@/charts/flame/FlameGraph")).FlameGraph }));
 const EVERYTHING: CapturePart = { time: null, scope: "node", pid: null };
 
-/** What ran when it happened, as the flight recorder kept it. Nothing where it kept nothing. */
+/** What was running, as captured by the flight recorder. Empty if there is no capture. */
 export const CapturesSection = memo(function CapturesSection({ incident }: { incident: Incident }): ReactElement | null {
   const captures = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
   const [chosen, setChosen] = useState<number | null>(null);

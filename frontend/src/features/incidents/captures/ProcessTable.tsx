@@ -13,12 +13,12 @@ const FIRST_ROWS = 12;
 export interface ProcessTableProps {
   processes: readonly CaptureProcess[];
   more: number;
-  /** Whether to mark what belongs to the subject: on a node everything does. */
+  /** Whether to mark processes of the subject: on a node, all of them are. */
   marksSubject: boolean;
   onOnly: (pid: number) => void;
 }
 
-/** Who used the CPU, and who waited. */
+/** Which processes used the CPU, and which waited. */
 export function ProcessTable({ processes, more, marksSubject, onOnly }: ProcessTableProps): ReactElement {
   const [all, setAll] = useState(false);
   const rows = all ? processes : processes.slice(0, FIRST_ROWS);

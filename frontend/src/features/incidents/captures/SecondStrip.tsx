@@ -15,14 +15,14 @@ export interface SecondStripProps {
   onTime: (time: TimeView | null) => void;
 }
 
-/** CPUs of a second, by its samples; where no stacks could be taken by the process table. */
+/** CPUs used in a second, from its samples, or from the process table if stacks are unavailable. */
 function cpuOf(seconds: CaptureSeconds, samples: number, index: number, rateHz: number): { user: number; kernel: number } {
   if (rateHz > 0) return { user: samples / rateHz, kernel: (seconds.kernel_samples[index] ?? 0) / rateHz };
   const ms = seconds.step_us / 1000;
   return { user: (seconds.user_ms[index] ?? 0) / ms, kernel: (seconds.system_ms[index] ?? 0) / ms };
 }
 
-/** A bar a second: CPU in programs and, on top, in the kernel. A press shows that second alone, with Shift up to it. */
+/** One bar per second: user CPU and, on top, kernel CPU. A click shows that second alone; Shift-click extends the selection. */
 export function SecondStrip({ seconds, rateHz, time, onTime }: SecondStripProps): ReactElement {
   const [anchor, setAnchor] = useState<number | null>(null);
   const bars = seconds.user_samples.map((samples, index) => {
@@ -35,7 +35,7 @@ export function SecondStrip({ seconds, rateHz, time, onTime }: SecondStripProps)
     if (!event.shiftKey || anchor === null) setAnchor(index);
     const [first, last] = from < index ? [from, index] : [index, from];
     const next = { fromUs: seconds.start_us + first * seconds.step_us, toUs: seconds.start_us + (last + 1) * seconds.step_us };
-    // Pressed again it is let go.
+    // A second click clears it.
     onTime(time !== null && time.fromUs === next.fromUs && time.toUs === next.toUs ? null : next);
   };
   return (

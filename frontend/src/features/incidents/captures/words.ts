@@ -1,4 +1,4 @@
-/** What captures are called. Pure. */
+/** Texts for captures. Pure. */
 
 import type { CaptureProcess, CaptureSummary } from "@/api/captures";
 import { clock, duration } from "@/lib/time";
@@ -36,13 +36,13 @@ export function captureTitle(capture: CaptureSummary): string {
   return `${clock(capture.start_us)}, ${duration(capture.end_us - capture.start_us)} of ${whose}: ${reasonWords(capture.reason)}`;
 }
 
-/** The capture that holds a time, else the one nearest to it; null where there is none. */
+/** The capture that contains a time, or the nearest one; null if there is none. */
 export function captureAt(captures: readonly CaptureSummary[], us: number): CaptureSummary | null {
   const distance = (one: CaptureSummary): number => Math.max(one.start_us - us, us - one.end_us, 0);
   return captures.reduce<CaptureSummary | null>((best, one) => (best === null || distance(one) < distance(best) ? one : best), null);
 }
 
-/** States of a process, the one it was seen in most first: "uninterruptible sleep, 3 of 4 times". */
+/** The most frequent state of a process: "uninterruptible sleep, 3 of 4 times". */
 export function stateWords(states: CaptureProcess["states"]): string {
   const seen = Object.entries(states).sort(([, a], [, b]) => b - a);
   const total = seen.reduce((sum, [, times]) => sum + times, 0);

@@ -12,13 +12,13 @@ const PullRequestDialog = lazy(async () => ({ default: (await import("./PullRequ
 interface PullRequestButtonProps {
   incidentId: number;
   fix: Schemas["Fix"];
-  /** Undefined: not known yet. */
+  /** Undefined: not loaded yet. */
   known: FixPullRequest | undefined;
   mayOpen: boolean;
   maySetUp: boolean;
 }
 
-/** Opens the preview; the pull request once there is one; the way to the settings where no repository has the workload. */
+/** Opens the preview, links to an existing pull request, or links to the settings if no repository has the workload. */
 export function PullRequestButton({ incidentId, fix, known, mayOpen, maySetUp }: PullRequestButtonProps): ReactElement {
   const [open, setOpen] = useState(false);
   const reasonId = useId();

@@ -21,7 +21,7 @@ interface PullRequestDialogProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** What a pull request would change and say, before it is opened. */
+/** Preview of a pull request's changes and text. */
 export function PullRequestDialog({ incidentId, fix, open, onOpenChange }: PullRequestDialogProps): ReactElement {
   return (
     <Dialog open={open} onOpenChange={onOpenChange} wide title={`Open pull request: ${fix.title}`}>

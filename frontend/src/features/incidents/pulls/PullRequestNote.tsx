@@ -12,7 +12,7 @@ interface PullRequestNoteProps {
   maySetUp: boolean;
 }
 
-/** Where the fix would go or went, or why it cannot. */
+/** The fix's repository or pull request, or why there can be none. */
 export function PullRequestNote({ known, mayOpen, maySetUp }: PullRequestNoteProps): ReactElement {
   if (known === undefined) return <>Looking for a repository.</>;
   const pull = known.pull_request;

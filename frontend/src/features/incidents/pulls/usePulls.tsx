@@ -9,7 +9,7 @@ import type { FixPulls } from "@/widgets/FixList";
 import { PullRequestButton } from "./PullRequestButton";
 import { PullRequestNote } from "./PullRequestNote";
 
-/** For each fix that a file can hold: a button or the pull request that it became, and a note in its details. */
+/** For each fix that fits in a file: a button or its pull request, and a note in its details. */
 export function usePulls({ id }: Incident): FixPulls {
   const { data: all } = useQuery(pullRequestsQuery(id));
   const { data: me } = useQuery(meQuery());

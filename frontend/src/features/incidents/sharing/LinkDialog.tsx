@@ -22,13 +22,13 @@ const NO_RIGHT = "Your role can read, but not share. Ask an editor or admin.";
 
 export interface LinkDialogProps {
   incidentId: number;
-  /** Where the link opens the picture. */
+  /** The timeline view that the link opens. */
   view: TimeView;
   selection: TimeView | null;
   onOpenChange: (open: boolean) => void;
 }
 
-/** Makes links that need no account, and lists those that there are. */
+/** Creates read-only links and lists existing ones. */
 export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDialogProps): ReactElement {
   const { data: me } = useQuery(meQuery());
   const links = useQuery(incidentLinksQuery(incidentId));

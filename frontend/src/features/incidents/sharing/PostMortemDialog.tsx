@@ -10,7 +10,7 @@ import styles from "./Sharing.module.css";
 
 const DESCRIPTION = "Markdown of what was measured and done. Everyone in the organization sees what you save here.";
 
-/** The incident as Markdown: written from the data, or as members edited it. */
+/** The incident as Markdown: generated from the data, or as edited by members. */
 export function PostMortemDialog({ incidentId, onOpenChange }: { incidentId: number; onOpenChange: (open: boolean) => void }): ReactElement {
   const edits = useQuery(postMortemEditsQuery(incidentId));
   const unsaved = useRef(false);
@@ -21,7 +21,7 @@ export function PostMortemDialog({ incidentId, onOpenChange }: { incidentId: num
       title="Post-mortem"
       description={DESCRIPTION}
       onOpenChange={(open) => {
-        // Escape is pressed easily, and what was written is nowhere else.
+        // Escape is easy to press by accident, and unsaved text exists nowhere else.
         if (!open && unsaved.current && !warned) setWarned(true);
         else onOpenChange(open);
       }}

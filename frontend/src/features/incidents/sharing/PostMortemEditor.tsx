@@ -14,7 +14,7 @@ import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Sharing.module.css";
 
-/** A text, and what it was made of. */
+/** A text and the version it is based on. */
 interface Base {
   readonly version: number;
   readonly content: string;
@@ -25,7 +25,7 @@ interface Base {
 export interface PostMortemEditorProps {
   incidentId: number;
   kept: PostMortem;
-  /** Of what is kept; else from the data. */
+  /** The saved text, or the one from the data. */
   content: string;
   onUnsaved: (is: boolean) => void;
 }
@@ -45,7 +45,7 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
   useEffect(() => onUnsaved(isEdited), [onUnsaved, isEdited]);
   const mayWrite = me?.scopes.includes("incidents:write") ?? false;
 
-  // Past the cache: what the dialog opened with must not change below the hand.
+  // Bypasses the cache: the text in the open dialog must not change while it is edited.
   const newest = async (): Promise<Base> => {
     const now = await readPostMortem(incidentId);
     return baseOf(now, now.content);

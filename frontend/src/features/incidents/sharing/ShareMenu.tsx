@@ -9,18 +9,18 @@ import { Menu } from "@/ui/Menu";
 import { usePageCommand } from "@/ui/pageCommands";
 import { useToast } from "@/ui/Toast";
 
-// Most who read an incident open neither.
+// Most readers of an incident open neither.
 const LinkDialog = lazy(async () => ({ default: (await import("./LinkDialog")).LinkDialog }));
 const PostMortemDialog = lazy(async () => ({ default: (await import("./PostMortemDialog")).PostMortemDialog }));
 
 export interface ShareMenuProps {
   incident: Incident;
-  /** What of the picture is seen now. */
+  /** The timeline's current view. */
   view: TimeView;
   selection: TimeView | null;
 }
 
-/** Ways to show the incident to others: this very view, a link without an account, a post-mortem. */
+/** Ways to share the incident: a link to this view, a read-only link, a post-mortem. */
 export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactElement {
   const [open, setOpen] = useState<"link" | "postMortem" | null>(null);
   const toast = useToast();
@@ -65,7 +65,7 @@ export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactE
   );
 }
 
-/** The address of this page at an exact zoom: the address bar follows only when the hand rests. */
+/** The address of this page at the exact zoom: the address bar updates only when the pointer rests. */
 function linkTo(view: TimeView, selection: TimeView | null): string {
   const url = new URL(window.location.href);
   for (const [name, part] of [["view", view], ["sel", selection]] as const) {

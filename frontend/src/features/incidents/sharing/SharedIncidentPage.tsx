@@ -33,14 +33,14 @@ import styles from "./Sharing.module.css";
 
 const route = getRouteApi("/shared");
 
-/** The views are in no history: all of the window is what is left. */
+/** Views are not in the browser's history: going back shows the whole window. */
 const nowhere = (): boolean => false;
 
-/** One incident for whoever has its link. The secret is in the address after #, which is sent to no server. */
+/** One incident for holders of its link. The secret follows # in the address, so no server receives it. */
 export function SharedIncidentPage(): ReactElement {
   const [secret] = useState(() => window.location.hash.slice(1));
   const { data: incident, error, refetch } = useQuery(sharedIncidentQuery(secret));
-  // A link that was revoked shows nothing any more, whatever was loaded before.
+  // A revoked link shows nothing, even if data was loaded before.
   const ended = error instanceof ApiError && error.status === 401;
   return (
     <>
@@ -89,7 +89,7 @@ function Shown({ incident, secret }: { incident: SharedIncident; secret: string 
     }),
     [secret],
   );
-  // Not in the address: that is the link, and stays it.
+  // Not in the address, which must stay the link.
   const [picture, setPicture] = useState<PictureState>({ view: parseView(search.view), selection: parseView(search.sel) });
   const { extent, moment, showing } = useIncidentPicture(incident, load);
   const changes = useQuery(sharedChangesQuery(secret));

@@ -16,10 +16,10 @@ import { blockExtent, blockLanes, blockTable, predictionOf, type BlockLane } fro
 const AXIS_PX = 24;
 const TOP_PX = 20;
 
-/** Before, after and the prediction on one picture: each block a mark, the change a line. */
+/** Before, after, and the prediction in one chart: each block a mark, the change a line. */
 export function BeforeAfter({ verification }: { verification: ShownVerification }): ReactElement | null {
   const lanes = blockLanes(verification);
-  // The first blocks come some time after the change: what measures its own width is there from then on only.
+  // The first blocks arrive some time after the change: the element whose width is measured exists only from then on.
   return lanes.length === 0 ? null : <Picture verification={verification} lanes={lanes} />;
 }
 

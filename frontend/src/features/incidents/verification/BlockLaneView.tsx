@@ -14,7 +14,7 @@ const THIN_PX = 6;
 export interface BlockLaneViewProps {
   lane: BlockLane;
   x: (us: number) => number;
-  /** Top of the lane, and the edges of its plot. */
+  /** Top of the lane and the edges of its plot area. */
   y: number;
   left: number;
   right: number;
@@ -22,16 +22,16 @@ export interface BlockLaneViewProps {
   appliedUs: number;
 }
 
-/** One figure of every block, with the means before and after and the predicted one. */
+/** One figure for every block, with the means before and after and the predicted mean. */
 export function BlockLaneView({ lane, x, y, left, right, extent, appliedUs }: BlockLaneViewProps): ReactElement {
   const bottom = y + LANE_PX - 10;
   const at = (value: number): number => bottom - (Math.min(value, lane.top) / lane.top) * (bottom - y - TITLE_PX);
   const predicted = predictionOf(lane.measure);
   const bandPx = predicted === null ? 0 : at(predicted.low) - at(predicted.high);
-  // A range too narrow to draw is the line of the value that is expected, and no band of values that it excludes.
+  // A range too narrow to draw becomes a line at the expected value, not a band that includes other values.
   const isLine = bandPx < THIN_PX;
   const { before, after } = lane.measure;
-  // The title has the unit where it is long.
+  // A long unit goes into the title.
   const long = lane.unit === "ms/min";
   const format = (value: number): string => (long ? significant(value) : measure(value, lane.unit));
   return (
@@ -62,7 +62,7 @@ export function BlockLaneView({ lane, x, y, left, right, extent, appliedUs }: Bl
   );
 }
 
-/** A diamond where it hurt, a dot where it did not. */
+/** A diamond if the figure is above 0, otherwise a dot. */
 function Mark({ point, cx, cy, text }: { point: Point; cx: number; cy: number; text: string }): ReactElement {
   return point.value > 0 ? (
     <path className={styles["hurt"]} d={`M${cx} ${cy - 4}l4 4-4 4-4-4z`}>

@@ -9,7 +9,7 @@ import styles from "./VerificationSection.module.css";
 
 type Measure = Schemas["VerifiedMeasure"];
 
-/** Each figure before and after, the test that tells them apart, and the prediction beside the outcome. */
+/** Each figure before and after, the test of the difference, and the prediction next to the outcome. */
 export function MeasureTable({ measures }: { measures: readonly Measure[] }): ReactElement {
   return (
     <Table label="Before, after and predicted">

@@ -17,7 +17,7 @@ const TITLES: Record<ShownVerification["state"], string> = {
   replaced: "Replaced by another change",
 };
 
-/** What a fix did: the verdict, before and after with the prediction on one picture, and the test. */
+/** The effect of a fix: the verdict, before, after, and prediction in one chart, and the test. */
 export const VerificationSection = memo(function VerificationSection({ verification }: { verification: ShownVerification }): ReactElement {
   const { state } = verification;
   return (

@@ -1,4 +1,4 @@
-/** Blocks before and after a change as points of one picture. Pure. */
+/** Blocks before and after a change as points of one chart. Pure. */
 
 import type { Schemas } from "@/api/client";
 import type { ShownVerification } from "@/api/incidents";
@@ -7,7 +7,7 @@ import type { CsvTable } from "@/lib/csv";
 import { parseUs, toRfc3339 } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 
-/** More would be a wall; what decides comes first. */
+/** More lanes would be too many; deciding figures come first. */
 const MOST_LANES = 3;
 type Measure = Schemas["VerifiedMeasure"];
 
@@ -31,10 +31,10 @@ function pointsOf(series: Schemas["BlockSeries"] | null, metric: string): Point[
   return values.flatMap((value, index) => (value === null || series === null ? [] : [{ us: (series.t_us[index] ?? NaN) + series.step_us / 2, value }]));
 }
 
-/** The prediction for what was applied; before that is known, what the fix promised. */
+/** The prediction for the applied change; until that is known, the fix's prediction. */
 export const predictionOf = (measure: Measure): Schemas["Interval"] | null => measure.predicted ?? measure.promised;
 
-/** What can be drawn of what decides; where nothing of that has blocks, of the other figures. */
+/** The deciding figures that have blocks; if none has, the other figures. */
 export function blockLanes(verification: ShownVerification): BlockLane[] {
   const drawn = verification.measures.flatMap((measure): BlockLane[] => {
     const before = pointsOf(verification.before, measure.metric);
@@ -47,7 +47,7 @@ export function blockLanes(verification: ShownVerification): BlockLane[] {
   return (deciding.length > 0 ? deciding : drawn).slice(0, MOST_LANES);
 }
 
-/** The blocks that are drawn, each by its middle. */
+/** The drawn blocks, each at its middle. */
 export function blockTable(lanes: readonly BlockLane[]): CsvTable {
   return {
     name: "Blocks",
@@ -60,7 +60,7 @@ export function blockTable(lanes: readonly BlockLane[]): CsvTable {
   };
 }
 
-/** The time axis: what was measured, and while nothing came after the change yet, room for it. */
+/** The time axis: the measured time, plus room for the time after the change until data arrives. */
 export function blockExtent(verification: ShownVerification): TimeView {
   const { before, after } = verification;
   const appliedUs = parseUs(verification.applied_at);
@@ -79,10 +79,10 @@ export interface Progress {
   readonly text: string;
 }
 
-// As the sentence beside it says it: short spans to the second, or a progress would not be seen.
+// As in the sentence next to it: short spans in seconds, so that progress is visible.
 const span = (s: number): string => (s < 120 ? `${Math.round(s)} s` : `${Math.round(s / 60)} min`);
 
-/** How far the measuring is; null where no time is what it waits for. */
+/** Progress of the measurement; null if it does not wait for time. */
 export function progressOf({ needed_s: ofS, collected_s: doneS }: Pick<ShownVerification, "needed_s" | "collected_s">): Progress | null {
   if (ofS === null || doneS === null || ofS <= 0) return null;
   return { doneS: Math.min(doneS, ofS), ofS, text: `${span(doneS)} of ${span(ofS)}` };

@@ -11,7 +11,7 @@ import { StopSlider } from "@/widgets/StopSlider";
 import { figureText, formatIn, isSame, stopsOf } from "./model";
 import styles from "./ModelPanel.module.css";
 
-/** Any what-if model, drawn from how it describes itself: its suggestions, its controls, and what they would have made. */
+/** Any what-if model, rendered from its own description: suggestions, controls, and the predicted outcome. */
 export function ModelPanel({ model, of }: { model: WhatIfModel; of: WhatIfWindow }): ReactElement {
   const [change, setChange] = useState<ModelSettings>({});
   const { data, isError, error, refetch } = useQuery(modelQuery(model.id, of, change));

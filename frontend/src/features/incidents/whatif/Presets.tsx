@@ -13,7 +13,7 @@ export interface PresetsProps {
   onChange: (change: SettingChange) => void;
 }
 
-/** Values to try: the recorded setting, and what each fix of the incident would set. */
+/** Values to try: the recorded setting, and the setting of each of the incident's fixes. */
 export function Presets({ fixes, recorded, change, onChange }: PresetsProps): ReactElement {
   const presets = fixes.flatMap((fix) => {
     const of = changeOfFix(fix, recorded);

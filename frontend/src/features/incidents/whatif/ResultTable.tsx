@@ -5,7 +5,7 @@ import { IntervalBar } from "@/widgets/IntervalBar";
 import { rangeText, type ComparedFigure } from "./figures";
 import styles from "./ResultTable.module.css";
 
-/** Predicted beside recorded, each with its interval, drawn from zero on a scale of its own. */
+/** Predicted next to recorded, each with its interval, from zero, with a scale per figure. */
 export function ResultTable({ figures }: { figures: readonly ComparedFigure[] }): ReactElement {
   return (
     <table className={styles["results"]} aria-label="Predicted and recorded">

@@ -15,7 +15,7 @@ export interface SettingControlProps {
   onChange: (value: number | null) => void;
 }
 
-/** One parameter: a slider over sensible values, a field for any value, and a box where it can be off. */
+/** One parameter: a slider over sensible values, a field for any value, and a checkbox if it can be off. */
 export function SettingControl({ name, recorded, setting, nodeCpus, onChange }: SettingControlProps): ReactElement {
   const id = useId();
   const [draft, setDraft] = useState<string | null>(null);

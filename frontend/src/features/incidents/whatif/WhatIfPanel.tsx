@@ -18,7 +18,7 @@ import { applied, difference, PARAMETERS } from "./setting";
 import { SettingControl } from "./SettingControl";
 import styles from "./WhatIf.module.css";
 
-/** A slider that moves asks this long after its last step; what it asked before is aborted. */
+/** A request starts this long after a slider's last step; an earlier request is aborted. */
 const REST_MS = 70;
 
 export interface WhatIfPanelProps {
@@ -26,13 +26,13 @@ export interface WhatIfPanelProps {
   fixes: readonly Schemas["Fix"][];
   change: SettingChange;
   onChange: (change: SettingChange) => void;
-  /** Shared with the page's picture. */
+  /** Shared with the page's timeline. */
   extent: TimeView;
   view: TimeView;
   onView: (view: TimeView) => void;
 }
 
-/** Any setting, tried on the recorded window: what would have happened, beside what did. */
+/** Any setting, replayed on the recorded window: the predicted outcome next to the recorded one. */
 export function WhatIfPanel({ of, fixes, change, onChange, extent, view, onView }: WhatIfPanelProps): ReactElement {
   const asked = useRested(change, REST_MS);
   const { data, isError, error, refetch, isFetching, isPlaceholderData } = useQuery(whatIfQuery(of, asked));
@@ -53,7 +53,7 @@ export function WhatIfPanel({ of, fixes, change, onChange, extent, view, onView 
   );
 }
 
-/** On a phone the table is out of sight while a slider moves: its main figures stay on top. The table says the same to screen readers. */
+/** On a phone, the table is out of view while a slider moves, so its main figures stay on top. Screen readers use the table. */
 function Brief({ answer }: { answer: WhatIf }): ReactElement {
   const figures = comparedFigures(answer.recorded.figures, answer.predictions[0] ?? null).filter(({ name }) => name in BRIEF);
   return (
@@ -76,7 +76,7 @@ type SettingsProps = Pick<WhatIfPanelProps, "fixes" | "change" | "onChange" | "o
 function Settings({ answer, fixes, change, onChange, of }: SettingsProps): ReactElement {
   const { setting: recorded } = answer.recorded;
   const setting = applied(recorded, change);
-  // Where nobody told how many CPUs the node has, sliders reach as far as what was used needs.
+  // If the node's CPU count is unknown, sliders cover the recorded usage.
   const nodeCpus = answer.node_cpus ?? Math.max(recorded.gomaxprocs ?? 1, 2 * (recorded.cpu_limit ?? 1));
   const controls = PARAMETERS.filter((name) => recorded.gomaxprocs !== null || name === "cpu_limit" || name === "period_us" || name === "burst_us");
   return (
@@ -143,7 +143,7 @@ function Outcome({ answer, stale, extent, view, onView }: OutcomeProps): ReactEl
   );
 }
 
-/** The value once it has stayed the same for a moment. */
+/** The value once it has been stable for a moment. */
 function useRested<Value>(value: Value, ms: number): Value {
   const [rested, setRested] = useState(value);
   useEffect(() => {

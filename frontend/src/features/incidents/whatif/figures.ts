@@ -1,4 +1,4 @@
-/** The figures that a prediction and a recording have in common, and the prediction in one sentence. Pure. */
+/** The figures that prediction and recording have in common, and the prediction in one sentence. Pure. */
 
 import type { Schemas } from "@/api/client";
 import type { Prediction, SettingChange, WhatIf } from "@/api/whatif";
@@ -31,7 +31,7 @@ const FIGURES: readonly (readonly [Name, string, (value: number | null) => strin
   ["cpu_mean", "Mean CPU", cpus],
 ];
 
-/** In reading order, without what is neither recorded nor predicted. */
+/** In reading order, without figures that are neither recorded nor predicted. */
 export function comparedFigures(recorded: WhatIf["recorded"]["figures"], prediction: Prediction | null): ComparedFigure[] {
   return FIGURES.map(([name, title, format]) => ({ name, title, format, recorded: recorded[name], predicted: prediction?.[name] ?? null })).filter(
     (figure) => figure.recorded !== null || figure.predicted !== null,
@@ -44,7 +44,7 @@ export function rangeText({ predicted, format }: Pick<ComparedFigure, "predicted
   return low === high ? "" : joinRange(low, high);
 }
 
-/** For the ear, and for those who only want the answer. */
+/** For screen readers, and for readers who only want the answer. */
 export function sentence(change: SettingChange, figures: readonly ComparedFigure[], prediction: Prediction): string {
   const setting = changeText(change);
   const parts = figures
@@ -60,5 +60,5 @@ export function sentence(change: SettingChange, figures: readonly ComparedFigure
   return `${setting === "" ? "As recorded, replayed" : `With ${setting}`}: ${told}.${cannot}`;
 }
 
-/** What stands after "because". */
+/** The text after "because". */
 export const reasonText = (text: string): string => inSentence(text.replace(/^cannot tell,? because /i, ""));

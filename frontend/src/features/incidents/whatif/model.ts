@@ -1,4 +1,4 @@
-/** How any what-if model's values read, and where its sliders stop. Pure. */
+/** Formats of any what-if model's values, and the stops of its sliders. Pure. */
 
 import type { ModelAnswer, ModelSettings, WhatIfModel } from "@/api/whatif";
 import { joinRange, measure, type MeasureUnit } from "@/lib/format";
@@ -8,7 +8,7 @@ type Figure = ModelAnswer["figures"][number];
 
 const UNITS: ReadonlySet<string> = new Set<MeasureUnit>(["bytes", "1", "us", "ms", "cpu", "ratio", "1/min", "1/s", "1/h", "ms/min"]);
 
-/** A value in a unit that the API names. */
+/** A value in a unit named by the API. */
 export function formatIn(unit: string): (value: number) => string {
   return (value) => (UNITS.has(unit) ? measure(value, unit as MeasureUnit) : `${measure(value, "1")} ${unit}`);
 }
@@ -20,7 +20,7 @@ export function figureText({ unit, value, interval }: Figure): string {
   return value === null ? "–" : format(value);
 }
 
-/** Between what makes sense in the window, within what the control takes; suggested values are among them. */
+/** Stops over values that make sense in the window, within the control's range, including suggested values. */
 export function stopsOf(control: WhatIfModel["controls"][number], answer: ModelAnswer): number[] {
   const range = answer.ranges[control.id];
   const least = range?.least ?? Math.max(1, control.least ?? 1);

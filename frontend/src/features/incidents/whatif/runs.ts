@@ -1,4 +1,4 @@
-/** Recorded and simulated columns as runs that charts draw. Pure. */
+/** Recorded and simulated columns as runs for charts. Pure. */
 
 import type { Run } from "@/charts/compare/Compare";
 import type { Stall, TimelineModel } from "@/charts/timeline/model";
@@ -9,7 +9,7 @@ import { changeText, difference, valueText } from "./setting";
 
 const numbers = (values: readonly (number | null)[]): Float64Array => Float64Array.from(values, (value) => value ?? NaN);
 
-/** Throttled ticks that follow each other are one span. */
+/** Consecutive throttled ticks are one span. */
 function throttledSpans(tUs: readonly number[], stepUs: number, throttledUs: readonly (number | null)[]): Stall[] {
   const spans: Stall[] = [];
   tUs.forEach((fromUs, index) => {
@@ -49,7 +49,7 @@ function modelOf(columns: WhatIfTimeline, setting: Setting, extent: TimeView, sl
   };
 }
 
-/** Recorded first, then what it would have been; null where the answer has no picture. */
+/** Recorded first, then simulated; null if the result has no chart. */
 export function runsOf(answer: WhatIf, extent: TimeView): Run[] {
   const { recorded, predictions, slow_threshold_us: slowUs } = answer;
   const runs: Run[] = [];

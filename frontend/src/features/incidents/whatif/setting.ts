@@ -1,4 +1,4 @@
-/** A setting to try: what differs from the recorded one, in words, in the URL, from a fix. Pure. */
+/** A setting to try, as a difference from the recorded one: in words, in the URL, from a fix. Pure. */
 
 import type { Schemas } from "@/api/client";
 import type { Setting, SettingChange } from "@/api/whatif";
@@ -17,14 +17,14 @@ export const NAMES: Record<Parameter, string> = {
   gomemlimit_bytes: "GOMEMLIMIT",
 };
 
-/** What null means: there it is a value of its own. */
+/** The meaning of null, where it is a value of its own. */
 export const NULLS: Partial<Record<Parameter, string>> = { cpu_limit: "no limit", gogc: "off", gomemlimit_bytes: "none" };
 
 export function quotaUs(setting: Setting): number | null {
   return setting.cpu_limit === null ? null : Math.round(setting.cpu_limit * setting.period_us);
 }
 
-/** The whole setting that a change makes of the recorded one. The kernel allows no burst above the quota. */
+/** The complete setting after a change of the recorded one. The kernel allows no burst above the quota. */
 export function applied(recorded: Setting, change: SettingChange): Setting {
   const given = Object.fromEntries(Object.entries(change).filter(([name, value]) => value !== null || name in NULLS));
   const setting: Setting = { ...recorded, ...given };
@@ -32,7 +32,7 @@ export function applied(recorded: Setting, change: SettingChange): Setting {
   return { ...setting, burst_us: quota === null ? 0 : Math.min(setting.burst_us, quota) };
 }
 
-/** The least change that leads from the recorded setting to another. */
+/** The smallest change from the recorded setting to another. */
 export function difference(recorded: Setting, setting: Setting): SettingChange {
   return Object.fromEntries(PARAMETERS.filter((name) => setting[name] !== recorded[name]).map((name) => [name, setting[name]]));
 }
@@ -54,14 +54,14 @@ export function valueText(name: Parameter, value: number | null): string {
   }
 }
 
-/** "CPU limit 2 CPU, GOGC off"; empty where nothing is changed. */
+/** "CPU limit 2 CPU, GOGC off"; empty if nothing is changed. */
 export function changeText(change: SettingChange): string {
   return PARAMETERS.filter((name) => change[name] !== undefined)
     .map((name) => `${NAMES[name]} ${valueText(name, change[name] ?? null)}`)
     .join(", ");
 }
 
-/** As the URL keeps it: "cpu_limit:2,gogc:off". */
+/** As in the URL: "cpu_limit:2,gogc:off". */
 export function formatChange(change: SettingChange): string | undefined {
   const parts = PARAMETERS.filter((name) => change[name] !== undefined).map((name) => `${name}:${change[name] ?? "off"}`);
   return parts.length === 0 ? undefined : parts.join(",");
@@ -80,9 +80,9 @@ export function parseChange(text: string | undefined): SettingChange {
   return change;
 }
 
-/** What a fix changes, as a change of the recorded setting; null where it sets nothing that is known. */
+/** A fix as a change of the recorded setting; null if it changes no known parameter. */
 export function changeOfFix(fix: Pick<Schemas["Fix"], "setting">, recorded: Setting): SettingChange | null {
-  // GOMAXPROCS says something only of a Go program.
+  // GOMAXPROCS applies only to a Go program.
   const skipped = (name: Parameter): boolean => name === "gomaxprocs" && recorded.gomaxprocs === null;
   const set = PARAMETERS.flatMap((name) => {
     const value = fix.setting?.[name];

@@ -1,4 +1,4 @@
-/** How far each slider reaches, and which values it stops at. Pure. */
+/** The range and stops of each slider. Pure. */
 
 import type { Setting } from "@/api/whatif";
 import { significant } from "@/lib/format";
@@ -6,9 +6,9 @@ import { significant } from "@/lib/format";
 import { quotaUs, type Parameter } from "./setting";
 
 export interface Slider {
-  /** Every value the slider can stop at, ascending. */
+  /** All stops of the slider, ascending. */
   readonly stops: readonly number[];
-  /** The number field beside it shows value / scale in this unit. */
+  /** The number field next to it shows value / scale in this unit. */
   readonly scale: number;
   readonly unit: string;
   readonly min: number;
@@ -26,7 +26,7 @@ function ratioStops(low: number, high: number, count: number): number[] {
   return [...new Set(stops)];
 }
 
-/** The slider of a parameter around what was recorded and what the node has. */
+/** The slider of a parameter, based on the recorded value and the node's capacity. */
 export function sliderOf(name: Parameter, recorded: Setting, now: Setting, nodeCpus: number): Slider {
   const with_ = (stops: readonly number[], ...also: (number | null)[]): number[] =>
     [...new Set([...stops, ...also.filter((value) => value !== null)])].sort((a, b) => a - b);
@@ -56,7 +56,7 @@ export function sliderOf(name: Parameter, recorded: Setting, now: Setting, nodeC
   }
 }
 
-/** The stop nearest to a value, by ratio where the stops grow by ratio. */
+/** The stop nearest to a value, by ratio if the stops are spaced by ratio. */
 export function nearestStop(stops: readonly number[], value: number): number {
   let best = 0;
   stops.forEach((stop, index) => {
@@ -65,7 +65,7 @@ export function nearestStop(stops: readonly number[], value: number): number {
   return best;
 }
 
-/** What a parameter that is switched on again begins with. */
+/** Initial value of a parameter that is switched on again. */
 export function fallbackOf(name: Parameter, recorded: Setting, nodeCpus: number): number {
   if (name === "cpu_limit") return recorded.cpu_limit ?? nodeCpus;
   if (name === "gogc") return recorded.gogc ?? 100;
