@@ -89,7 +89,7 @@ def test_a_post_mortem_is_kept_and_a_conflict_is_told(
     text = page.get_by_label("Post-mortem in Markdown")
     text.fill("# Mine")
     page.get_by_role("button", name="Save edits").click()
-    conflict = page.get_by_role("alert").filter(has_text=f"{name} saved another text")
+    conflict = page.get_by_role("alert").filter(has_text=f"{name} saved another version")
     expect(conflict.get_by_label("Saved text")).to_have_value("# Theirs")
     expect(text).to_have_value("# Mine")
     look_at(page, f"post-mortem-conflict-{request.node.callspec.id}")
