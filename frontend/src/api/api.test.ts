@@ -16,7 +16,7 @@ describe("optimistic changes", () => {
     expect(incident.state).toBe("open");
   });
 
-  it("undo leads back to where it began", () => {
+  it("are reverted by undo", () => {
     for (const action of [{ kind: "acknowledge" }, { kind: "mute", until: null }] as const) {
       expect(afterAction(afterAction(incident, action), undoOf(action)!)).toMatchObject({ state: "open", muted: false, muted_until: null });
     }
@@ -33,13 +33,13 @@ describe("problems", () => {
     errors: [{ location: "body.name", message: "too long", kind: "string_too_long" }],
   };
 
-  it("say what, why and what to do", () => {
+  it("say what failed, why, and what to do", () => {
     const error = new ApiError(422, document);
     expect(explain(error)).toEqual({ title: "Invalid request", detail: "name: too long Shorten it." });
     expect(error.fields).toEqual({ "body.name": "too long" });
   });
 
-  it("are told even where the answer is no problem document", () => {
+  it("are shown even if the response is not a problem document", () => {
     expect(explain(new ApiError(502, "<html>Bad gateway</html>")).title).toBe("The server returned 502");
     expect(explain(new TypeError("Failed to fetch")).title).toBe("Cannot reach Jitterscope");
     expect(explain("odd")).toEqual({ title: "Something went wrong", detail: "odd" });
@@ -47,7 +47,7 @@ describe("problems", () => {
 });
 
 describe("the state of the service", () => {
-  it("is told by part, and nothing where all is well", () => {
+  it("is reported per dependency, and empty if all is well", () => {
     expect(troublesOf(200, { status: "ready", checks: { database: "ok", valkey: "ok" } })).toEqual([]);
     expect(troublesOf(200, { status: "degraded", checks: { database: "ok", valkey: "is full: it refuses to store anything" } })).toEqual([
       "Valkey is full: it refuses to store anything.",
@@ -55,7 +55,7 @@ describe("the state of the service", () => {
     expect(troublesOf(503, { checks: { database: "refuses connections: it is starting", valkey: "ok" } })[0]).toMatch(/^PostgreSQL refuses connections: it is starting\. /);
   });
 
-  it("is told where a proxy answers", () => {
+  it("is reported if a proxy responds", () => {
     expect(troublesOf(503, null)).toEqual(["The server returned 503."]);
   });
 });

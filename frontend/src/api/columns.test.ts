@@ -1,4 +1,4 @@
-/** The browser reads what the service writes: the fixture is the one that the service's test writes. */
+/** The browser reads what the service writes: the fixture comes from the service's test. */
 
 // eslint-disable-next-line no-restricted-imports -- shared with the test of the service
 import text from "../../../tests/fixtures/columns/document.json?raw";

@@ -9,11 +9,11 @@ describe("csvText", () => {
     );
   });
 
-  it("leaves out what was not measured: never zero", () => {
+  it("leaves missing values empty, never zero", () => {
     expect(text(null, NaN, 0)).toBe(",,0");
   });
 
-  it("quotes what would be taken for a column or a line", () => {
+  it("quotes text that would be parsed as a column or a line break", () => {
     expect(text("a,b", 'say "x"', "two\nlines")).toBe('"a,b","say ""x""","two\nlines"');
   });
 

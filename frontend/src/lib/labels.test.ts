@@ -2,7 +2,7 @@ import { inUnit } from "./format";
 import { labelsText, splitLabels, unitOf } from "./labels";
 
 describe("labels", () => {
-  it("are told apart by what differs", () => {
+  it("are distinguished by the labels that differ", () => {
     const { common, own } = splitLabels([
       { job: "dns", zone: ".", node: "a" },
       { job: "dns", zone: ".", node: "b" },
@@ -12,12 +12,12 @@ describe("labels", () => {
     expect(own.map(labelsText)).toEqual(['node="a"', 'node="b"', ""]);
   });
 
-  it("of a single set are all its own", () => {
+  it("are all specific to a single set", () => {
     expect(splitLabels([{ job: "dns" }])).toEqual({ common: {}, own: [{ job: "dns" }] });
     expect(splitLabels([])).toEqual({ common: {}, own: [] });
   });
 
-  it("have values in the unit that the view makes of them", () => {
+  it("have values in the view's unit", () => {
     expect(inUnit(0.0525, unitOf("s", "quantiles"))).toBe("52.5 ms");
     expect(inUnit(2048, unitOf("bytes", "rate"))).toBe("2 KiB/s");
     expect(inUnit(6.6667, unitOf("1", "rate"))).toBe("6.67/s");

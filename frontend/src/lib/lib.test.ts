@@ -14,7 +14,7 @@ describe("time", () => {
     expect(() => parseUs("yesterday")).toThrow("RFC 3339");
   });
 
-  it("shows clocks in UTC to the digit asked for", () => {
+  it("shows clocks in UTC with the requested digits", () => {
     const us = parseUs("2026-11-21T10:49:04.219811Z");
     expect(clock(us, 2, "utc")).toBe("10:49:04.21");
     expect(dateTime(us, "utc")).toBe("2026-11-21 10:49:04");
@@ -36,7 +36,7 @@ describe("time", () => {
 });
 
 describe("figures", () => {
-  it("have units and the precision of a decision", () => {
+  it("have units and the precision that a decision needs", () => {
     expect(percent(0.0254)).toBe("2.5 %");
     expect(percent(0)).toBe("0 %");
     expect(percent(0.00001)).toBe("< 0.01 %");
@@ -111,7 +111,7 @@ describe("measures", () => {
 });
 
 describe("sentence", () => {
-  it("spells acronyms as people do", () => {
+  it("spells acronyms correctly", () => {
     expect(["tcp_server", "dns_path", "gc_cycles", "cpu_usage", "coredns_proxy", "gcc"].map(sentence)).toEqual(["TCP server", "DNS path", "GC cycles", "CPU usage", "Coredns proxy", "Gcc"]);
   });
 });

@@ -6,11 +6,11 @@ type Order = "name" | "p99" | "slow";
 const { isDescending, sortedBy } = sorting<Order>("slow", ["name"]);
 
 describe("the order in the URL", () => {
-  it("starts figures with the most and names with A", () => {
+  it("starts figures with the highest and names with A", () => {
     expect([isDescending({}), isDescending({ order: "p99" }), isDescending({ order: "name" })]).toEqual([true, true, false]);
   });
 
-  it("turns round with the second press and back with the third", () => {
+  it("reverses on the second click and back on the third", () => {
     const once = sortedBy<Sorted<Order> & { q: string }>({ q: "web" }, "p99");
     const twice = sortedBy(once, "p99");
     expect(once).toEqual({ q: "web", order: "p99", direction: undefined });

@@ -4,10 +4,10 @@ import { expect, it, vi } from "vitest";
 
 import { useStays } from "./useStays";
 
-// jsdom has none.
+// jsdom does not implement it.
 vi.stubGlobal("scrollTo", () => undefined);
 
-it("a page no longer stays once a link leads elsewhere, while that page still loads", async () => {
+it("a page no longer stays once navigation starts, while the next page is still loading", async () => {
   let stays = (): boolean => false;
   function Here(): string {
     stays = useStays();

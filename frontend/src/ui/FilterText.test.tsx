@@ -25,7 +25,7 @@ describe("FilterText", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("tells what is typed, and takes over what others set", () => {
+  it("reports typed text, and takes over values set from outside", () => {
     render(<List />);
     fireEvent.change(screen.getByRole("searchbox"), { target: { value: "dns" } });
     pass();
@@ -38,7 +38,7 @@ describe("FilterText", () => {
     }
   });
 
-  it("keeps what is typed while the list is told of less", () => {
+  it("keeps the typed text while the list has an earlier value", () => {
     render(<List />);
     const box = screen.getByRole("searchbox");
     fireEvent.change(box, { target: { value: "d" } });

@@ -13,7 +13,7 @@ function Page({ title, loading }: { title: string; loading: boolean }): ReactEle
 const isSettled = (container: HTMLElement): boolean => container.querySelector("main[data-settled]") !== null;
 
 describe("a page", () => {
-  it("is settled once nothing in it loads, and stays so when a part loads again", async () => {
+  it("is settled once nothing in it is loading, and stays settled when a part reloads", async () => {
     const { container, rerender } = render(<Page title="a" loading />);
     expect(isSettled(container)).toBe(false);
     rerender(<Page title="a" loading={false} />);
@@ -22,7 +22,7 @@ describe("a page", () => {
     expect(isSettled(container)).toBe(true);
   });
 
-  it("of something else loads anew", async () => {
+  it("starts over for a different subject", async () => {
     const { container, rerender } = render(<Page title="a" loading={false} />);
     await waitFor(() => expect(isSettled(container)).toBe(true));
     rerender(<Page title="b" loading />);

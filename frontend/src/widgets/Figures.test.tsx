@@ -5,7 +5,7 @@ import { impactFigure } from "@/test/impact";
 import { Figures } from "./Figures";
 
 describe("Figures", () => {
-  it("draws whatever an area declares, each in its unit", () => {
+  it("draws the figures that an area declares, each in its unit", () => {
     render(
       <Figures
         figures={[
@@ -21,7 +21,7 @@ describe("Figures", () => {
     expect(screen.getByText("60 ms")).not.toHaveAttribute("data-hot");
   });
 
-  it("draws nothing where nothing is known", () => {
+  it("draws nothing if nothing is known", () => {
     const { container } = render(<Figures figures={[]} />);
     expect(container).toBeEmptyDOMElement();
   });

@@ -31,7 +31,7 @@ const figures = [
 const fixes = [fix("limit", "removes", [0, 0, 0.0005]), fix("burst", "cannot_help", [0.02, 0.026, 0.03]), fix("gogc", "unknown", null)];
 
 describe("FixList", () => {
-  it("tells verdict, prediction and interval in words", () => {
+  it("shows verdict, prediction, and interval in words", () => {
     render(<FixList fixes={fixes} figures={figures} />);
     const [first, second, third] = screen.getAllByRole("listitem").filter((item) => item.hasAttribute("data-verdict"));
     expect(within(first!).getByText(/Removes it/)).toBeVisible();
@@ -40,7 +40,7 @@ describe("FixList", () => {
     expect(within(third!).getByText("no prediction")).toBeVisible();
   });
 
-  it("draws all fixes on one scale that holds the present and the worst interval", () => {
+  it("draws all fixes on one scale that fits the current value and the widest interval", () => {
     const scale = scaleOf(fixes, figures)!;
     expect(scale).toMatchObject({ of: "slow_ratio", now: 0.025, phrase: "answers over 20 ms" });
     expect(scale.max).toBeGreaterThan(0.03);
@@ -48,7 +48,7 @@ describe("FixList", () => {
     expect(scaleOf(fixes, figures.slice(1))).toBeNull();
   });
 
-  it("copies the patch whole and shows undo and caveats of the open fix", async () => {
+  it("copies the whole patch and shows undo and caveats of the open fix", async () => {
     const user = userEvent.setup();
     const copied = vi.fn();
     render(<FixList fixes={fixes} figures={figures} onCopied={copied} />);

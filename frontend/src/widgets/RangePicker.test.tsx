@@ -8,8 +8,8 @@ import { problemOf, RangePicker, rangeText } from "./RangePicker";
 
 const NOON_US = Date.UTC(2026, 10, 24, 12) * 1000;
 
-describe("times on the wall", () => {
-  it("are read as they are written, in both zones", () => {
+describe("wall times", () => {
+  it("are parsed as displayed, in both zones", () => {
     for (const zone of ["utc", "local"] as const) expect(fromWallTime(toWallTime(NOON_US, zone), zone)).toBe(NOON_US);
     expect(toWallTime(NOON_US, "utc")).toBe("2026-11-24T12:00:00");
     expect(fromWallTime("", "utc")).toBeNull();

@@ -12,15 +12,15 @@ describe("places", () => {
     for (const { to, label, kind } of PLACES.flatMap(({ pages: own }) => own)) expect(open(to, kind)).toMatch(new RegExp(` > ${label}$`));
   });
 
-  it("are told by the address", () => {
+  it("follow from the address", () => {
     expect(open("/")).toBe("Home");
     expect(open("/risks")).toBe("Issues > Risks");
     expect(open("/resources", "node")).toBe("Explore > Nodes");
     expect(open("/resources", "cgroup")).toBe("Explore > Containers");
-    // A list that has no tab of its own, between the tabs of its place.
+    // A list without a tab of its own, within a place that has tabs.
     expect(open("/resources", "process")).toBe("Explore");
     expect(PLACES.map((place) => isPage(place, "/resources"))).toEqual([false, false, true, false]);
-    // What is below a page belongs to its place, and no page of it is open.
+    // An address below a page belongs to the page's place, but is none of its pages.
     expect(open("/incidents/7")).toBe("Issues");
     expect(open("/resources/7")).toBe("Explore");
     expect(PLACES.some((place) => isPage(place, "/resources/7"))).toBe(false);

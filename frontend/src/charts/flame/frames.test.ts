@@ -37,13 +37,13 @@ describe("placed", () => {
 });
 
 describe("boxes", () => {
-  it("leaves out what is too narrow to see", () => {
+  it("leaves out boxes too narrow to see", () => {
     const root = placed(DATA);
     expect(boxes(root, 1000)).toHaveLength(7);
     expect(boxes(root, 15).map((box) => box.frame.data.name)).not.toContain("recv");
   });
 
-  it("fills the width with what is zoomed at, its callers above", () => {
+  it("fills the width with the zoomed frame, its callers above", () => {
     const shown = boxes(named(placed(DATA), "serve"), 400);
     expect(shown.map((box) => [box.frame.data.name, box.left, Math.round(box.width), box.row, box.above])).toEqual([
       ["all", 0, 400, 0, true],
@@ -59,7 +59,7 @@ describe("neighbor", () => {
   const shown = boxes(root, 1000);
   const id = (name: string): number => named(root, name).data.id;
 
-  it("follows the arrows", () => {
+  it("follows arrow keys", () => {
     expect(neighbor(shown, id("all"), "ArrowDown")).toBe(id("coredns"));
     expect(neighbor(shown, id("coredns"), "ArrowDown")).toBe(id("serve"));
     expect(neighbor(shown, id("serve"), "ArrowRight")).toBe(id("gc"));
@@ -74,7 +74,7 @@ describe("neighbor", () => {
     expect(neighbor(shown, id("coredns"), "ArrowLeft")).toBeNull();
   });
 
-  it("starts over where the frame is no longer shown", () => {
+  it("starts over if the frame is no longer shown", () => {
     expect(neighbor(shown, 99, "ArrowDown")).toBe(id("all"));
   });
 });

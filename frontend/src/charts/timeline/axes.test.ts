@@ -20,7 +20,7 @@ describe("the axes of a lane", () => {
     expect(bare).toMatchObject({ left: 132, width: 800, top: 0, height: 272 });
   });
 
-  it("have a line for each round time and each value, where they are on the scale", () => {
+  it("have a line for each round time and each value, in their place on the scale", () => {
     const drawing = new Drawing();
     drawAxes(frameOf(drawing.context, place, 1), place, palette);
     const across = drawing.rects.filter(({ width }) => width === 400);
@@ -30,7 +30,7 @@ describe("the axes of a lane", () => {
     expect(drawing.texts.slice(-4)).toEqual(["1 µs", "10 µs", "100 µs", "1000 µs"]);
   });
 
-  it("leave out a time that the right edge would cut off, and a value that another one covers", () => {
+  it("leave out a time that the right edge would cut off, and a value covered by another", () => {
     const drawing = new Drawing();
     const narrow = { ...place, heightPx: 50 };
     drawAxes(frameOf(drawing.context, narrow, 1), narrow, palette);

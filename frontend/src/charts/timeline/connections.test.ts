@@ -22,7 +22,7 @@ const busy: TimelineModel = {
 };
 
 describe("connections of a span", () => {
-  it("takes the highest gauge, sums what was dropped and leaves missing ticks out", () => {
+  it("takes the highest gauge, sums drops, and leaves out missing ticks", () => {
     expect(connectionStats(busy, { fromUs: T0, toUs: T0 + 3 * TICK })).toEqual({
       connections: 44, idle: null, children: 20, backlog: 24, upstream: null, upstreamIdle: null, dropped: 5, errorLines: 3, limit: 20,
     });
@@ -33,7 +33,7 @@ describe("connections of a span", () => {
     expect(connectionStats(busy, { fromUs: T0 + 2 * TICK, toUs: T0 + 3 * TICK })).toMatchObject({ connections: null, backlog: 3, dropped: 3 });
   });
 
-  it("tells it in words", () => {
+  it("has a text", () => {
     expect(connectionWords(busy, busy.extent).join("; ")).toBe(
       "up to 20 children of 20; up to 44 TCP connections; up to 24 in the accept queue; 5 connections dropped; 3 error lines",
     );

@@ -29,8 +29,8 @@ const made = model({
   ],
 });
 
-describe("tables of the picture", () => {
-  it("have the bars of the view, the one that begins before it too; missing ticks are empty", () => {
+describe("tables of the timeline", () => {
+  it("have the bars of the view, including one that starts before it; missing ticks are empty", () => {
     const { columns, rows } = table(made, "CPU usage");
     expect(columns).toEqual(["Time (UTC)", "Tick (ms)", "CPU usage (CPU)", "Mean CPU usage (CPU)", "CPU limit (CPU)"]);
     expect(rows.map(([at, , cpus]) => [at, cpus])).toEqual([
@@ -41,7 +41,7 @@ describe("tables of the picture", () => {
     expect(rows.at(-1)).toEqual([toRfc3339(T0 + 3 * TICK), 100, 0.6, 0.6, 0.5]);
   });
 
-  it("have one row a dot", () => {
+  it("have one row per dot", () => {
     const { rows } = table(made, "Single answers");
     expect(rows).toEqual([
       [toRfc3339(T0 + 3 * TICK), 90, "yes", "answered", null, "example. A"],
@@ -49,11 +49,11 @@ describe("tables of the picture", () => {
     ]);
   });
 
-  it("have the GC cycles that are seen", () => {
+  it("have the visible GC cycles", () => {
     expect(table(made, "GC cycles").rows).toEqual([[toRfc3339(T0 + 3 * TICK), toRfc3339(T0 + 3 * TICK + 5000), 5, ""]]);
   });
 
-  it("tell coarse ticks from the fine ones drawn over them", () => {
+  it("distinguish coarse ticks from the fine ones drawn over them", () => {
     const fine = { ...made.cpu, tUs: Float64Array.of(T0 + 2 * TICK), stepUs: 10_000, cpus: Float64Array.of(3) };
     const { rows } = table({ ...made, cpu: fine, coarse: made.cpu }, "CPU usage");
     expect(rows.map(([, step]) => step)).toEqual([100, 100, 100, 10]);
@@ -64,7 +64,7 @@ describe("tables of the picture", () => {
     expect(table({ ...made, lanes: [lane] }, "Memory")).toEqual({ columns: ["Time (UTC)", "Tick (ms)", "in use (bytes)", "limit (bytes)"], rows: [[toRfc3339(T0 + 2 * TICK), 100, 5, 7]] });
   });
 
-  it("are those of the lanes that there are", () => {
+  it("match the existing lanes", () => {
     expect(tablesOf(made, made, view).map(({ name }) => name)).toEqual(["CPU usage", "Throttled", "GC cycles", "Single answers", "Answers per tick"]);
   });
 });

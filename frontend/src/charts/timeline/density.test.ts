@@ -5,7 +5,7 @@ const blank = (width: number, height: number): Pixels => ({ width, height, color
 const painted = ({ width, colors }: Pixels): string[] => [...colors].flatMap((color, i) => (color === 0 ? [] : [`${i % width},${Math.floor(i / width)}=${color}`]));
 
 describe("the density grid", () => {
-  it("counts every dot once, also those beyond the latency range", () => {
+  it("counts every dot once, including those beyond the latency range", () => {
     const grid = emptyGrid(100, 30, 2);
     const t = Float64Array.of(0, 1, 500, 999, 999);
     const logs = Float32Array.of(2, 2, 3.5, 9, -1);
@@ -13,7 +13,7 @@ describe("the density grid", () => {
     expect(grid.counts.reduce((sum, n) => sum + n, 0)).toBe(5);
   });
 
-  it("leaves out what lies outside the view in time, and what is drawn otherwise", () => {
+  it("leaves out dots outside the view, and those drawn in another way", () => {
     const grid = emptyGrid(100, 30, 2);
     fillGrid(grid, Float64Array.of(-1, 1000, 500), Float32Array.of(3, 3, 3), [0, 3], projection, new Uint8Array(3));
     expect(grid.counts.reduce((sum, n) => sum + n, 0)).toBe(1);
@@ -22,7 +22,7 @@ describe("the density grid", () => {
     expect(Math.max(...none.counts)).toBe(0);
   });
 
-  it("is painted cell by cell, stronger where there are more dots, and cut off at the edge", () => {
+  it("is painted cell by cell, stronger with more dots, and clipped at the edge", () => {
     const grid = emptyGrid(5, 2, 2);
     grid.counts.set([1, 3, 4]);
     const pixels = blank(5, 2);
@@ -32,7 +32,7 @@ describe("the density grid", () => {
 });
 
 describe("a mark", () => {
-  it("is a diamond or a cross around its pixel, of which an edge may cut off a part", () => {
+  it("is a diamond or a cross around its pixel, clipped at an edge", () => {
     const pixels = blank(3, 3);
     stamp(pixels, 1, 1, 1, false, 4);
     expect(painted(pixels)).toEqual(["1,0=4", "0,1=4", "1,1=4", "2,1=4", "1,2=4"]);

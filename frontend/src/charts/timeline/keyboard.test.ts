@@ -2,7 +2,7 @@ import { onChartKey, type KeyState } from "./keyboard";
 
 const state: KeyState = { view: { fromUs: 1_000_000, toUs: 2_000_000 }, extent: { fromUs: 0, toUs: 10_000_000 }, cursorUs: 1_450_000, selection: null, stepUs: 100_000 };
 
-describe("keys of the picture", () => {
+describe("keys of the timeline", () => {
   it("moves the cursor tick by tick", () => {
     expect(onChartKey("ArrowRight", false, state)).toEqual({ cursorUs: 1_550_000 });
     expect(onChartKey("ArrowLeft", false, state)).toEqual({ cursorUs: 1_350_000 });
@@ -26,7 +26,7 @@ describe("keys of the picture", () => {
     expect(view).toEqual({ fromUs: 1_225_000, toUs: 1_725_000 });
   });
 
-  it("selects the tick, and grows the selection with Shift", () => {
+  it("selects the tick, and extends the selection with Shift", () => {
     expect(onChartKey("Enter", false, state)?.selection).toEqual({ fromUs: 1_400_000, toUs: 1_500_000 });
     const grown = onChartKey("Enter", true, { ...state, selection: { fromUs: 1_100_000, toUs: 1_200_000 } });
     expect(grown?.selection).toEqual({ fromUs: 1_100_000, toUs: 1_500_000 });

@@ -25,7 +25,7 @@ const killed = { fromUs: T0 + 3 * TICK, toUs: T0 + 3 * TICK, label: "coredns: ki
 const picture: TimelineModel = { ...model({ cpus: [0, 0, 0, 0] }), lanes: [memory], marks: [killed] };
 
 describe("laneTop", () => {
-  it("holds the limit, in the lane's own unit", () => {
+  it("fits the limit, in the lane's own unit", () => {
     expect(laneTop(memory)).toBe(200 * MIB);
   });
 
@@ -33,7 +33,7 @@ describe("laneTop", () => {
     expect(laneTop({ ...memory, limits: [{ fromUs: T0, value: 8192 * MIB }] })).toBe(200 * MIB);
   });
 
-  it("has room for nothing at all", () => {
+  it("is above zero without data", () => {
     expect(laneTop({ ...memory, lines: [], limits: [] })).toBe(1);
   });
 });
@@ -48,7 +48,7 @@ describe("values", () => {
     expect(valueAt(memory, inUse, T0 - 1)).toBeNull();
   });
 
-  it("takes the highest of a view", () => {
+  it("takes the highest value of a view", () => {
     if (inUse === undefined) throw new Error("no line");
     expect(highest(memory, inUse, { fromUs: T0, toUs: T0 + 2 * TICK })).toBe(120 * MIB);
     expect(highest(memory, inUse, { fromUs: T0 + 2 * TICK, toUs: T0 + 3 * TICK })).toBeNull();
@@ -59,7 +59,7 @@ describe("values", () => {
     expect(laneLimitAt(memory, T0 + 3 * TICK)).toBeNull();
   });
 
-  it("are told in their unit", () => {
+  it("are shown in their unit", () => {
     expect(laneValue(3_140_000, "1")).toBe("3.14 M");
     expect(laneValue(0.25, "ratio")).toBe("25 %");
     expect(laneValue(NaN, "cpu")).toBe("–");
@@ -68,12 +68,12 @@ describe("values", () => {
 });
 
 describe("laneWords", () => {
-  it("says what hurts and what happened", () => {
+  it("names harmful values and events", () => {
     expect(laneWords(picture, { fromUs: T0, toUs: T0 + 2 * TICK })).toEqual(["cannot be taken back up to 110 MiB"]);
     expect(laneWords(picture, { fromUs: T0, toUs: T0 + 4 * TICK })).toEqual(["cannot be taken back up to 140 MiB", "coredns: killed"]);
   });
 
-  it("counts a point in time where it lies inside", () => {
+  it("counts a point in time if it lies inside", () => {
     expect(overlappingMarks(picture, { fromUs: T0 + 3 * TICK, toUs: T0 + 4 * TICK })).toHaveLength(1);
     expect(overlappingMarks(picture, { fromUs: T0, toUs: T0 + 3 * TICK })).toHaveLength(0);
   });

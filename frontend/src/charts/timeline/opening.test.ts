@@ -14,19 +14,19 @@ describe("openingView", () => {
     expect(view).toEqual({ fromUs: T0 + 30 * S - 70_000 - 1.5 * S, toUs: T0 + 30.2 * S + 1.5 * S });
   });
 
-  it("shows the beginning of stalls that do not end", () => {
+  it("shows the start of stalls that do not end", () => {
     const endless = Array.from({ length: 400 }, (_, i) => 10 + i / 10);
     const view = openingView(stallsAt(...endless), T0 + 10 * S, null);
     expect(view.toUs - view.fromUs).toBe(20 * S);
     expect(view.fromUs).toBe(T0 + 10 * S - 70_000 - 5 * S);
   });
 
-  it("shows what the evidence is of where no limit stalled anything", () => {
+  it("shows the span of the evidence without throttling", () => {
     expect(openingView(quiet, T0 + 5 * S, { fromUs: T0 + 20 * S, toUs: T0 + 24 * S })).toEqual({ fromUs: T0 + 18 * S, toUs: T0 + 26 * S });
     expect(openingView(quiet, T0 + 5 * S, { fromUs: T0, toUs: T0 + 60 * S })).toEqual({ fromUs: T0 + 3.5 * S, toUs: T0 + 6.5 * S + 1 });
   });
 
-  it("stays inside what was recorded", () => {
+  it("stays inside the recording", () => {
     const view = openingView(stallsAt(59.9), T0 + 59.9 * S, null);
     expect(view.toUs).toBe(T0 + 600 * TICK);
     expect(openingView(quiet, T0 - 100 * S, null)).toEqual({ fromUs: T0 + 28.5 * S, toUs: T0 + 31.5 * S + 1 });

@@ -29,7 +29,7 @@ describe("spanStats", () => {
     expect(spanStats(story, { fromUs: T0, toUs: T0 + 2 * TICK }).gcUs).toBe(100_000);
   });
 
-  it("says unknown, not zero, where nothing was recorded", () => {
+  it("says unknown, not zero, if nothing was recorded", () => {
     const stats = spanStats({ ...story, rate: { ...story.rate, queries: new Float64Array(5).fill(NaN) } }, { fromUs: T0 + 2 * TICK, toUs: T0 + 3 * TICK });
     expect(stats.queries).toBeNull();
     expect(stats.maxUs).toBeNull();
@@ -59,13 +59,13 @@ describe("where single answers were kept", () => {
   const parts = [{ fromUs: T0 + TICK, toUs: T0 + 2 * TICK }];
   const partly = { ...story, answers: { ...story.answers, complete: parts } };
 
-  it("is the rest of what was not", () => {
+  it("is the complement of where they were not", () => {
     expect(unkept(story)).toEqual([]);
     expect(unkept(partly)).toEqual([{ fromUs: T0, toUs: T0 + TICK }, { fromUs: T0 + 2 * TICK, toUs: T0 + 5 * TICK }]);
     expect(unkept({ ...partly, served: [] })).toEqual([]);
   });
 
-  it("is no span of which some were left out", () => {
+  it("excludes spans from which some were left out", () => {
     const [view] = parts;
     if (view === undefined) throw new Error("no part");
     expect(isComplete(partly.answers, view)).toBe(true);
@@ -75,7 +75,7 @@ describe("where single answers were kept", () => {
 });
 
 describe("gaps", () => {
-  it("finds missing ticks inside, and the edges that hold no data", () => {
+  it("finds missing ticks inside, and edges without data", () => {
     const wider = { ...story, extent: { fromUs: T0 - 3 * TICK, toUs: T0 + 7 * TICK } };
     expect(gaps(wider)).toEqual([
       { fromUs: T0 - 3 * TICK, toUs: T0 },
@@ -98,7 +98,7 @@ describe("tickAt", () => {
 });
 
 describe("slowestAnswer", () => {
-  it("tells the slowest with its result", () => {
+  it("returns the slowest answer with its result", () => {
     expect(slowestAnswer(story, story.extent)).toMatchObject({ latencyUs: 180_000, result: "answered", queueWaitUs: null });
     expect(slowestAnswer(story, { fromUs: T0 + 400_000, toUs: T0 + 500_000 })).toMatchObject({ result: "timed out" });
     expect(slowestAnswer(story, { fromUs: T0 + 300_000, toUs: T0 + 400_000 })).toBeNull();
@@ -106,7 +106,7 @@ describe("slowestAnswer", () => {
 });
 
 describe("latencyTitle", () => {
-  it("calls only queries DNS", () => {
+  it("says DNS only for queries", () => {
     expect(latencyTitle(["queries"])).toBe("DNS latency");
     expect(latencyTitle(["requests"])).toBe("Request latency");
     expect(latencyTitle(["queries", "requests"])).toBe("DNS and request latency");
@@ -114,7 +114,7 @@ describe("latencyTitle", () => {
 });
 
 describe("summarize", () => {
-  it("says in words what the picture shows", () => {
+  it("describes the timeline in words", () => {
     const text = summarize(story, story.extent);
     for (const part of ["peak 0.9 CPU in 100 ms", "limit 0.5 CPU", "2 ticks over the limit", "throttled 2 times, 200 ms total", "1 GC cycle, 250 ms", "4 queries, 1 answer over 20 ms, slowest 180 ms", "1 tick missing"]) {
       expect(text).toContain(part);

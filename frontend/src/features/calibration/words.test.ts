@@ -7,17 +7,17 @@ const outcome: PredictionOutcome = {
   predicted: { low: 0.001, expected: 0.005, high: 0.01, level: 0.9 }, measured: 0.004, before: 0.02, inside: true, error_ratio: 0.25,
 };
 
-describe("an outcome beside its prediction", () => {
-  it("is told as a share of what was before", () => {
+describe("an outcome next to its prediction", () => {
+  it("is shown relative to the value before the fix", () => {
     expect(scaled(outcome)).toEqual({ low: 0.05, expected: 0.25, high: 0.5, measured: 0.2 });
   });
 
-  it("has a scale also where nothing was before", () => {
+  it("has a scale even if the value before the fix was 0", () => {
     expect(scaled({ ...outcome, before: 0 })).toMatchObject({ high: 1, measured: 0.4 });
     expect(scaled({ ...outcome, before: null, predicted: { low: 0, expected: 0, high: 0, level: 0.9 }, measured: 0 })).toMatchObject({ high: 0, measured: 0 });
   });
 
-  it("names fixes that it does not know", () => {
+  it("names unknown fixes", () => {
     expect(fixName("gomaxprocs")).toBe("GOMAXPROCS");
     expect(fixName("own_cgroup")).toBe("Own cgroup");
   });

@@ -13,7 +13,7 @@ const collection = (...off: string[]): Collection => ({
   changed_at: null,
 });
 
-/** What is sent, in order; the server answers with it. */
+/** The requests, in order; the server echoes them. */
 function show(scopes: string[], ...off: string[]): string[][] {
   const sent: string[][] = [];
   const answer = (): Promise<never> => Promise.resolve({ data: collection(...(sent.at(-1) ?? off)), response: new Response() } as never);
@@ -44,12 +44,12 @@ describe("WhatIsRead", () => {
     fireEvent.click(named("tcp_requests"));
     await waitFor(() => expect(named("tcp_requests")).not.toBeChecked());
     await waitFor(() => expect(sent).toEqual([["dns_names", "tcp_requests"]]));
-    // A part of what is off is off with it, and cannot be changed alone.
+    // Part of a source that is off is off too, and cannot be changed on its own.
     expect(named("tcp_requests:read_kinds")).not.toBeChecked();
     expect(named("tcp_requests:read_kinds")).toHaveAttribute("aria-disabled", "true");
   });
 
-  it("tells those who may not why, and sends nothing", () => {
+  it("tells users without permission why, and sends nothing", () => {
     const sent = show(["collectors:read"]);
     expect(screen.getByText("Only admins can change this.")).toBeVisible();
     fireEvent.click(named("dns_names"));

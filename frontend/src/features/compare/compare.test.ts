@@ -8,8 +8,8 @@ const chart = (metric: string, tUs: number[], high: (number | null)[]): SeriesCh
   resource_id: 1, metric, labels: {}, unit: "us", kind: "delta", meaning: "", step_us: 100_000, resolution: "tick", t_us: tUs, low: high, high, mean: high.map(() => 1), count: null,
 });
 
-describe("what is drawn of two sides", () => {
-  it("is every value at its time from the start of its window, with gaps", () => {
+describe("the drawing of two sides", () => {
+  it("has every value at its time from the start of its window, with gaps", () => {
     expect(lineOf(chart("a", [1000, 2000, 3000, 4000], [5, null, 7, 8]), 1000)).toEqual([[{ us: 0, value: 5 }], [{ us: 2000, value: 7 }, { us: 3000, value: 8 }]]);
     expect(lineOf(chart("a", [1000], [null]), 0)).toBeNull();
   });
@@ -21,7 +21,7 @@ describe("what is drawn of two sides", () => {
     expect(pairsOf([chart("c", [0], [null])], 0, [], 0)).toEqual([]);
   });
 
-  it("of a distribution is p99", () => {
+  it("shows p99 for a distribution", () => {
     expect(lineOf({ ...chart("a", [0], [9]), kind: "distribution", mean: [4] }, 0)).toEqual([[{ us: 0, value: 4 }]]);
   });
 });
@@ -35,7 +35,7 @@ describe("a comparison in the URL", () => {
     expect(otherFromUs({ ...search, other: 6, ago: 60 })).toBe(7_140_000_000);
   });
 
-  it("opens with what is looked at, a minute at least and an hour at most", () => {
+  it("opens with the visible window, at least a minute and at most an hour", () => {
     expect(compareWindow({ fromUs: 100_000_000, toUs: 105_000_000 })).toEqual({ fromUs: 72_500_000, toUs: 132_500_000 });
     expect(compareWindow({ fromUs: 0.4, toUs: 90_000_000 })).toEqual({ fromUs: 0, toUs: 90_000_000 });
     expect(compareWindow({ fromUs: 0, toUs: 7_200_000_000 })).toEqual({ fromUs: 3_600_000_000, toUs: 7_200_000_000 });

@@ -23,19 +23,19 @@ const hops = [
 const links = [link("clients", "cache", { known: "clients" }), link("cache", "dnsmasq"), link("cache", "8.8.8.8:53")];
 
 describe("the path", () => {
-  it("stands in columns by level", () => {
+  it("is split into columns by level", () => {
     expect(columns(hops).map((stage) => stage.map((one) => one.id))).toEqual([["clients"], ["cache"], ["dnsmasq", "8.8.8.8:53"]]);
   });
 
-  it("counts a query where it enters: at the addresses of servers that no server asks", () => {
+  it("counts a query where it enters: at servers that no other server queries", () => {
     expect(entryServers({ hops, links })).toEqual([3, 4]);
   });
 
-  it("takes all servers where they ask in a circle", () => {
+  it("takes all servers if they query each other in a circle", () => {
     expect(entryServers({ hops, links: [...links, link("dnsmasq", "cache")] })).toEqual([3, 4, 7]);
   });
 
-  it("says what a station holds, and leaves out what is not measured or nothing", () => {
+  it("shows a hop's figures, and leaves out zeros and figures not measured", () => {
     expect(figuresOf(hops[2] as DnsHop)).toEqual([
       { label: "Queries", value: "318/s" },
       { label: "Failed", value: "2 %, 31 timed out", hot: true },
@@ -46,7 +46,7 @@ describe("the path", () => {
     expect(figuresOf(hop("quiet", 1, { backlog: 0, dropped: 0, error_ratio: 0, children: 0, child_limit: 20 }))).toEqual([]);
   });
 
-  it("says what goes over a link, and how that is known", () => {
+  it("describes a link's traffic, and how it is known", () => {
     const busy = link("cache", "dnsmasq", { protocol: "tcp", queries_per_s: 318.4, p99_us: 53_292, mean_us: 50_000, zones: ["cluster.local"] });
     expect(linkText(busy)).toBe("TCP · 318/s · p99 53.3 ms");
     expect(linkText({ ...busy, p99_us: null })).toBe("TCP · 318/s · mean 50 ms");
@@ -54,7 +54,7 @@ describe("the path", () => {
     expect(linkSentence(link("a", "b", { known: "time" }), (id) => id)).toBe("a queries b (known from query timing)");
   });
 
-  it("draws latency from 100 µs to 10 s, never thinner than can be seen, never outside", () => {
+  it("draws latency from 100 µs to 10 s, never too thin to see, never outside", () => {
     expect(latencyBar(100, 10_000_000)).toEqual({ left: 0, width: 100 });
     expect(latencyBar(1000, 1000)).toEqual({ left: 20, width: 1.5 });
     expect(latencyBar(10, 50)).toEqual({ left: 0, width: 1.5 });
@@ -67,7 +67,7 @@ describe("the path", () => {
 });
 
 describe("dnsSearch", () => {
-  it("takes from the URL only what it knows", () => {
+  it("takes only known parameters from the URL", () => {
     expect(dnsSearch({ node: "7", minutes: "15", to: 1e15, order: "time", other: 1 })).toEqual({ node: 7, minutes: 15, to: 1e15, order: "time" });
     expect(dnsSearch({ node: "x", minutes: 7, order: "cost" })).toEqual({ node: undefined, minutes: undefined, to: undefined, order: undefined });
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { cellText, grouped, isNumeric, positionText, valueText } from "./reportText";
 
 describe("cells", () => {
-  it("puts figures to the right, texts and mixed columns to the left", () => {
+  it("aligns figures right, text and mixed columns left", () => {
     const rows = [
       ["a.example.", 1, null],
       ["b.example.", 2.5, 4],
@@ -26,7 +26,7 @@ describe("axes", () => {
     expect(valueText(null, "us")).toBe("–");
   });
 
-  it("shows times of day of a file without a date as the file has them, whatever the browser's zone", () => {
+  it("shows times of day without a date as in the file, regardless of the browser's zone", () => {
     expect(positionText((8 * 3600 + 8 * 60 + 30.9) * 1e6, "clock")).toBe("08:08:30.9");
     expect(positionText(1500, "queries/s")).toBe("1,500/s");
     expect(positionText(3, "screen")).toBe("screen 3");
@@ -34,7 +34,7 @@ describe("axes", () => {
 });
 
 describe("verdicts", () => {
-  it("puts causes that lack data for one reason together, in order", () => {
+  it("groups causes that lack data for the same reason, in order", () => {
     const lack = (cause: string, reason: string) => ({ kind: "not_enough_data" as const, cause, reason, missing: [] });
     expect(grouped([lack("a", "x"), lack("b", "y"), lack("c", "x")])).toEqual([
       { reason: "x", causes: ["a", "c"] },

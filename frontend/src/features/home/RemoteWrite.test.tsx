@@ -33,7 +33,7 @@ function show(mayAdd: boolean): void {
 }
 
 describe("Home without a collector", () => {
-  it("says what arrives, from whom, and which causes cannot be found", async () => {
+  it("shows received metrics, their senders, and the causes that need a collector", async () => {
     show(true);
     expect(await screen.findByText("1,204 series of 310 metrics, 80 samples/s, from 3 senders.")).toBeVisible();
     const [, row] = within(screen.getByRole("table", { name: "Senders of remote write" })).getAllByRole("row");
@@ -45,7 +45,7 @@ describe("Home without a collector", () => {
     expect(screen.getByRole("link", { name: "Add collector" })).toBeVisible();
   });
 
-  it("offers nothing that the role forbids", async () => {
+  it("offers no action that the role forbids", async () => {
     show(false);
     expect(await screen.findByText("2 causes need a collector.")).toBeVisible();
     expect(screen.queryByRole("link", { name: "Add collector" })).toBeNull();

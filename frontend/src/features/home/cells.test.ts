@@ -31,13 +31,13 @@ describe("the level of a cell", () => {
     expect(levelOf(container(1, { cpu_peak: 9, cpu_limit: null }))).toBe("calm");
   });
 
-  it("never takes what is not measured for calm", () => {
+  it("never treats missing measurements as calm", () => {
     expect(levelOf(container(1, { cpu_peak: null, throttled_us: null }))).toBe("unknown");
   });
 });
 
 describe("a cell in words", () => {
-  it("says who, how bad, and when", () => {
+  it("names the container, how bad, and when", () => {
     expect(cellText(container(1, { worst_tick: tick(42_000) }), NOW_US)).toBe("cart-1, shop · cart on node-1: throttled 42 ms in its worst tick, 19:58:30.0");
     expect(cellText(container(1, { cpu_peak: 0.4 }), NOW_US)).toBe("cart-1, shop · cart on node-1: highest 100 ms 0.4 CPU, 80 % of its limit of 0.5 CPU");
     expect(cellText(container(1, { cpu_peak: 0.4, cpu_limit: null, throttled_us: null }), NOW_US)).toBe("cart-1, shop · cart on node-1: highest 100 ms 0.4 CPU, no limit known; throttling not measured");
@@ -49,11 +49,11 @@ describe("groups", () => {
   const far = { id: 2, kind: "node" as const, key: "n", name: "node-1" };
   const all = [container(3), container(1, { namespace: null, node: far }), container(2, { namespace: "a" })];
 
-  it("keep two nodes of one name apart, and their containers in the order of names", () => {
+  it("keep two nodes with the same name apart, with containers sorted by name", () => {
     expect(groupsOf(all, "node").map(({ name, containers }) => [name, containers.map(({ id }) => id)])).toEqual([["node-1", [2, 3]], ["node-1", [1]]]);
   });
 
-  it("have what is in no namespace last", () => {
+  it("have containers without a namespace last", () => {
     expect(groupsOf(all, "namespace").map(({ name }) => name)).toEqual(["a", "shop", "No namespace"]);
   });
 

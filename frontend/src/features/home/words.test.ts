@@ -12,7 +12,7 @@ describe("the sentences of Home", () => {
     expect(openText({ counts: [] })).toBeNull();
   });
 
-  it("say whose answers are timed, and never that the others are well", () => {
+  it("say how many containers have timed answers, and never that the others are healthy", () => {
     expect(fleet(18, 3)).toBe("Answers of 3 of 18 containers were timed in the last hour. For the others, harm to clients is not measured.");
     expect(fleet(18, 0)).toBe("Answers of 0 of 18 containers were timed in the last hour: harm to clients is not measured.");
     expect(fleet(1, 1)).toBe("Answers of the only container were timed in the last hour.");
@@ -30,7 +30,7 @@ describe("the sentences of Home", () => {
     expect(silenceText([off, off])).toBe("All 2 collectors are silent: nothing is measured now.");
   });
 
-  it("tell not throttled from not measured", () => {
+  it("distinguish not throttled from not measured", () => {
     expect(throttledText({ compared: 18, throttled: 3, unmeasured: 0 })).toBe("3 of 18 containers were throttled in the last hour.");
     expect(throttledText({ compared: 18, throttled: 0, unmeasured: 2 })).toBe("0 of 16 containers were throttled in the last hour. Throttling is not measured in 2 others.");
     expect(throttledText({ compared: 2, throttled: 0, unmeasured: 2 })).toBe("Throttling is not measured in any of 2 containers.");

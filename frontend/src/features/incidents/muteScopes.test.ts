@@ -11,8 +11,8 @@ const incident = {
   subject: { resource_id: 3, name: "kube-system/coredns-7c9/coredns" },
 } as Incident;
 
-describe("what an incident's mute can be for", () => {
-  it("is the incident, its cause on the workload, its cause, or its namespace", () => {
+describe("the scopes of an incident's mute", () => {
+  it("are the incident, its cause on the workload, its cause, and its namespace", () => {
     const scopes = scopesOf(incident);
     expect(scopes.map(({ id }) => id)).toEqual(["incident", "cause_here", "cause", "namespace"]);
     expect(scopes.map(({ filter }) => filter.incident_id)).toEqual([17, null, null, null]);
@@ -20,13 +20,13 @@ describe("what an incident's mute can be for", () => {
     expect(scopes[3]!.filter.conditions).toMatchObject({ namespaces: ["kube-system"], causes: [] });
   });
 
-  it("means the resource where no workload is known, and has no namespace then", () => {
+  it("use the resource if no workload is known, without a namespace", () => {
     const scopes = scopesOf({ ...incident, namespace: null, workload: null });
     expect(scopes.map(({ id }) => id)).toEqual(["incident", "cause_here", "cause"]);
     expect(scopes[1]).toMatchObject({ title: "This cause on kube-system/coredns-7c9/coredns", filter: { resource_id: 3, conditions: { resources: [] } } });
   });
 
-  it("takes names literally", () => {
+  it("take names literally", () => {
     expect(literally("a[1]*?")).toBe("a[[]1][*][?]");
   });
 });

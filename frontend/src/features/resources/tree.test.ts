@@ -15,7 +15,7 @@ describe("asTree", () => {
     ]);
   });
 
-  it("keeps what has its parent on another page", () => {
+  it("keeps resources whose parent is on another page", () => {
     expect(asTree([item(9, 7, "/pods/x")])).toHaveLength(1);
   });
 });

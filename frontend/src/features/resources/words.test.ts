@@ -6,19 +6,19 @@ import { errorsText, peaksText, throttledText } from "./words";
 const ID = "3f2a9c0d11e84b6f9a70c1d2e3f4a5b6c7d8e9f00112233445566778899aabbc";
 
 describe("names of containers", () => {
-  it("are those of pods, never hashes", () => {
+  it("are pod names, never hashes", () => {
     expect(namesOf({ key: `/kubepods/burstable/pod1/${ID}`, namespace: "shop", pod: "cart-5d8", container: "cart" })).toEqual({ main: "cart-5d8", detail: "shop · cart" });
     expect(namesOf({ key: `/docker/${ID}`, namespace: null, pod: null, container: "nginx" })).toEqual({ main: "nginx", detail: "/docker/3f2a9c0d11e8…" });
     expect(namesOf({ key: `/docker/${ID}`, namespace: null, pod: null, container: null })).toEqual({ main: "3f2a9c0d11e8…", detail: "docker" });
   });
 
-  it("shorten the uid of a pod, however its parts are joined", () => {
+  it("shorten a pod's UID, however its parts are joined", () => {
     expect(shortPath("/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_0123456789ab.slice")).toBe("/kubepods.slice/kubepods-pod0a1b2c3d….slice");
   });
 });
 
 describe("the explorer in the URL", () => {
-  it("is read without trust", () => {
+  it("is validated", () => {
     expect(resourceListSearch({ order: "peak", direction: "up", minutes: "360", from: "10", to: "20", zone: "utc", every: "true" })).toMatchObject({ order: "peak", direction: "up", minutes: 360, from: 10, to: 20, zone: "utc", every: true });
     expect(resourceListSearch({ order: "color", direction: "left", minutes: 7, from: 20, to: 10, zone: "mars" })).toEqual({});
     expect(resourceListSearch({ from: 10 })).toEqual({});
@@ -34,7 +34,7 @@ describe("figures of a container", () => {
     expect(peaksText({ ...item, peaks: [null] }, 0, 60_000_000, "utc")).toBe("No CPU usage recorded");
   });
 
-  it("tell not measured from none", () => {
+  it("distinguish not measured from none", () => {
     expect(throttledText({ throttled_us: null, throttled_ratio: null })).toBe("–");
     expect(throttledText({ throttled_us: 0, throttled_ratio: 0 })).toBe("0 ms");
     expect(throttledText({ throttled_us: 110_000, throttled_ratio: 0.025 })).toBe("110 ms, 2.5 % of periods");
@@ -50,7 +50,7 @@ describe("figures of a container", () => {
 });
 
 describe("errors of a kind of requests", () => {
-  it("are a dash where no status was read, and nothing where there is none", () => {
+  it("are a dash if no status was seen, and empty if the protocol has none", () => {
     expect([errorsText("GET /", 0), errorsText("GET /", 0.02), errorsText("GET /", null), errorsText(null, null), errorsText("redis GET", null)]).toEqual(["0 %", "2 %", "–", "–", ""]);
   });
 });

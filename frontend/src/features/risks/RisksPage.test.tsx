@@ -37,7 +37,7 @@ function show(items: Risk[]): void {
 }
 
 describe("RisksPage", () => {
-  it("tells no harm from harm that was not measured", async () => {
+  it("distinguishes no harm from harm not measured", async () => {
     show([
       risk(2, "A is throttled", "none", "No harm measured in 5,000 answers."),
       risk(1, "B is throttled", "not_measured", "Harm not measured: no answers of a server were recorded."),

@@ -6,7 +6,7 @@ import { hopParts, rateText, serverErrorsText, throttledText, worstText } from "
 const item = (values: Partial<ServiceItem>): ServiceItem => values as ServiceItem;
 
 describe("the list in the URL", () => {
-  it("is read without trust", () => {
+  it("is validated", () => {
     expect(servicesSearch({ order: "p99", direction: "up", minutes: "360", q: "web" })).toMatchObject({ order: "p99", direction: "up", minutes: 360, q: "web" });
     expect(servicesSearch({ order: "color", direction: "left", minutes: 7, q: 3 })).toEqual({});
   });
@@ -14,28 +14,28 @@ describe("the list in the URL", () => {
 });
 
 describe("words", () => {
-  it("calls only what is asked of DNS a query", () => {
+  it("says query only for DNS", () => {
     expect(rateText(item({ kind: "dns_server", requests_per_s: 1500 }))).toBe("1,500 queries/s");
     expect(rateText(item({ kind: "tcp_server", requests_per_s: 0.25 }))).toBe("0.25 requests/s");
     expect(rateText(item({ kind: "tcp_server", requests_per_s: null }))).toBe("–");
   });
 
-  it("tells server errors where there are some", () => {
+  it("shows server errors if there are any", () => {
     expect([2.5, 0, null].map((value) => serverErrorsText(item({ server_errors_per_s: value })))).toEqual(["5xx 2.5/s", null, null]);
   });
 
-  it("tells the slowest minute, and of how many minutes anything is known", () => {
+  it("shows the slowest minute, and how many minutes have data", () => {
     expect(worstText([null, 900, 90_000, 31_000], 0)).toMatch(/^Slowest answer 90 ms at \d\d:02; over 20 ms in 2 of 3 minutes$/);
     expect(worstText([null, null], 0)).toBe("No answers recorded");
   });
 
-  it("tells the time of a hop, as far as it was measured", () => {
+  it("shows the time of a hop if it was measured", () => {
     const call = { p50_us: 900, p99_us: 31_000, max_us: 412_000, calls_per_s: 200 } as ServiceItem["asks"][number];
     expect(hopParts(call)).toEqual(["p50 900 µs", "p99 31 ms", "up to 412 ms", "200 calls/s"]);
     expect(hopParts({ ...call, p50_us: null, p99_us: null, max_us: null, calls_per_s: 0.5 })).toEqual(["0.5 calls/s"]);
   });
 
-  it("tells not throttled from not measured by leaving both to the caller", () => {
+  it("leaves not throttled and not measured to the caller", () => {
     expect(throttledText(item({ throttled_ms_per_min: 420 }))).toBe("throttled 420 ms/min");
     expect([0, null].map((value) => throttledText(item({ throttled_ms_per_min: value })))).toEqual([null, null]);
   });

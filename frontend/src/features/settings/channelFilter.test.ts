@@ -2,20 +2,20 @@ import { filterOf, formOf, inWords, NEW_FILTER, newQuietHours, patternsOf, probl
 
 const NONE = { namespaces: [], causes: [], resources: [], nodes: [] };
 
-describe("what a channel is for", () => {
-  it("reads patterns between commas, each once", () => {
+describe("a channel's conditions", () => {
+  it("have comma-separated patterns, each once", () => {
     expect(patternsOf(" kube-system,, team-* ,kube-system")).toEqual(["kube-system", "team-*"]);
     expect(patternsOf(" ")).toEqual([]);
   });
 
-  it("is the same after a form", () => {
+  it("survive a round trip through the form", () => {
     const quiet_hours = { ...newQuietHours("Europe/Berlin"), days: ["mon" as const] };
     const stored = { min_severity: "critical" as const, actions: ["opened" as const, "noted" as const], conditions: { ...NONE, causes: ["cpu/*", "dns/?"] }, quiet_hours };
     expect(filterOf(formOf(stored))).toEqual(stored);
     expect(filterOf(NEW_FILTER)).toEqual({ min_severity: "warning", actions: USUAL_ACTIONS, conditions: NONE, quiet_hours: null });
   });
 
-  it("says what the server would refuse", () => {
+  it("report what the server would refuse", () => {
     const quiet = newQuietHours("Europe/Berlin");
     const names = (count: number): string => Array.from({ length: count }, (_, n) => `n${n}`).join(",");
     expect(problemOf(NEW_FILTER)).toBeNull();
@@ -28,7 +28,7 @@ describe("what a channel is for", () => {
     expect(problemOf({ ...NEW_FILTER, quiet: { ...quiet, time_zone: "Europe/Atlantis" } })).toBe("There is no time zone Europe/Atlantis.");
   });
 
-  it("is told in words", () => {
+  it("have a text", () => {
     expect(inWords({ min_severity: "info", conditions: NONE })).toBe("All incidents");
     expect(inWords({ min_severity: "critical", conditions: { ...NONE, namespaces: ["kube-system"], causes: ["cpu/*", "dns/*"] } })).toBe(
       "Critical incidents with namespace kube-system, cause cpu/* or dns/*",

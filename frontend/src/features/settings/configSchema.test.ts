@@ -11,7 +11,7 @@ describe("channel forms from a JSON schema", () => {
     },
   };
 
-  it("finds labels, hints, secrets and defaults", () => {
+  it("finds labels, hints, secrets, and defaults", () => {
     expect(configFields(schema)).toEqual([
       { name: "url", label: "URL", hint: "where to", secret: false, required: true, initial: "", multiline: false, advanced: false },
       { name: "bot_token", label: "Bot token", hint: null, secret: true, required: false, initial: "", multiline: false, advanced: false },
@@ -21,7 +21,7 @@ describe("channel forms from a JSON schema", () => {
     expect(configFields({})).toEqual([]);
   });
 
-  it("leaves out what was left empty", () => {
+  it("leaves out empty fields", () => {
     expect(configOf({ url: "https://x", bot_token: " " })).toEqual({ url: "https://x" });
   });
 });

@@ -28,7 +28,7 @@ const page = (more: Partial<PodStart> = {}): PodStart => ({
   kubelet: null, cilium: null, kernel: null, incidents: [], notes: [], ...more,
 });
 
-describe("the picture of a start", () => {
+describe("the chart of a start", () => {
   it("has the phases in the order of a start, and the verifier inside the sandbox", () => {
     expect(piecesOf(stack(0.5, 4_500_000), parts).map((piece) => [piece.id, piece.verifierUs])).toEqual([["rest", 0], ["sandbox", 4_000_000], ["container", 0]]);
   });
@@ -42,7 +42,7 @@ describe("the picture of a start", () => {
     expect(scaleEnd(page({ stacks: [stack(0.5, 100_000)] }))).toBeGreaterThan(5_000_000);
   });
 
-  it("is told in words, too", () => {
+  it("is described in words, too", () => {
     expect(stackSentence(stack(0.5, 4_500_000), parts)).toBe("p50: 6,050 ms. rest 1,200 ms; sandbox 4,500 ms (4,000 ms in the verifier); container 350 ms.");
   });
 
@@ -58,14 +58,14 @@ describe("the verdict", () => {
     expect(verdict(page({ starts: null }))).toBe("No pods started in this window.");
   });
 
-  it("names who loads programs where pods wait for it", () => {
+  it("names the program that loads eBPF programs if pods wait for it", () => {
     const verifier = { command: "cilium-agent", waits: true, reason: null, sets: 30, loads: 240, per_start_us: 4e6, share_ratio: 0.66, programs: [] };
     expect(verdict(page({ verifier }))).toContain("The kernel verifies the programs of cilium-agent for 4,000 ms of each start (66 %)");
   });
 });
 
 describe("the address", () => {
-  it("keeps what is a window and drops the rest", () => {
+  it("keeps the window and drops everything else", () => {
     expect(startupSearch({ minutes: "360", node: "7", split: "12", to: "x" })).toEqual({ minutes: 360, node: 7, split: 12, to: undefined });
     expect(startupSearch({ minutes: "7" }).minutes).toBeUndefined();
     expect([15, 60, 1440].map(minutesText)).toEqual(["15 min", "1 h", "24 h"]);

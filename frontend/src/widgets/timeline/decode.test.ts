@@ -41,25 +41,25 @@ const timeline: Parameters<typeof decodeTimeline>[0] = {
 };
 
 describe("decodeTimeline", () => {
-  it("keeps a missing tick missing: never zero", () => {
+  it("keeps a missing tick missing, never zero", () => {
     const model = decodeTimeline(timeline);
     expect([...model.cpu.cpus]).toEqual([0.5, NaN]);
     expect([...model.rate.slow]).toEqual([NaN]);
   });
 
-  it("takes from a stall how long the program stood still, not what was counted of all CPUs", () => {
+  it("takes the duration of a stall, not the time summed over all CPUs", () => {
     expect(decodeTimeline(timeline).throttled).toEqual([{ fromUs: 1000, toUs: 2000, stoppedUs: 400, periods: 2 }]);
   });
 
-  it("keeps what the servers are asked with", () => {
+  it("keeps the kind of requests that the servers serve", () => {
     expect(decodeTimeline(timeline).served).toEqual(["requests"]);
   });
 
-  it("gives the log scale no zero to stumble over", () => {
+  it("has no zeros for the log scale", () => {
     expect(decodeTimeline(timeline).answers.logLatency[0]).toBe(0);
   });
 
-  it("keeps connections that were not measured apart from none", () => {
+  it("distinguishes connections not measured from none", () => {
     const { connections, childLimits, errors } = decodeTimeline(timeline);
     expect(connections).toMatchObject({ stepUs: 1000, children: Float64Array.of(20), idle: Float64Array.of(NaN) });
     expect(childLimits).toEqual([{ fromUs: 1000, limit: 20 }]);
@@ -67,7 +67,7 @@ describe("decodeTimeline", () => {
     expect(decodeTimeline({ ...timeline, connections: null }).connections).toBeNull();
   });
 
-  it("carries what is not known", () => {
+  it("keeps unknown values unknown", () => {
     const { answers, limits, notes } = decodeTimeline(timeline);
     expect(answers).toMatchObject({ truncated: 3, queueWaitUs: null, complete: [{ fromUs: 1000, toUs: 3000 }] });
     expect(limits).toEqual([{ fromUs: 0, cpus: null }]);

@@ -1,4 +1,4 @@
-/** The picture says what was recorded: 1,000 random recordings are drawn, and every mark and figure is compared with them. */
+/** The timeline shows what was recorded: 1,000 random recordings are drawn, and every mark and figure is compared with them. */
 
 import { drawAnswerLane, writeDots } from "@/charts/timeline/answerLane";
 import { gaps } from "@/charts/timeline/bars";
@@ -52,7 +52,7 @@ interface Known {
   readonly outlined: boolean;
 }
 
-/** The ticks of CPU use that are known, of both lengths. */
+/** The known CPU ticks, of both lengths. */
 function knownTicks(was: Happened): Known[] {
   return was.cpus.flatMap((value, tick) => {
     const fromUs = T0 + tick * TICK;
@@ -65,7 +65,7 @@ function knownTicks(was: Happened): Known[] {
   });
 }
 
-/** Bars as they were drawn: an outline is a faint rectangle and its upper edge. */
+/** Bars as drawn: an outline is a faint rectangle and its upper edge. */
 function barsOf(drawing: Drawing): { readonly rect: PaintedRect; readonly outlined: boolean }[] {
   const rects = drawing.rects.filter(({ color, y, height }) => (color === "hot" || color === "cool") && !(y === 0 && height === 3));
   const bars: { rect: PaintedRect; outlined: boolean }[] = [];
@@ -81,7 +81,7 @@ const order = (a: { outlined: boolean; over: boolean; fromUs: number; stepUs: nu
   Number(b.outlined) - Number(a.outlined) || Number(a.over) - Number(b.over) || a.stepUs - b.stepUs || a.fromUs - b.fromUs;
 
 describe("the CPU lane", () => {
-  it("draws each known tick once, at its time, as high as it was, and hot if and only if that is over the limit", () => {
+  it("draws each known tick once, at its time, with its height, and hot if and only if it is over the limit", () => {
     everyRecording((was, { view }, model) => {
       const { drawing, top } = drawnCpu(model, view);
       const bars = barsOf(drawing).map(({ rect, outlined }) => {
@@ -115,7 +115,7 @@ describe("the CPU lane", () => {
     });
   });
 
-  it("hatches what was not recorded, and nothing else", () => {
+  it("hatches missing data, and nothing else", () => {
     everyRecording((was, { view }, model) => {
       const { drawing } = drawnCpu(model, view);
       const isKnown = (us: number): boolean => (hasFine(was, tickOf(us)) ? fineIn(was, us) !== null : was.cpus[tickOf(us)] !== null);
@@ -128,7 +128,7 @@ describe("the CPU lane", () => {
 const isHatched = ({ hatched }: Drawing, x: number): boolean => hatched.some((one) => one.x <= x && x < one.x + one.width);
 
 describe("the lane of answers", () => {
-  it("draws every answer that was kept where it was, and no other; late and failed ones are marked", () => {
+  it("draws every kept answer in its place, and no others; slow and failed ones are marked", () => {
     everyRecording((was, { view }, model) => {
       const { drawing, latencyAt } = drawnAnswers(model, view);
       const seen = dotsOf(was).dots.filter(({ us }) => us >= view.fromUs && us < view.toUs);
@@ -141,7 +141,7 @@ describe("the lane of answers", () => {
         expect(dot.color).toBe("cool");
         expectAt(dot, one, view, latencyAt);
       });
-      // Those that fall on one pixel are one mark.
+      // Answers on the same pixel share a mark.
       const marks = drawing.dots.filter(({ shape }) => shape !== "circle");
       const marked = seen.filter(isMarked);
       expect(marks.every(({ color }) => color === "hot")).toBe(true);
@@ -150,7 +150,7 @@ describe("the lane of answers", () => {
     });
   });
 
-  it("hatches where single answers were not kept, and draws there what was counted", () => {
+  it("hatches where single answers were not kept, and draws the counts there", () => {
     everyRecording((was, { view }, model) => {
       const { drawing, latencyAt } = drawnAnswers(model, view);
       const complete = completeIn(was);
@@ -179,13 +179,13 @@ describe("the lane of answers", () => {
   });
 });
 
-describe("the lane of answers as a bitmap, where there are many", () => {
+describe("the lane of answers as a bitmap, if there are many", () => {
   const colors: Palette = { ...palette, cool: "rgb(1, 2, 3)", hot: "rgb(200, 100, 50)" };
   const marked = pixelColor(colors.hot, 1);
 
   const [width, height] = [200, 60];
 
-  it("has a dot or a mark for every answer, and a pixel of none that is not there", () => {
+  it("has a dot or a mark for every answer, and no pixels for any other", () => {
     everyRecording((was, { view }, model) => {
       const { lowLog, highLog } = latencyRange(model);
       const pixels = { width, height, colors: new Uint32Array(width * height) };
@@ -199,7 +199,7 @@ describe("the lane of answers as a bitmap, where there are many", () => {
       const at = (x: number, y: number): number | undefined => pixels.colors[Math.min(height - 1, y) * width + Math.min(width - 1, x)];
       for (const { x, y, marked: isMarked } of places) {
         if (!isMarked) expect(at(Math.floor(x), Math.floor(y))).not.toBe(0);
-        // At an edge there is the part of the mark that reaches into the picture.
+        // At an edge, only the part of the mark inside the bitmap is drawn.
         else expect([-1, 0, 1].flatMap((dx) => [-1, 0, 1].map((dy) => at(Math.max(0, Math.round(x) + dx), Math.max(0, Math.round(y) + dy))))).toContain(marked);
       }
       for (let i = 0; i < pixels.colors.length; i += 1) {

@@ -1,4 +1,4 @@
-/** Figures say what was recorded: under the cursor and of spans, of 1,000 random recordings each. */
+/** Figures match the recording, under the cursor and of spans, for 1,000 random recordings each. */
 
 import { renderToStaticMarkup } from "react-dom/server";
 
@@ -57,7 +57,7 @@ describe("figures", () => {
     });
   });
 
-  it("of a span add up what lies in it", () => {
+  it("of a span sum up its content", () => {
     everyRecording((was, _part, model) => {
       const [a, b] = [Math.floor(was.ticks / 3), was.ticks];
       const view = { fromUs: T0 + a * TICK, toUs: T0 + b * TICK };
@@ -75,7 +75,7 @@ describe("figures", () => {
   });
 });
 
-/** The readout as it stands on the screen. */
+/** The readout as displayed. */
 function rowsOf(model: TimelineModel, us: number): { readonly name: string; readonly value: string; readonly hot: boolean }[] {
   const page = new DOMParser().parseFromString(renderToStaticMarkup(<Readout model={model} us={us} />), "text/html");
   return [...page.querySelectorAll("dl > div")].map((row) => ({

@@ -19,7 +19,7 @@ const capture = (id: number, startUs: number): CaptureSummary => ({
 });
 
 describe("captureAt", () => {
-  it("takes the capture that holds the time, else the nearest", () => {
+  it("takes the capture that contains the time, or the nearest one", () => {
     const all = [capture(1, 0), capture(2, 60_000_000)];
     expect(captureAt(all, 5_000_000)?.id).toBe(1);
     expect(captureAt(all, 50_000_000)?.id).toBe(2);
@@ -29,12 +29,12 @@ describe("captureAt", () => {
 });
 
 describe("words", () => {
-  it("says why and how long", () => {
+  it("say why and how long", () => {
     expect(captureTitle(capture(1, 0))).toMatch(/, 10 s of the node: high kernel CPU$/);
     expect(reasonWords("something_new")).toBe("something new");
   });
 
-  it("tells the most frequent state", () => {
+  it("name the most frequent state", () => {
     expect(stateWords({ R: 1, D: 3 })).toBe("uninterruptible sleep, 3 of 4 times");
     expect(stateWords({ S: 4 })).toBe("sleeping");
     expect(stateWords({})).toBe("–");

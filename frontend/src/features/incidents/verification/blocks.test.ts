@@ -21,8 +21,8 @@ const verification: Verification = {
   notes: [], finished_at: null,
 };
 
-describe("the picture of a verification", () => {
-  it("draws each block in its middle, and leaves out what is missing", () => {
+describe("the chart of a verification", () => {
+  it("draws each block at its middle, and leaves out missing ones", () => {
     const [throttled, slow] = blockLanes(verification);
     expect(throttled!.before).toEqual([{ us: T0 + 5_000_000, value: 600 }, { us: T0 + 25_000_000, value: 300 }]);
     expect(slow!.before).toEqual([{ us: T0 + 5_000_000, value: 0.02 }]);
@@ -32,7 +32,7 @@ describe("the picture of a verification", () => {
     expect(blockLanes({ ...verification, before: series(T0, [1], [null]) }).map(({ metric }) => metric)).toEqual(["throttled_ms_per_min"]);
   });
 
-  it("draws what decides, and the other figures only where nothing of that can be drawn", () => {
+  it("draws the deciding figures, and the others only if none of those can be drawn", () => {
     const measures = [measure("throttled_ms_per_min", false), measure("slow_ratio")];
     expect(blockLanes({ ...verification, measures }).map(({ metric }) => metric)).toEqual(["slow_ratio"]);
     expect(blockLanes({ ...verification, measures: measures.slice(0, 1) }).map(({ metric }) => metric)).toEqual(["throttled_ms_per_min"]);
@@ -44,7 +44,7 @@ describe("the picture of a verification", () => {
     expect(blockExtent(verification).toUs).toBeGreaterThanOrEqual(T0 + 3 * MIN);
   });
 
-  it("reads how far it is", () => {
+  it("shows the progress", () => {
     expect(progressOf(verification)).toEqual({ doneS: 90, ofS: 300, text: "90 s of 5 min" });
     expect(progressOf({ needed_s: 60, collected_s: 75 })).toMatchObject({ doneS: 60, ofS: 60 });
     expect(progressOf({ needed_s: null, collected_s: null })).toBeNull();

@@ -12,7 +12,7 @@ describe("a model drawn from its description", () => {
     expect(formatIn("%")(50)).toBe("50 %");
   });
 
-  it("stops where it makes sense, and at what is suggested", () => {
+  it("stops at sensible and at suggested values", () => {
     const control: WhatIfModel["controls"][number] = { id: "cap", title: "Cap", unit: "1", least: 1, most: 1e7, choices: [], hint: "", off: "" };
     const answer = { ranges: { cap: { least: 50, most: 2000 } }, suggestions: [{ title: "Cap 777", settings: { cap: 777 } }] } as unknown as ModelAnswer;
     const stops = stopsOf(control, answer);
@@ -20,7 +20,7 @@ describe("a model drawn from its description", () => {
     expect(stops).toContain(777);
   });
 
-  it("knows the same settings again", () => {
+  it("recognizes equal settings", () => {
     expect(isSame({}, { cap: null })).toBe(true);
     expect(isSame({ names: ["a"] }, { names: ["a"] })).toBe(true);
     expect(isSame({ cap: 1 }, {})).toBe(false);

@@ -8,9 +8,9 @@ type FixSetting = Schemas["FixSetting"];
 const recorded: Setting = { cpu_limit: 0.5, period_us: 100_000, burst_us: 0, gomaxprocs: 2, gogc: 100, gomemlimit_bytes: null };
 
 describe("a setting to try", () => {
-  it("takes what is changed and keeps the rest", () => {
+  it("applies the change and keeps the rest", () => {
     expect(applied(recorded, { cpu_limit: 2, gogc: null })).toEqual({ ...recorded, cpu_limit: 2, gogc: null });
-    // For parameters without a null of their own, null is the same as leaving out.
+    // For parameters without a meaning for null, null is the same as leaving them out.
     expect(applied(recorded, { period_us: null, gomaxprocs: null })).toEqual(recorded);
   });
 
@@ -24,7 +24,7 @@ describe("a setting to try", () => {
     expect(difference(recorded, recorded)).toEqual({});
   });
 
-  it("is said in words and kept in a link", () => {
+  it("has a text and fits in a link", () => {
     const change = { cpu_limit: null, burst_us: 50_000, gomemlimit_bytes: 2 ** 29 };
     expect(changeText(change)).toBe("CPU limit no limit, Burst 50 ms, GOMEMLIMIT 512 MiB");
     expect(parseChange(formatChange(change))).toEqual(change);
@@ -32,7 +32,7 @@ describe("a setting to try", () => {
     expect(parseChange("cpu_limit:x,gomaxprocs:off,burst_us:-1,foo:1,period_us:50000")).toEqual({ period_us: 50_000 });
   });
 
-  it("starts from what the fixes of an incident set", () => {
+  it("starts from the settings of an incident's fixes", () => {
     const nothing = { cpu_limit: null, period_us: null, burst_us: null, gomaxprocs: null, gogc: null, gomemlimit_bytes: null };
     const change = (setting: Partial<FixSetting> | null): unknown => changeOfFix({ setting: setting === null ? null : { ...nothing, ...setting } }, recorded);
     expect(change({ cpu_limit: 1.25 })).toEqual({ cpu_limit: 1.25 });
