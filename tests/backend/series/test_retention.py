@@ -116,7 +116,7 @@ def test_retention_is_administration_within_the_bounds_of_the_installation(api: 
     assert [role_allows(role, "retention:write") for role in ("viewer", "editor", "admin")] == [False, False, True]
     beyond = api.put("/api/v1/retention", json={"raw_days": 30, "second_days": 30, "minute_days": 1000})
     assert (beyond.status_code, beyond.json()["type"]) == (422, "urn:jitterscope:problem:beyond-retention-limit")
-    assert "minute_days can be 800 at most" in beyond.json()["detail"]
+    assert "minute_days can be at most 800" in beyond.json()["detail"]
     assert api.put("/api/v1/retention", json=MOST).status_code == 200
     (entry,) = [one for one in api.get("/api/v1/audit").json()["items"] if one["action"] == "retention.change"]
     before = {"raw_days": 7, "second_days": 30, "minute_days": 400}
