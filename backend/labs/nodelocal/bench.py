@@ -148,6 +148,6 @@ def run(made: Bench, say: Say) -> Run:
     figures = measured(result, readings, p.limit, p.slow_ms, rise.from_us, rise.to_us)
     # The load can make a query slow that is not overdue yet when it begins.
     calm = slow_share(result, p.slow_ms, rise.start_us, rise.from_us - int(p.slow_ms * 1e3))
-    if p.is_disturbed(calm):
+    if calm is not None and p.is_disturbed(calm):
         say(f"{100 * calm:.1f} % of the queries before the load were slow: something else disturbed the servers")
     return Run(rise.from_us, rise.to_us, figures, first_servfail_us(result, rise.from_us), calm, result)
