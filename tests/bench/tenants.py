@@ -66,13 +66,15 @@ class Asked:
     """Answers to one principal."""
 
     statuses: Counter[str] = field(default_factory=Counter)
-    seconds: list[float] = field(default_factory=list)
-    slowest: dict[str, float] = field(default_factory=dict)
+    by_path: dict[str, list[float]] = field(default_factory=dict)
 
     def note(self, path: str, status: str, took_s: float) -> None:
         self.statuses[status] += 1
-        self.seconds.append(took_s)
-        self.slowest[path] = max(took_s, self.slowest.get(path, 0.0))
+        self.by_path.setdefault(path, []).append(took_s)
+
+    @property
+    def seconds(self) -> list[float]:
+        return [one for took in self.by_path.values() for one in took]
 
 
 Request = tuple[str, str, dict[str, Any]]
@@ -204,13 +206,13 @@ async def known_of(client: httpx.AsyncClient) -> Known:
 
 
 def told(asked: Asked) -> str:
-    p50, p99, most = np.percentile(asked.seconds, (50, 99, 100)) * 1e3
     answers = ", ".join(f"{count} × {status}" for status, count in sorted(asked.statuses.items()))
-    slowest = ", ".join(
-        f"{path} {took:.2f} s" for path, took in sorted(asked.slowest.items(), key=lambda it: -it[1])[:4]
-    )
-    figures = f"p50 {p50:>6.0f} ms, p99 {p99:>6.0f} ms, max {most:>6.0f} ms"
-    return f"{len(asked.seconds):>7} answers, {figures}: {answers}; slowest {slowest}"
+    return f"{len(asked.seconds):>7} answers, {_figures(asked.seconds)}: {answers}"
+
+
+def _figures(seconds: list[float]) -> str:
+    p50, p99, most = np.percentile(seconds, (50, 99, 100)) * 1e3
+    return f"p50 {p50:>6.0f} ms, p99 {p99:>6.0f} ms, max {most:>6.0f} ms"
 
 
 def client_of(url: str, token: str) -> httpx.AsyncClient:
@@ -254,9 +256,11 @@ async def measure(stack: Stack, organizations: list[int], arguments: argparse.Na
         await asyncio.to_thread(attacking.join)
         await asyncio.sleep(_AROUND_S)
         after = await read_pages(reader, known, arguments.calm)
-    print(f"reader, {arguments.calm:.0f} s before: {told(before)}")
-    print(f"reader, {arguments.seconds:.0f} s attacked: {told(attacked)}")
-    print(f"reader, {arguments.calm:.0f} s after: {told(after)}")
+    windows = {"before": before, "attacked": attacked, "after": after}
+    for name, window in windows.items():
+        print(f"reader, {name:<9}{told(window)}")
+        for path, seconds in sorted(window.by_path.items(), key=lambda one: -max(one[1])):
+            print(f"  {path:<24}{_figures(seconds)}")
     ratio = np.percentile(attacked.seconds, 99) / np.percentile(before.seconds + after.seconds, 99)
     print(f"its p99 is {ratio:.2f} times that of both calms")
     for name, one in asked.items():
