@@ -135,7 +135,7 @@ def test_defaults_are_those_of_the_case() -> None:
     ("variant", "given", "why"),
     [
         (Variant.SLOW_UPSTREAM, {"delay_ms": 50}, "1000 ms or more"),
-        (Variant.FAULT, {"qps": 100, "calm_qps": 200}, "load before"),
+        (Variant.FAULT, {"qps": 100, "calm_qps": 200}, "the calm comes first"),
     ],
 )
 def test_contradictions_are_refused(variant: Variant, given: dict[str, float], why: str) -> None:

@@ -115,8 +115,8 @@ def test_table_shows_every_cell() -> None:
     rows = table(one).splitlines()
     assert rows[1] == "mine: 50 ms per 100 ms, 500,000 names, 1000 queries/s"
     assert [row.split() for row in rows if "throttled ms/min" in row][1:] == [
-        ["limit", "throttled", "ms/min", "0", "0", "–", "0", "0", "yes", "0%"],
-        ["burst", "throttled", "ms/min", "3,000", "2,100", "–", "3,900", "6,000", "NO", "50%"],
+        ["limit", "throttled", "ms/min", "0", "0", "–", "0", "0", "yes", "0", "%"],
+        ["burst", "throttled", "ms/min", "3,000", "2,100", "–", "3,900", "6,000", "NO", "50", "%"],
     ]
     assert rows[14].endswith("not judged: about 1 % of queries")
     assert "burst: one quota more" in rows

@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 
 import { queryClient } from "@/api/queryClient";
 import { meQuery } from "@/api/me";
+import { senderSetupsQuery } from "@/api/metrics";
 import { ApiError } from "@/api/problem";
 import { compareSearch } from "@/features/compare/search";
 import { dnsSearch } from "@/features/dns/search";
@@ -144,6 +145,9 @@ const collectors = createRoute({
   path: "settings/collectors",
   component: lazyRouteComponent(() => import("@/features/collectors/CollectorsPage"), "CollectorsPage"),
   validateSearch: addSearch,
+  // Before the form is shown: the choice of senders wraps on a phone, and would push it down when it comes.
+  loaderDeps: ({ search: { add } }) => ({ add }),
+  loader: ({ context: { client }, deps: { add } }) => (add === true ? client.prefetchQuery(senderSetupsQuery()) : undefined),
 });
 const evidence = createRoute({
   getParentRoute: () => signedIn,

@@ -71,7 +71,7 @@ export function LinkTable({ links, withIncident = false, whyNot }: LinkTableProp
 /** Cannot be undone, so it asks for confirmation. */
 function Revoke({ link, whyNot }: { link: SharedLink; whyNot: string | null }): ReactElement {
   const [asking, setAsking] = useState(false);
-  const { mutate, isPending } = useRevokeLink();
+  const { mutateAsync, isPending } = useRevokeLink();
   const toast = useToast();
   const tell = useTellError();
   if (!asking) {
@@ -81,9 +81,11 @@ function Revoke({ link, whyNot }: { link: SharedLink; whyNot: string | null }): 
       </Button>
     );
   }
+  // Not as a callback of `mutate`: the list is read again first, and this row's buttons are gone by then.
+  const revoke = (): void => void mutateAsync(link.id).then(() => toast({ text: "Link revoked" }), tell);
   return (
     <span role="group" aria-label="The link stops working at once">
-      <Button kind="danger" disabled={isPending} onClick={() => mutate(link.id, { onSuccess: () => toast({ text: "Link revoked" }), onError: tell })}>
+      <Button kind="danger" disabled={isPending} onClick={revoke}>
         Revoke link
       </Button>{" "}
       <Button kind="quiet" onClick={() => setAsking(false)}>

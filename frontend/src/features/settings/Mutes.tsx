@@ -73,7 +73,7 @@ function Row({ mute, refusal }: { mute: Mute; refusal: string | null }): ReactEl
             disabled={refusal !== null || end.isPending}
             title={refusal ?? undefined}
             aria-label={`End mute: ${mute.reason}`}
-            onClick={() => end.mutate(mute.id, { onSuccess: () => toast({ text: "Mute ended" }), onError: tell })}
+            onClick={() => void end.mutateAsync(mute.id).then(() => toast({ text: "Mute ended" }), tell)}
           >
             End mute
           </Button>
