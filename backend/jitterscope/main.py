@@ -18,6 +18,7 @@ from jitterscope.bounds import OPEN, bounded
 from jitterscope.bulk import Bulk, Elsewhere
 from jitterscope.errors import Problem
 from jitterscope.http import RequestMiddleware
+from jitterscope.kit import startup_objects
 from jitterscope.kit.declared import anyone, route_table
 from jitterscope.kit.discovery import import_named
 from jitterscope.logs import configure_logging
@@ -76,6 +77,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     bulk: Bulk | None = app.state.bulk
     async with nullcontext() if bulk is None else bulk.running():
         with health.metrics_served():
+            startup_objects.freeze()
             yield
     db.dispose()
 

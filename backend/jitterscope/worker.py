@@ -8,11 +8,11 @@ from typing import Any
 
 from celery import Celery, Task
 from celery.beat import PersistentScheduler, ScheduleEntry, SchedulingError
-from celery.signals import setup_logging, task_postrun, worker_init, worker_process_init, worker_shutdown
+from celery.signals import setup_logging, task_postrun, worker_init, worker_process_init, worker_ready, worker_shutdown
 
 from jitterscope import db, health, outages
 from jitterscope.cache import valkey
-from jitterscope.kit import memory
+from jitterscope.kit import memory, startup_objects
 from jitterscope.kit.discovery import modules_named
 from jitterscope.logs import configure_logging
 from jitterscope.settings import settings
@@ -35,13 +35,22 @@ class Beat(PersistentScheduler):  # type: ignore[misc]
 
     def apply_async(self, entry: ScheduleEntry, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         try:
-            sent = super().apply_async(entry, *args, **kwargs)
+            sent = self._sent(entry, *args, **kwargs)
         except SchedulingError as error:
             if outages.noticed(error.__context__ or error) is None:
                 raise
             return None
         outages.valkey.worked()
         return sent
+
+    def _sent(self, entry: ScheduleEntry, producer: object = None, advance: bool = True) -> Any:  # noqa: ANN401
+        try:
+            return super().apply_async(entry, producer=producer, advance=advance)
+        except SchedulingError as error:
+            # What kombu raises for a channel that an outage of Valkey closed, such as the one that beat keeps.
+            if producer is None or not isinstance(error.__context__, AttributeError):
+                raise
+        return super().apply_async(entry, producer=None, advance=False)
 
 
 def make_app() -> Celery:
@@ -116,6 +125,11 @@ _metrics = ExitStack()
 @worker_init.connect  # type: ignore[untyped-decorator]
 def _serve_metrics(**_: object) -> None:
     _metrics.enter_context(health.metrics_served())
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def _freeze(**_: object) -> None:
+    startup_objects.freeze()
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]

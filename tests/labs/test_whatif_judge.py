@@ -128,7 +128,7 @@ def test_table_shows_every_cell() -> None:
     both = whole("coredns-gc", [one, one])
     assert (both.cells, both.cells_judged, both.inside_ratio, both.order_right) == (16, 14, 8 / 14, True)
     assert summary(both).splitlines()[1] == (
-        "14 of 16 cells judged; the outcome lies in the 90 % interval in 57% of them"
+        "14 of 16 cells judged; the outcome lies in the 90 % interval in 57 % of them"
     )
 
 

@@ -1,5 +1,5 @@
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Outlet, redirect } from "@tanstack/react-router";
-import type { QueryClient } from "@tanstack/react-query";
+import { noop, type QueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 
 import { queryClient } from "@/api/queryClient";
@@ -147,7 +147,7 @@ const collectors = createRoute({
   validateSearch: addSearch,
   // Before the form is shown: the choice of senders wraps on a phone, and would push it down when it comes.
   loaderDeps: ({ search: { add } }) => ({ add }),
-  loader: ({ context: { client }, deps: { add } }) => (add === true ? client.prefetchQuery(senderSetupsQuery()) : undefined),
+  loader: ({ context: { client }, deps: { add } }) => (add === true ? client.query(senderSetupsQuery()).catch(noop) : undefined),
 });
 const evidence = createRoute({
   getParentRoute: () => signedIn,
