@@ -11,9 +11,11 @@ from jitterscope.kit.instant import BadInstant, parse_us
 from jitterscope.paging import bad_cursor, position
 from jitterscope.series.types import TICK_US
 
-RequiredWhen = Annotated[str, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
+_POINT = Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")
+When = Annotated[str | None, _POINT]
 From = Annotated[When, Query(alias="from")]
+RequiredWhen = Annotated[str, _POINT]
+RequiredFrom = Annotated[RequiredWhen, Query(alias="from")]
 _MIN_US, _HOUR_US = 60_000_000, 3_600_000_000
 
 

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.labs.test_applying import TRIES
 
 LONGEST_S = 900
+RUNS = Path(__file__).resolve().parents[2] / ".run" / "bench-fixes.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="runs of each fix")
     parser.add_argument("--match", default="", help="only those with this in `lab variant fix`")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no more runs after this time")
-    parser.add_argument("--to", type=Path, default=Path(".run/bench-fixes.jsonl"), help="one line of JSON for each run")
+    parser.add_argument("--to", type=Path, default=RUNS, help="one line of JSON for each run")
     parser.add_argument("--table", action="store_true", help="run nothing")
     options = parser.parse_args()
     options.to.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +114,7 @@ def main() -> None:
             with options.to.open("a") as file:
                 file.write(json.dumps(done) + "\n")
             verdict = done["result"]["verdict"] if "result" in done else done["error"]
-            print(f"{one.name}: {verdict} (to be {one.verdict}), {done['took_s']} s, load {done['load']}", flush=True)
+            print(f"{one.name}: {verdict}, expected {one.verdict}, {done['took_s']} s, load {done['load']}", flush=True)
     print(table(kept))
 
 

@@ -1,4 +1,4 @@
-"""Short garbage collections: what a process is made of at its start stays, and need not be walked again and again."""
+"""Shorter garbage collections: objects created at startup live as long as the process, so they need not be walked."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 
 @cache
 def freeze() -> None:
-    """Leave all objects that exist now out of later collections (gc.freeze), once in a process.
+    """Exclude all objects that exist now from later collections (gc.freeze); only the first call has an effect.
 
     A full collection walks every tracked object while it holds the interpreter: 240,000 after the start of the API,
-    which takes 100 ms in which no request is answered.
+    which takes 100 ms, and no request is answered meanwhile.
     """
     gc.collect()
     gc.freeze()

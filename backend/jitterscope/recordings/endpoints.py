@@ -16,7 +16,7 @@ from jitterscope.db import organization_session
 from jitterscope.kit.declared import audited
 from jitterscope.recordings.capture import plan
 from jitterscope.recordings.stream import stream
-from jitterscope.requested_window import RequiredWhen
+from jitterscope.requested_window import RequiredFrom, RequiredWhen
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/recordings", tags=["recordings"])
@@ -36,7 +36,7 @@ def get_recording(
     resource: Annotated[
         list[int], Query(min_length=1, max_length=50, description="Ids of nodes, cgroups, processes, or DNS servers")
     ],
-    from_: Annotated[RequiredWhen, Query(alias="from")],
+    from_: RequiredFrom,
     to: RequiredWhen,
 ) -> Response:
     """Export series, facts, events, and queries of resources and their neighbors; at most 1 h."""

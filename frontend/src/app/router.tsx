@@ -145,7 +145,7 @@ const collectors = createRoute({
   path: "settings/collectors",
   component: lazyRouteComponent(() => import("@/features/collectors/CollectorsPage"), "CollectorsPage"),
   validateSearch: addSearch,
-  // Before the form is shown: the choice of senders wraps on a phone, and would push it down when it comes.
+  // Loaded before the form is shown: on a phone the choice of senders wraps, and would push the form down later.
   loaderDeps: ({ search: { add } }) => ({ add }),
   loader: ({ context: { client }, deps: { add } }) => (add === true ? client.query(senderSetupsQuery()).catch(noop) : undefined),
 });

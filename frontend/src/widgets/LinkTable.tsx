@@ -81,7 +81,7 @@ function Revoke({ link, whyNot }: { link: SharedLink; whyNot: string | null }): 
       </Button>
     );
   }
-  // Not as a callback of `mutate`: the list is read again first, and this row's buttons are gone by then.
+  // Not a callback of `mutate`: the list is refetched first, and these buttons are unmounted by then.
   const revoke = (): void => void mutateAsync(link.id).then(() => toast({ text: "Link revoked" }), tell);
   return (
     <span role="group" aria-label="The link stops working at once">

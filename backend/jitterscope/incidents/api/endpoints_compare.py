@@ -18,7 +18,7 @@ from jitterscope.incidents.verification.compare import Difference, Side
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.inventory.types import ResourceRow
-from jitterscope.requested_window import RequiredWhen
+from jitterscope.requested_window import RequiredFrom, RequiredWhen
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
@@ -31,7 +31,7 @@ _LONGEST_US = 3_600_000_000
 def compare_windows(
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     resource: Annotated[int, Query(description="Resource id")],
-    from_: Annotated[RequiredWhen, Query(alias="from")],
+    from_: RequiredFrom,
     to: RequiredWhen,
     other_from: Annotated[
         str | None, Query(max_length=40, description="Start of the other window; default: `from`")

@@ -31,7 +31,7 @@ def faster(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
             "pass on any disk.",
             verdict="cannot_help",
         )
-    took = f"{say.ms(disk.request_us)} per request" if np.isfinite(disk.request_us) else "no requests"
+    took = f"{say.ms(disk.request_us)} per request" if np.isfinite(disk.request_us) else "no request finished"
     platters = snapshot.subject.fact("disk.rotational") == "1" if disk.own else False
     which = "a hard disk" if platters else f"{say.percent(disk.busy)} busy ({took})"
     return Fix(
