@@ -2,7 +2,7 @@ import { memo, useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import { percent } from "@/lib/format";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { CopyButton } from "@/ui/CopyButton";
 
 import { FixDetail } from "./FixDetail";
@@ -16,6 +16,8 @@ export interface FixApplying {
   readonly measured: string | null;
   /** A fix is being marked as applied. */
   readonly busy: boolean;
+  /** Why the user cannot mark one as applied; null: allowed. */
+  readonly refusal: string | null;
   readonly apply: (fix: Schemas["Fix"]) => void;
 }
 
@@ -113,8 +115,8 @@ const isInFiles = (fix: Schemas["Fix"]): boolean => fix.verdict !== "cannot_help
 function Applied({ fix, applying }: { fix: Schemas["Fix"]; applying: FixApplying }): ReactElement {
   if (applying.measured === fix.id) return <p className={styles["measuring"]}>◔ measuring</p>;
   return (
-    <Button kind="quiet" aria-label={`I applied this fix: ${fix.title}`} disabled={applying.busy} onClick={() => applying.apply(fix)}>
+    <ActionButton kind="quiet" refusal={applying.refusal} aria-label={`I applied this fix: ${fix.title}`} disabled={applying.busy} onClick={() => applying.apply(fix)}>
       I applied this fix
-    </Button>
+    </ActionButton>
   );
 }
