@@ -120,7 +120,13 @@ def test_an_api_token_works_until_it_is_revoked(open_window: OpenWindow, product
     headers = {"Authorization": f"Bearer {secret}"}
     assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 200
     page.get_by_role("button", name="Revoke grafana").click()
-    expect(page.get_by_text("revoked")).to_be_visible()
+    dialog = page.get_by_role("dialog", name="Revoke token: grafana")
+    expect(dialog).to_contain_text("Programs that use it are refused from their next request on.")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 200
+    page.get_by_role("button", name="Revoke grafana").click()
+    dialog.get_by_role("button", name="Revoke token").click()
+    expect(page.get_by_role("cell", name="revoked", exact=True)).to_be_visible()
     assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 401
 
 

@@ -1,9 +1,10 @@
 import type { ReactElement } from "react";
 
 import { isValid, type TokenInfo } from "@/api/settings";
-import { ActionButton } from "@/ui/ActionButton";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+
+import { RevokeToken } from "./RevokeToken";
 
 export interface TokenTableProps {
   tokens: readonly TokenInfo[];
@@ -48,9 +49,7 @@ export function TokenTable({ tokens, refusal, onRevoke }: TokenTableProps): Reac
               ) : !isValid(token) ? (
                 <span className={tableStyles["dim"]}>expired</span>
               ) : (
-                <ActionButton kind="quiet" refusal={refusal} onClick={() => onRevoke(token.id)} aria-label={`Revoke ${token.name}`}>
-                  Revoke
-                </ActionButton>
+                <RevokeToken token={token} refusal={refusal} onRevoke={onRevoke} />
               )}
             </td>
           </tr>
