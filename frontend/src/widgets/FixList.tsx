@@ -1,4 +1,4 @@
-import { memo, useState, type ReactElement } from "react";
+import { memo, useId, useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import { percent } from "@/lib/format";
@@ -42,6 +42,7 @@ export interface FixListProps {
 /** Fixes side by side: one scale, drawn intervals, the verdict in words, and the patch one key away. */
 export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying, pulls }: FixListProps): ReactElement {
   const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
+  const id = useId();
   const scale = scaleOf(fixes, figures);
   return (
     <div className={styles["list"]}>
@@ -58,7 +59,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
           const prediction = scale === null ? null : predictionOf(fix, scale.of);
           const verdict = VERDICTS[fix.verdict];
           const expanded = open === fix.id;
-          const patch = fix.patches[0];
+          const reasonId = `${id}-${fix.id}`;
           const pull = isInFiles(fix) ? pulls : undefined;
           return (
             <li key={fix.id} className={styles["fix"]} data-verdict={fix.verdict}>
@@ -72,7 +73,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
                       {fix.title}
                     </button>
                   </h3>
-                  <p>
+                  <p id={reasonId}>
                     <span className={styles["verdict"]} data-verdict={fix.verdict}>
                       <span aria-hidden="true">{verdict.mark}</span> {verdict.text}
                     </span>{" "}
@@ -93,9 +94,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
                   )}
                 </div>
                 <div className={styles["copy"]}>
-                  {patch !== undefined && (
-                    <CopyButton text={patch.text} label="Copy patch" aria-label={`Copy patch: ${fix.title}`} onCopied={() => onCopied?.(fix)} />
-                  )}
+                  <CopyPatch fix={fix} reasonId={reasonId} onCopied={onCopied} />
                   {pull?.button(fix)}
                   {applying !== undefined && <Applied fix={fix} applying={applying} />}
                 </div>
@@ -111,6 +110,24 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
 
 /** Whether manifests, Helm values, or a Corefile can contain the change. */
 const isInFiles = (fix: Schemas["Fix"]): boolean => fix.verdict !== "cannot_help" && fix.patches.some(({ changes }) => changes.length > 0);
+
+interface CopyPatchProps {
+  fix: Schemas["Fix"];
+  /** The element that says why a fix cannot help. */
+  reasonId: string;
+  onCopied: FixListProps["onCopied"];
+}
+
+/** A fix that cannot help can be copied, but is not offered like the others. */
+function CopyPatch({ fix, reasonId, onCopied }: CopyPatchProps): ReactElement | null {
+  const patch = fix.patches[0];
+  if (patch === undefined) return null;
+  const copied = (): void => onCopied?.(fix);
+  if (fix.verdict === "cannot_help") {
+    return <CopyButton kind="quiet" text={patch.text} label="Copy patch anyway" aria-label={`Copy patch anyway: ${fix.title}`} aria-describedby={reasonId} onCopied={copied} />;
+  }
+  return <CopyButton text={patch.text} label="Copy patch" aria-label={`Copy patch: ${fix.title}`} onCopied={copied} />;
+}
 
 function Applied({ fix, applying }: { fix: Schemas["Fix"]; applying: FixApplying }): ReactElement {
   if (applying.measured === fix.id) return <p className={styles["measuring"]}>◔ measuring</p>;
