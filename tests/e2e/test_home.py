@@ -172,7 +172,9 @@ def test_a_newcomer_sees_what_to_do_and_a_viewer_whom_to_ask(
     theirs.get_by_label("Your name").fill("Vera")
     theirs.get_by_label("Password").fill(PASSWORD)
     theirs.get_by_role("button", name="Join").click()
-    expect(theirs.get_by_text("Your role cannot add one. Ask an editor or an admin of Newcomers.")).to_be_visible()
+    why = "Your role, viewer, cannot add collectors or revoke their tokens. Ask an editor or admin of Newcomers."
+    expect(theirs.locator("main p").filter(has_text=why)).to_be_visible()
+    expect(theirs.locator("main").get_by_role("button", name="Add collector")).to_have_accessible_description(why)
     expect(theirs.locator("main").get_by_role("link", name="Add collector")).to_have_count(0)
     page.locator("main").get_by_role("link", name="Add collector").click()
     expect(page.get_by_label("Token name")).to_be_visible()

@@ -247,7 +247,7 @@ def test_a_viewer_reads_why_it_cannot_share(open_window: OpenWindow, product: Pr
     share(page, "Read-only link")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Create link")).to_be_disabled()
-    expect(dialog.get_by_text("Your role can read, but not share. Ask an editor or admin.")).to_be_visible()
+    expect(dialog.locator("p").filter(has_text="Your role, viewer, cannot create or revoke links.")).to_be_visible()
     for button in dialog.get_by_role("button", name="Revoke the link").all():
         expect(button).to_be_disabled()
     assert violations(page) == []

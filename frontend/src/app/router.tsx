@@ -16,11 +16,12 @@ import { servicesSearch } from "@/features/services/search";
 import { startupSearch } from "@/features/startup/search";
 import { optionalNumber, optionalString, pictureSearch } from "@/lib/search";
 
-import { Failed, NotFound } from "./Fallbacks";
+import { Failed } from "./Failed";
+import { NotFound } from "./NotFound";
 import { Shell } from "./shell/Shell";
 
 // Each page is its own chunk, loaded when its link is hovered or opened.
-const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: NotFound });
+const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet });
 
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -169,6 +170,9 @@ const settings = createRoute({
 });
 const settingsSection = createRoute({ getParentRoute: () => signedIn, path: "settings/$section", component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage") });
 
+/** Within the shell, so that its places and its search are there. */
+const unknown = createRoute({ getParentRoute: () => signedIn, path: "$", component: NotFound });
+
 /** Redirects for old and guessed addresses, with their search parameters. */
 const movedCollectors = createRoute({ getParentRoute: () => signedIn, path: "collectors", validateSearch: addSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/settings/collectors", search, hash, replace: true }); } });
 const movedCauses = createRoute({ getParentRoute: () => signedIn, path: "causes", validateSearch: causeSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/help/causes", search, hash, replace: true }); } });
@@ -182,7 +186,7 @@ const routeTree = root.addChildren([
   accept,
   verify,
   shared,
-  signedIn.addChildren([home, incidents, incident, risks, fixes, resources, resource, compare, services, dns, metrics, startup, causes, collectors, evidence, analysis, settings, settingsSection, movedCollectors, movedCauses, movedCalibration, issues, explore, help]),
+  signedIn.addChildren([home, incidents, incident, risks, fixes, resources, resource, compare, services, dns, metrics, startup, causes, collectors, evidence, analysis, settings, settingsSection, movedCollectors, movedCauses, movedCalibration, issues, explore, help, unknown]),
 ]);
 
 export const router = createRouter({

@@ -7,10 +7,11 @@ import { senderSetupsQuery } from "@/api/metrics";
 import { explain } from "@/api/problem";
 import { collectorsQuery, ingestTokensQuery } from "@/api/resources";
 import { parseUs } from "@/lib/time";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { Choice } from "@/ui/Choice";
 import { Field } from "@/ui/Field";
 import { SecretOnce } from "@/widgets/SecretOnce";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import styles from "./Collectors.module.css";
 
@@ -23,6 +24,7 @@ export function AddCollector(): ReactElement {
   const client = useQueryClient();
   const [name, setName] = useState("");
   const [what, setWhat] = useState(COLLECTOR);
+  const refusal = useRefusal("collectors:write");
   const { data: setups } = useQuery(senderSetupsQuery());
   const create = useMutation({
     mutationFn: () => unwrap(api.POST("/api/v1/collectors/tokens", { body: { name: name.trim() === "" ? what : name.trim() } })),
@@ -49,9 +51,9 @@ export function AddCollector(): ReactElement {
             </p>
           )}
           <p style={{ marginTop: 12 }}>
-            <Button type="submit" kind="primary" disabled={create.isPending}>
+            <ActionButton type="submit" kind="primary" refusal={refusal} disabled={create.isPending}>
               Create token
-            </Button>
+            </ActionButton>
           </p>
         </form>
       ) : setup === undefined ? (

@@ -11,6 +11,7 @@ import { Prose } from "@/widgets/Prose";
 import { SeverityChip, StateChip } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
+import { Confidence } from "./Confidence";
 import styles from "./IncidentHeader.module.css";
 import { MutedLine } from "./MutedLine";
 
@@ -31,6 +32,7 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
         <Chip tone="dim" title="Diagnoses that found this cause">
           found by {plural(incident.occurrences, "diagnosis", "diagnoses")}
         </Chip>
+        <Confidence incident={incident} />
         <Chip>
           <SubjectName subject={incident.subject} />
         </Chip>

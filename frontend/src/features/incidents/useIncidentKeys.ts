@@ -8,7 +8,7 @@ import { useToast } from "@/ui/Toast";
 import { useCommands } from "./useCommands";
 import { useNeighbors } from "./useNeighbors";
 
-/** `[` `]`: previous, next incident; `a` acknowledges; `m` mutes; `c` copies the first patch. */
+/** `[` `]`: previous, next incident; `a` acknowledges; `m` mutes; `c` copies the first patch that can help. */
 export function useIncidentKeys(incident: Incident): void {
   const navigate = useNavigate();
   const commands = useCommands();
@@ -22,7 +22,7 @@ export function useIncidentKeys(incident: Incident): void {
     if (key === "a") commands.toggleAcknowledge(incident);
     if (key === "m") commands.toggleMute(incident);
     if (key === "c") {
-      const fix = incident.fixes.find((candidate) => candidate.patches.length > 0);
+      const fix = incident.fixes.find(({ verdict, patches }) => verdict !== "cannot_help" && patches.length > 0);
       const patch = fix?.patches[0];
       if (fix === undefined || patch === undefined) return;
       navigator.clipboard.writeText(patch.text).then(

@@ -9,6 +9,7 @@ import { count, plural } from "@/lib/format";
 import { rangeText } from "@/widgets/RangePicker";
 import { Button } from "@/ui/Button";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { AddCollectorLink } from "@/widgets/AddCollectorLink";
 
 import styles from "./Containers.module.css";
 import { ContainerTable } from "./ContainerTable";
@@ -84,14 +85,7 @@ function Nothing({ page, search, onSearch }: { page: Containers; search: Resourc
     );
   }
   return (
-    <EmptyState
-      title="No containers in this range"
-      action={
-        <Link to="/settings/collectors" search={{ add: true }}>
-          Add collector
-        </Link>
-      }
-    >
+    <EmptyState title="No containers in this range" action={<AddCollectorLink />}>
       <p>A collector reports every cgroup of its node. Choose another range, or open Collectors to check that data arrives.</p>
       {received !== undefined && received.series > 0 && (
         <p>
