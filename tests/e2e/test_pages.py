@@ -77,7 +77,7 @@ def test_add_a_collector_shows_secret_once_and_first_data_live(open_window: Open
     assert product.url in command
     token = re.search(r"jsi_[A-Za-z0-9_-]+", command)
     assert token is not None
-    ingest(product.url, token[0], RecordedNode("limit", "node-new"))
+    ingest(product.url, token[0], RecordedNode("limit", "node-new", "coredns-new"))
     expect(page.get_by_text("First data received from")).to_be_visible(timeout=10_000)
     page.reload()
     expect(page.get_by_role("heading", name="node-new")).to_be_visible()
