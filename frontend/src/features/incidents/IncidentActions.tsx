@@ -10,7 +10,7 @@ import { useCommands } from "./useCommands";
 export function IncidentActions({ incident, children }: { incident: Incident; children?: ReactNode }): ReactElement {
   const commands = useCommands();
   const answerable = incident.state === "open" || incident.state === "acknowledged";
-  const active = incident.state !== "resolved" && incident.state !== "verified";
+  const active = incident.resolved_at === null;
   return (
     <>
       {answerable && (
