@@ -34,13 +34,14 @@ RUN uv sync --frozen --no-dev
 
 FROM python:3.11-slim-trixie
 LABEL org.opencontainers.image.title="Jitterscope" org.opencontainers.image.licenses="Apache-2.0"
-# Same layout as in the repository: the backend expects migrations, UI, and collector binaries next to it.
+# Same layout as in the repository: the backend expects migrations, UI, collector binaries, and their unit next to it.
 COPY --from=backend /app/backend /app/backend
 COPY migrations /app/migrations
 COPY --from=frontend /app/frontend/dist /app/frontend/dist
 COPY --from=collector /app/bin /app/bin
 # One thread per library: parallelism comes from processes. Each malloc arena would keep the memory of its largest request.
 ENV PATH=/app/backend/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+COPY collector/systemd /app/collector/systemd
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_ARENA_MAX=2 JITTERSCOPE_API_LANE=front
 WORKDIR /app/backend
 # Mount point for uploaded evidence files: a new volume inherits its owner from here.
