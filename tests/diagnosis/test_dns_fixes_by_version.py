@@ -61,9 +61,9 @@ def test_names_get_their_dot_and_pods_their_ndots() -> None:
     assert "resolv.conf.5" in fixes["trailing_dot"].references[0]
     # shop finds "auth.pay" by its search list, so it needs 2; github.com of pay needs 1.
     assert "kubectl -n shop patch deployment/web" in text(fixes["ndots"])
-    assert '{"name": "ndots", "value": "2"}' in text(fixes["ndots"])
+    assert '{"name":"ndots","value":"2"}' in text(fixes["ndots"])
     assert "kubectl -n pay patch deployment/api" in text(fixes["ndots"])
-    assert '{"name": "ndots", "value": "1"}' in text(fixes["ndots"])
+    assert '{"name":"ndots","value":"1"}' in text(fixes["ndots"])
     assert any("musl" in reference for reference in fixes["ndots"].references)
 
 

@@ -6,7 +6,7 @@ Every function takes a session of `db.organization_session`, which sees no rows 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
@@ -277,6 +277,16 @@ def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int,
 def node_clock_us(session: Session, node_id: int) -> int | None:
     """When the node's newest batch was sealed (µs since the epoch): the clock of its data. None: no collector."""
     return collectors.sealed_at_us(session, node_id)
+
+
+def silent_since_us(session: Session, node_id: int, least: timedelta) -> int | None:
+    """When the node's newest batch was sealed, if none has arrived for `least`; None if one has, or no collector."""
+    return collectors.silent_since_us(session, node_id, least)
+
+
+def on_silent_nodes(session: Session, resource_ids: Sequence[int]) -> set[int]:
+    """Those of the resources whose node's collector sends nothing now."""
+    return collectors.on_silent_nodes(session, resource_ids)
 
 
 def sources(session: Session, node_id: int) -> list[SourceRow]:

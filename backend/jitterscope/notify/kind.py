@@ -15,6 +15,8 @@ from pydantic import BaseModel
 from jitterscope.notify.payload import Action, Payload
 
 Config = TypeVar("Config", bound=BaseModel)
+# The validation context of a configuration that a user saves. A stored one is validated without it.
+AT_SAVE = "at save"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from starlette.responses import FileResponse, PlainTextResponse
 from jitterscope.bounds import OPEN, bounded
 from jitterscope.errors import Problem
 from jitterscope.kit.declared import anyone
-from jitterscope.settings import settings
+from jitterscope.settings import REPOSITORY, settings
 
 router = APIRouter(
     prefix="/collectors",
@@ -21,6 +21,8 @@ router = APIRouter(
     dependencies=[anyone("the installer and the binary hold no secret")],
 )
 _SCRIPT = Path(__file__).with_name("install_collector.sh")
+# The one unit: packages ship it, and the script installs it.
+_UNIT = REPOSITORY / "collector" / "systemd" / "jitterscope-collector.service"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
@@ -28,7 +30,8 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 @bounded(OPEN)
 def install_script() -> PlainTextResponse:
     """The installer script; the command that downloads it passes the server and the token."""
-    return PlainTextResponse(_SCRIPT.read_text(), media_type="text/x-shellscript")
+    script = _SCRIPT.read_text().replace("@UNIT@\n", _UNIT.read_text())
+    return PlainTextResponse(script, media_type="text/x-shellscript")
 
 
 @router.get("/download/{arch}")

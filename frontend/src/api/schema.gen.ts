@@ -3021,7 +3021,7 @@ export interface components {
         /** ChannelCreate */
         ChannelCreate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Config
@@ -3063,7 +3063,7 @@ export interface components {
              * Silent Actions
              * @description Actions that this kind never sends
              */
-            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             /** Title */
             title: string;
             /**
@@ -3110,7 +3110,7 @@ export interface components {
          */
         ChannelPreviewRequest: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Kind
@@ -3145,7 +3145,7 @@ export interface components {
          */
         ChannelUpdate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[] | null;
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[] | null;
             conditions?: components["schemas"]["Conditions-Input"] | null;
             /** Config */
             config?: {
@@ -4479,7 +4479,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SubjectRef"];
             /** Summary */
             summary: string;
@@ -4545,7 +4545,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             /** Title */
             title: string;
         };
@@ -4608,7 +4608,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SubjectRef"];
             /** Title */
             title: string;
@@ -5312,6 +5312,11 @@ export interface components {
              */
             muted: number;
             /**
+             * Not Known
+             * @description Not among them: incidents that ended in the last 24 h because their node sent no more data, and whose node is still silent
+             */
+            not_known: number;
+            /**
              * Worst
              * @description Worst first, then newest; muted ones last
              */
@@ -5613,7 +5618,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             /** Title */
             title: string;
         };
@@ -5623,7 +5628,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test";
             /**
              * At
              * Format: date-time
@@ -7044,7 +7049,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SharedSubject"];
             /** Summary */
             summary: string;
@@ -7853,7 +7858,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread" | "not_known";
             /** Actor */
             actor: string;
             /**
@@ -10277,7 +10282,7 @@ export interface operations {
     list_incidents: {
         parameters: {
             query?: {
-                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved")[] | null;
+                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known")[] | null;
                 severity?: ("critical" | "warning" | "info")[] | null;
                 cause?: string[] | null;
                 subject?: number | null;

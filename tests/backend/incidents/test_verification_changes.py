@@ -64,6 +64,17 @@ def test_a_rollout_gives_new_cgroups(service: Any, fault: Recording, more_cpu: R
     assert verification["fix_id"] == "raise_cpu_limit"
 
 
+def test_the_next_run_of_a_cron_job_is_no_change(service: Any, fault: Recording, unchanged: Recording) -> None:
+    def run(recording: Recording, key: str, pod: str, process: str) -> Recording:
+        owner = FactRow("workload.owner", "CronJob/backup", 0)
+        return with_facts(moved(recording, key, pod, process=process), "cgroup", owner)
+
+    old = run(fault, "/kubepods/pod1/a", "backup-29927715-x2x9q", "4711:1")
+    new = run(unchanged, "/kubepods/pod2/b", "backup-29927775-k8s2p", "9000:1")
+    incident_id = story(service, old, new)
+    assert visit(service, incident_id)["state"] == "open", "its runs follow one another without a change"
+
+
 def test_what_a_replaced_pod_did_is_told_once(service: Any, fault: Recording, more_cpu: Recording) -> None:
     """Its data stay in a diagnosis's window for two minutes after it is gone."""
     old = moved(fault, "/kubepods/pod1/a", "coredns-7c9d8bb6f4-x2x9q")

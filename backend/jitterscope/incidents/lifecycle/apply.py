@@ -29,6 +29,11 @@ _LOCK_CLASS = 0x6A6469  # "jdi": our namespace of advisory locks
 
 # The displayed data of an ongoing risk may be this old (data time).
 _RISK_SHOWN_US = 60_000_000
+# Why an incident is open again, by the state in which it had ended.
+_RETURNED = {
+    "resolved": "The same symptom with the same cause returned within 24 h.",
+    "not_known": "There is data again, and it shows the same symptom with the same cause.",
+}
 _NEWS = lifecycle.Open | lifecycle.Update | lifecycle.Reopen | lifecycle.Reclassify
 
 
@@ -176,7 +181,7 @@ def _apply(
             _seen(row, found)
             _show(row, subject, findings.full(found), window, missing)
             row.severity = found.severity or row.severity
-            record(session, row, "reopened", "The same symptom with the same cause returned within 24 h.")
+            record(session, row, "reopened", _RETURNED.get(incident.state, _RETURNED["resolved"]))
             return row
         case lifecycle.Reclassify(incident, found, reason):
             row = rows[incident.id]
@@ -337,7 +342,7 @@ def _subject_columns(subject: SubjectRef) -> dict[str, object]:
     }
 
 
-def resolve_silent(session: Session, subject_id: int) -> list[IncidentRow]:
+def resolve_gone(session: Session, subject_id: int) -> list[IncidentRow]:
     """Close active incidents of a subject that is no longer stored, or no longer has data."""
     lock_subject(session, subject_id)
     rows = session.scalars(select(IncidentRow).where(lives_on == subject_id, IncidentRow.resolved_at.is_(None))).all()

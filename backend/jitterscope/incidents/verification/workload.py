@@ -137,8 +137,8 @@ def _pairs(
     found = [pair(before.subject, now.subject, watch.of("subject", "node") if of_node else watch.of("subject"))]
     if not of_node and before.node.id == now.node.id:
         found.append(pair(before.node, now.node, watch.of("node")))
-    # The kubelet restarts a container that exited or was killed: that changes nothing.
-    same = now is before or now.subject.id in {one.id for one in before.lives}
+    # The kubelet restarts a container that exited or was killed, and a CronJob runs again: that changes nothing.
+    same = now is before or now.subject.id in {one.id for one in before.lives} or _runs_again(facts[now.subject.id])
     restarts: list[int] = [] if same else [now.subject.first_seen_us]
     names = _names(watch.of("processes"))
     groups = _by_program(before.processes, facts, names)
@@ -162,6 +162,10 @@ def _pairs(
     found += [pair(old, new, listening) for old, new in _same_ports(before.tcp_servers, now.tcp_servers)]
     found += [pair(old, new, watch.of("clients")) for old, new in clients]
     return found, max(restarts, default=None)
+
+
+def _runs_again(known: Sequence[FactRow]) -> bool:
+    return any(fact.name == "workload.owner" and fact.value.startswith("CronJob/") for fact in known)
 
 
 def _same_ports(before: Sequence[ResourceRow], now: Sequence[ResourceRow]) -> list[tuple[ResourceRow, ResourceRow]]:

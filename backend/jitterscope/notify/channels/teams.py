@@ -56,7 +56,8 @@ def card(payload: Payload) -> dict[str, Any]:
 
 def _body(payload: Payload) -> list[dict[str, Any]]:
     incident, verification = payload.incident, payload.incident.verification
-    color = "Good" if wording.is_over(payload) else _COLORS[incident.severity]
+    over = "Good" if wording.is_gone(payload) else "Default"
+    color = over if wording.is_over(payload) else _COLORS[incident.severity]
     body = [
         _text([_run(wording.head(payload), color=color, weight="Bolder")]),
         _text([_run(incident.title, weight="Bolder", size="Medium")]),

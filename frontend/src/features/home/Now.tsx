@@ -14,7 +14,7 @@ import { SeverityChip, stateText } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./Home.module.css";
-import { coverageText, openCount, openText, silenceText } from "./words";
+import { coverageText, notKnownText, openCount, openText, silenceText } from "./words";
 
 type Incident = Overview["worst"][number];
 
@@ -28,6 +28,7 @@ export function Now({ collectors }: { collectors: readonly Collector[] | undefin
   const [first, ...others] = overview.worst;
   const more = openCount(overview) - overview.worst.length;
   const silence = silenceText(collectors ?? []);
+  const notKnown = notKnownText(overview);
   return (
     <header className={styles["now"]}>
       <h1>
@@ -45,6 +46,7 @@ export function Now({ collectors }: { collectors: readonly Collector[] | undefin
       ) : (
         <p className={styles["coverage"]}>
           {silence !== "" && <strong>{silence} </strong>}
+          {notKnown !== "" && <strong>{notKnown} </strong>}
           {fleet.data === undefined ? "The number of containers with timed answers is unknown." : coverageText(fleet.data)}
           {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
         </p>

@@ -1,4 +1,4 @@
-import { coverageText, openCount, openText, silenceText, throttledText } from "./words";
+import { coverageText, notKnownText, openCount, openText, silenceText, throttledText } from "./words";
 
 const fleet = (compared: number, timed: number, more: { found?: number; timed_is_least?: boolean } = {}): string => coverageText({ compared, timed, found: compared, timed_is_least: false, ...more });
 
@@ -28,6 +28,12 @@ describe("the sentences of Home", () => {
     expect(silenceText([on, off, off])).toBe("2 of 3 collectors are silent: nothing is measured now on their nodes.");
     expect(silenceText([off])).toBe("The only collector is silent: nothing is measured now.");
     expect(silenceText([off, off])).toBe("All 2 collectors are silent: nothing is measured now.");
+  });
+
+  it("do not call incidents of silent nodes over", () => {
+    expect(notKnownText({ not_known: 0 })).toBe("");
+    expect(notKnownText({ not_known: 1 })).toBe("Whether 1 incident of a silent node goes on is not known.");
+    expect(notKnownText({ not_known: 2 })).toBe("Whether 2 incidents of silent nodes go on is not known.");
   });
 
   it("distinguish not throttled from not measured", () => {

@@ -31,6 +31,12 @@ export function silenceText(collectors: readonly Pick<Collector, "state">[]): st
   return `${count(silent)} of ${plural(collectors.length, "collector")} ${silent === 1 ? "is" : "are"} silent: nothing is measured now on ${silent === 1 ? "its node" : "their nodes"}.`;
 }
 
+/** "Whether 2 incidents of silent nodes go on is not known."; empty: there are none. */
+export function notKnownText({ not_known: ended }: Pick<Overview, "not_known">): string {
+  if (ended === 0) return "";
+  return `Whether ${plural(ended, "incident")} of ${ended === 1 ? "a silent node goes" : "silent nodes go"} on is not known.`;
+}
+
 /** "3 of 18 containers were throttled in the last hour. Throttling is not measured in 2 others." */
 export function throttledText({ compared, throttled, unmeasured }: Pick<Fleet, "compared" | "throttled" | "unmeasured">): string {
   const known = compared - unmeasured;

@@ -12,7 +12,7 @@ export function IncidentActions({ incident, children }: { incident: Incident; ch
   const commands = useCommands();
   const refusal = useRefusal("incidents:write");
   const answerable = incident.state === "open" || incident.state === "acknowledged";
-  const active = incident.state !== "resolved" && incident.state !== "verified";
+  const active = incident.resolved_at === null;
   return (
     <>
       {answerable && (

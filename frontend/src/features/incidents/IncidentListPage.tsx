@@ -70,8 +70,8 @@ function Nothing({ filtered, state }: { filtered: boolean; state: string }): Rea
   }
   if (state === "closed") {
     return (
-      <EmptyState title="No resolved incidents">
-        <p>An incident is resolved when its fault has stayed away for a while, or when a member resolves it.</p>
+      <EmptyState title="No ended incidents">
+        <p>An incident ends when its fault has stayed away for a while, when a member resolves it, or when its node has sent no data for 15 min.</p>
       </EmptyState>
     );
   }

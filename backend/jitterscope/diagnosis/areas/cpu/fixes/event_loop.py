@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitterscope.diagnosis.areas.cpu.readings.event_loop import Loop
-from jitterscope.diagnosis.core import patches, predicted
+from jitterscope.diagnosis.core import owners, patches, predicted
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch, predictions
 from jitterscope.diagnosis.core.landing import FixKind, Unseen
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -47,9 +47,9 @@ def _inside(found: Found) -> int:
 def _workers(snapshot: Snapshot, found: Found, loop: Loop) -> Fix:
     label, text = _MORE[loop.kind]
     texts = [Patch(label=label, language="shell", text=text)]
-    if patches.manager(snapshot) == "kubernetes":
+    if patches.manager(snapshot) == "kubernetes" and (owner := owners.of(snapshot)).can_scale:
         namespace = snapshot.subject.fact("workload.namespace") or "NAMESPACE"
-        scale = f"kubectl -n {namespace} scale {patches.owner_of(snapshot)} --replicas=REPLICAS"
+        scale = f"kubectl -n {namespace} scale {owner} --replicas=REPLICAS"
         texts.append(Patch(label="Or more replicas", language="shell", text=scale))
     return Fix(
         id="worker_processes",

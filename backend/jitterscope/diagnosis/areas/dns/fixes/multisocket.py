@@ -6,7 +6,7 @@ import math
 import shlex
 
 from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -95,8 +95,8 @@ def _coredns(snapshot: Snapshot, server: ResourceView, count: int) -> Fix:
 def _servers(snapshot: Snapshot, server: ResourceView) -> Fix | None:
     if patches.manager(snapshot) != "kubernetes":
         return None
-    owner = patches.owner_of(snapshot)
-    if owner.startswith("daemonset/"):
+    owner = owners.of(snapshot)
+    if not owner.can_scale:
         return None
     space = shlex.quote(snapshot.subject.fact("workload.namespace") or "NAMESPACE")
     return Fix(

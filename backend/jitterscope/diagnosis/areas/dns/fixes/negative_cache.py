@@ -7,7 +7,7 @@ import shlex
 from jitterscope.diagnosis.areas.dns import settings
 from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
 from jitterscope.diagnosis.areas.dns.fixes import transport as dns_transport
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -75,7 +75,7 @@ def _dnsmasq_patch(snapshot: Snapshot, given: str) -> Patch:
     kind = patches.manager(snapshot)
     if kind == "kubernetes":
         space = shlex.quote(snapshot.subject.fact("workload.namespace") or "NAMESPACE")
-        owner = patches.owner_of(snapshot)
+        owner = owners.of(snapshot)
         return Patch(
             label=f"kubectl -n {space} edit {owner}: arguments of the container dnsmasq",
             language="diff",

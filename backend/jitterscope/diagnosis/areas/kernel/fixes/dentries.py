@@ -11,7 +11,7 @@ from jitterscope.diagnosis.areas.kernel.readings import figures, kernel_memory, 
 from jitterscope.diagnosis.areas.kernel.readings.lookups import Looker, lookups
 from jitterscope.diagnosis.areas.kernel.whatif import dentry_drop
 from jitterscope.diagnosis.areas.kernel.whatif.dentry_drop import Pause
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owner_commands, owners, patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
@@ -60,7 +60,7 @@ def memory_limit(snapshot: Snapshot, top: Looker | None) -> Fix | None:
     if limit is not None and not limit.startswith("-"):
         return None
     inside = replace(snapshot, subject=where)
-    text, undo = _limit_text(inside, is_v2)
+    patch, undo = _limit_patch(inside, is_v2)
     return Fix(
         id="memory_limit",
         title="Set a memory limit on the container",
@@ -69,7 +69,7 @@ def memory_limit(snapshot: Snapshot, top: Looker | None) -> Fix | None:
         verdict="reduces",
         precondition="Works only if kernel memory is accounted (no cgroup.memory=nokmem on the kernel command line). "
         "MEMORY is what the program itself needs, and some more.",
-        patches=[Patch(label="Memory limit", language="shell", text=text)],
+        patches=[patch],
         caveats=["Too low a limit ends in an OOM kill of the container."],
         verify=VERIFY + " memory_slab_bytes of the cgroup stays below its limit.",
         undo=undo,
@@ -77,16 +77,25 @@ def memory_limit(snapshot: Snapshot, top: Looker | None) -> Fix | None:
     )
 
 
-def _limit_text(inside: Snapshot, is_v2: bool) -> tuple[str, str]:
+def _limit_patch(inside: Snapshot, is_v2: bool) -> tuple[Patch, str]:
+    """The patch, and how to undo it."""
     subject = inside.subject
+
+    def shell(text: str) -> Patch:
+        return Patch(label="Memory limit", language="shell", text=text)
+
     if patches.manager(inside) == "kubernetes":
+        owner = owners.of(inside)
+        if not owner.is_built_in:
+            text = "resources:\n  limits:\n    memory: MEMORY"
+            return Patch(label=owner_commands.in_manifest(inside), language="yaml", text=text), "Remove the limit."
         space = shlex.quote(subject.fact("workload.namespace") or "NAMESPACE")
         name = shlex.quote(subject.fact("workload.container") or "CONTAINER")
-        head = f"kubectl -n {space} set resources {patches.owner_of(inside)} -c {name} --limits=memory="
-        return head + "MEMORY", head + "0"
+        head = f"kubectl -n {space} set resources {owner} -c {name} --limits=memory="
+        return shell(head + "MEMORY"), head + "0"
     root = "/sys/fs/cgroup" if is_v2 else "/sys/fs/cgroup/memory"
     file = shlex.quote(root + subject.key + ("/memory.max" if is_v2 else "/memory.limit_in_bytes"))
-    return f"echo MEMORY > {file}", f"echo {'max' if is_v2 else -1} > {file}"
+    return shell(f"echo MEMORY > {file}"), f"echo {'max' if is_v2 else -1} > {file}"
 
 
 def dentry_limit(snapshot: Snapshot, pause: Pause | None) -> Fix:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
+from typing import Any
 
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owner_commands, patches
 from jitterscope.diagnosis.core.finding import Patch
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -25,36 +26,13 @@ def memory_limit(
     new, old = mebibytes(limit_bytes), math.ceil(old_bytes / MIB)
     container = subject.fact("workload.container") or "CONTAINER"
     if kind == "kubernetes":
-        namespace = shlex.quote(subject.fact("workload.namespace") or "NAMESPACE")
-        pod = shlex.quote(subject.fact("workload.pod") or "POD")
 
-        def body(value: int) -> str:
-            return f'{{"containers":[{{"name":"{container}","resources":{{"limits":{{"memory":"{value}Mi"}}}}}}]}}'
+        def limits(value: int) -> dict[str, Any]:
+            return {"resources": {"limits": {"memory": f"{value}Mi"}}}
 
-        def template(value: int) -> str:
-            return (
-                f"kubectl -n {namespace} patch {patches.owner_of(snapshot)} --type strategic -p "
-                f'\'{{"spec":{{"template":{{"spec":{body(value)}}}}}}}\''
-            )
-
-        return [
-            Patch(
-                label="Permanently (replaces the pods)",
-                language="shell",
-                text=template(new),
-                changes=patches.container_change(
-                    snapshot,
-                    {"resources": {"limits": {"memory": f"{new}Mi"}}},
-                    {"resources": {"limits": {"memory": f"{old}Mi"}}},
-                ),
-            ),
-            Patch(
-                label="This pod now, without a restart",
-                language="shell",
-                text=f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
-                f"'{{\"spec\":{body(new)}}}'",
-            ),
-        ], template(old)
+        lasting = owner_commands.container_patch(snapshot, limits(new), limits(old))
+        now = owner_commands.resize(snapshot, limits(new))
+        return [lasting, now], owner_commands.container_undo(snapshot, limits(old))
     if kind == "docker":
         text = "docker update --memory {0}m --memory-swap {0}m " + shlex.quote(container)
         return [Patch(label="Running container", language="shell", text=text.format(new))], text.format(old)
