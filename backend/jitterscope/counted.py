@@ -1,7 +1,7 @@
 """Rows of a statement that are counted as they arrive.
 
 A plain query has its whole result in memory before the first row can be looked at. Rows whose size their sender
-chooses (texts, attributes, payloads) are read with this, so that a request that would hold too much ends before it does.
+chooses (texts, attributes, payloads) are read with this: a request that would hold too much ends before it does.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Settings(BaseSettings):
     limit_series: int = Field(default=5_000_000, ge=1)
     limit_external_series: int = Field(default=5_000_000, ge=1)
     limit_nodes: int = Field(default=5_000, ge=1)
-    limit_resources_per_min: int = Field(default=100_000, ge=1)
+    limit_resources_per_min: int = Field(default=300_000, ge=1)
     limit_samples_per_min: int = Field(default=1_000_000_000, ge=1)
     limit_ingest_bytes_per_min: int = Field(default=6 * 1024**3, ge=1)
     limit_unpacked_bytes_per_min: int = Field(default=12 * 1024**3, ge=1)

@@ -71,7 +71,7 @@ def _place() -> Iterator[int | None]:
 
 
 def turns(organization_ids: Sequence[int]) -> list[tuple[int, int]]:
-    """(organization, its oldest analysis without a worker): who has the fewest running first, then who waits longest."""
+    """(organization, its oldest analysis without a worker): fewest running first, then the longest wait."""
     found: list[tuple[int, int, int]] = []
     for organization_id in organization_ids:
         if (ids := waiting(organization_id)) and (running := _running(organization_id)) < settings().evidence_at_once:

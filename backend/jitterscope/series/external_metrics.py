@@ -54,7 +54,7 @@ def store(session: Session, organization_id: int, described: Mapping[str, Descri
     period = int(time.time()) // SEEN_EVERY_S
     cut = {name: Described(one.type, one.help[:_MAX_HELP], one.unit[:_MAX_UNIT]) for name, one in described.items()}
     known: _Stored = {(organization_id, name): (_digest(one), period) for name, one in cut.items()}
-    fresh = {name: one for name, one in cut.items() if cache.get((organization_id, name)) != known[organization_id, name]}
+    fresh = {name: cut[name] for (of, name), one in known.items() if cache.get((of, name)) != one}
     if not fresh:
         return
     session.execute(

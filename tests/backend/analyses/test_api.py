@@ -146,7 +146,8 @@ def test_everything_in_a_form_counts(api: TestClient, settings_override: Callabl
         for _ in range(100):
             yield b"x" * 10_000
 
-    answer = api.post("/api/v1/analyses", content=comment(), headers={"Content-Type": "multipart/form-data; boundary=b"})
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    answer = api.post("/api/v1/analyses", content=comment(), headers=headers)
     assert (answer.status_code, answer.json()["type"]) == (413, "urn:jitterscope:problem:file-too-large")
 
 

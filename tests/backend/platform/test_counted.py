@@ -111,7 +111,8 @@ def test_a_batch_has_no_more_of_one_thing_than_a_page_can_show(api: TestClient, 
         many.fact(0, f"made.up{number}", "x")
     for number in range(20):
         long.fact(0, f"made.up{number}", "x" * 60_000)
-    for builder, why in ((large, "bytes of attributes"), (many, "facts of one resource"), (long, "characters of facts")):
+    expected = ((large, "bytes of attributes"), (many, "facts of one resource"), (long, "characters of facts"))
+    for builder, why in expected:
         answer = send(api, organization, builder)
         assert answer.status_code == 400
         assert why in answer.json()["detail"]
@@ -149,6 +150,5 @@ def test_hours_of_other_systems_are_compacted_in_parts(
     assert max(map(len, parts)) == 1, "24 bytes of times each"
     assert external.compact(organization.id, now_us()) == 10
     with db.organization_session(organization.id) as session:
-        assert {one: len(times) for one, (times, _) in external.read(session, ids, hour_us, hour_us + 10**7).items()} == {
-            one: 5 if one == ids[9] else 3 for one in ids
-        }
+        found = external.read(session, ids, hour_us, hour_us + 10**7)
+    assert {one: len(times) for one, (times, _) in found.items()} == {one: 5 if one == ids[9] else 3 for one in ids}

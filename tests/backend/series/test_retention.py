@@ -119,7 +119,8 @@ def test_replaced_facts_go_and_those_in_effect_stay(
 def quotas(organization: Any, ids: dict[str, int]) -> dict[str, list[str]]:
     """The history of a fact by the key of its cgroup."""
     with db.organization_session(organization.id) as session:
-        rows = session.execute(text("SELECT resource_id, value FROM facts WHERE name = 'cpu.quota_us' ORDER BY since_us"))
+        history = text("SELECT resource_id, value FROM facts WHERE name = 'cpu.quota_us' ORDER BY since_us")
+        rows = session.execute(history)
         found: dict[str, list[str]] = {}
         for row in rows:
             found.setdefault(next(key for key, one in ids.items() if one == row.resource_id), []).append(row.value)

@@ -18,7 +18,14 @@ from sqlalchemy.orm import Session
 
 from jitterscope import cache, outages
 from jitterscope.cache import ValkeyError
-from jitterscope.db import FAILED, after_commit, enter_organization, organization_session, system_session, task_allowance
+from jitterscope.db import (
+    FAILED,
+    after_commit,
+    enter_organization,
+    organization_session,
+    system_session,
+    task_allowance,
+)
 from jitterscope.incidents.scheduling import diagnoses, plan
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.diagnoses import Outcome
@@ -123,7 +130,9 @@ def next_claim() -> Claim | None:
 
 
 def look(claim: Claim) -> Outcome | None:
-    """Diagnose what was claimed and plan the next look. An error, or too much data, is logged; the subject is retried later.
+    """Diagnose what was claimed and plan the next look.
+
+    An error, or too much data, is logged, and the subject is retried later.
 
     An unavailable database affects everything, so that error is raised: the claim is due again when its lease ends.
     """
