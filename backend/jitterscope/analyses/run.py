@@ -72,11 +72,10 @@ def _place() -> Iterator[int | None]:
 
 def turns(organization_ids: Sequence[int]) -> list[tuple[int, int]]:
     """(organization, its oldest analysis without a worker): fewest running first, then the longest wait."""
-    found: list[tuple[int, int, int]] = []
-    for organization_id in organization_ids:
-        if (ids := waiting(organization_id)) and (running := _running(organization_id)) < settings().evidence_at_once:
-            found.append((running, ids[0], organization_id))
-    return [(organization_id, analysis_id) for _, analysis_id, organization_id in sorted(found)]
+    waits = {organization_id: ids[0] for organization_id in organization_ids if (ids := waiting(organization_id))}
+    running = {organization_id: _running(organization_id) for organization_id in waits}
+    order = sorted(waits, key=lambda one: (running[one], waits[one]))
+    return [(one, waits[one]) for one in order if running[one] < settings().evidence_at_once]
 
 
 def waiting(organization_id: int) -> list[int]:

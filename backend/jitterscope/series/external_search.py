@@ -157,9 +157,7 @@ def label_sets(
             "min(kind) AS kind, (array_agg(id ORDER BY id))[1:CAST(:buckets AS integer)] AS ids, "
             "(array_agg(coalesce(labels ->> 'le', '') ORDER BY id))[1:CAST(:buckets AS integer)] AS bounds "
             f"FROM external_series WHERE {where} GROUP BY {key} ORDER BY ({key})::text OFFSET :after LIMIT :limit"
-        ).bindparams(
-            *bound, bindparam("after", after), bindparam("limit", limit), bindparam("buckets", _MOST_BUCKETS)
-        )
+        ).bindparams(*bound, bindparam("after", after), bindparam("limit", limit), bindparam("buckets", _MOST_BUCKETS))
     )
     sets: list[LabelSet] = []
     for row in rows:

@@ -141,12 +141,12 @@ _UNSEEN = "last_seen_at < to_timestamp((:cutoff - :day) / 1e6)"
 # Tables without partitions, whose rows a sender can make many of: deleted in parts, each in its own transaction.
 _BY_PARTS = {
     "external_series": text(
-        "DELETE FROM external_series WHERE id = ANY(ARRAY("
-        f"SELECT id FROM external_series WHERE {_UNSEEN} LIMIT :most))"  # noqa: S608
+        "DELETE FROM external_series WHERE id = ANY(ARRAY(SELECT id FROM external_series "  # noqa: S608
+        f"WHERE {_UNSEEN} LIMIT :most))"
     ),
     "external_metrics": text(
-        "DELETE FROM external_metrics WHERE name = ANY(ARRAY("
-        f"SELECT name FROM external_metrics WHERE {_UNSEEN} LIMIT :most)) AND {_UNSEEN}"  # noqa: S608
+        "DELETE FROM external_metrics WHERE name = ANY(ARRAY(SELECT name FROM external_metrics "  # noqa: S608
+        f"WHERE {_UNSEEN} LIMIT :most)) AND {_UNSEEN}"
     ),
     # What a later value replaced before the cutoff. The value in effect stays as long as its resource.
     "facts": text(

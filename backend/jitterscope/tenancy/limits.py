@@ -219,7 +219,7 @@ def _nodes(organization_id: int, digest: str = "", series: int = 0) -> tuple[Nam
     """What recording a node exceeds, and how many nodes and series there were before."""
     keys = [f"jitterscope:{kind}:{organization_id}" for kind in ("nodes", "node_series")]
     most = limits()
-    given = [_now_s(), _NODE_S, most["nodes"].most, most["series"].most, digest, series]
+    given = [str(one) for one in (_now_s(), _NODE_S, most["nodes"].most, most["series"].most, digest, series)]
     exceeded, nodes, total = cast(Sequence[Any], valkey().eval(_NODE, len(keys), *keys, *given))
     return next((name for name in most if name == exceeded), None), int(nodes), int(total)
 
