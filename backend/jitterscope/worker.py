@@ -12,18 +12,22 @@ from celery.signals import setup_logging, task_postrun, worker_init, worker_proc
 
 from jitterscope import db, health, outages
 from jitterscope.cache import valkey
-from jitterscope.kit import memory, startup_objects
+from jitterscope.kit import allowance, memory, startup_objects
 from jitterscope.kit.discovery import modules_named
 from jitterscope.logs import configure_logging
 from jitterscope.settings import settings
 
 
 class Work(Task):  # type: ignore[misc]
-    """A task that an outage of PostgreSQL or Valkey ends: due work stays due, and the outage is logged once."""
+    """A task that an outage of PostgreSQL or Valkey ends: due work stays due, and the outage is logged once.
+
+    What it may hold is limited: too much data of one organization fails a task, not the worker.
+    """
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         try:
-            return super().__call__(*args, **kwargs)
+            with allowance.limited(db.task_allowance()):
+                return super().__call__(*args, **kwargs)
         except Exception as error:
             if outages.noticed(error) is None:
                 raise

@@ -49,8 +49,14 @@ async def create_analysis(
     """Upload an evidence file: a packet capture, a dnsmasq or CoreDNS log, a metrics page, cpu.stat, `top -b` output,
     or process counts. Its type is detected from the content. It is analyzed in the background; `analysis` events
     report the progress."""
-    arrived = await upload.receive(request, name)
+    kept = await asyncio.to_thread(_kept_bytes, principal)
+    arrived = await upload.receive(request, principal.organization_id, kept, name)
     return await asyncio.to_thread(_keep, principal, arrived)
+
+
+def _kept_bytes(principal: Principal) -> int:
+    with organization_session(principal.organization_id) as session:
+        return service.kept_bytes(session)
 
 
 def _keep(principal: Principal, arrived: upload.Upload) -> AnalysisSummary:

@@ -28,6 +28,7 @@ from jitterscope.inventory.schemas import (
 )
 from jitterscope.inventory.types import FactRow, ResourceKind
 from jitterscope.kit import cursor as cursors
+from jitterscope.kit.allowance import hold, room
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
 from jitterscope.series import service as series
@@ -40,6 +41,8 @@ router = APIRouter(tags=["inventory"])
 ReadResources = Annotated[Principal, Depends(require("resources:read"))]
 ReadCollectors = Annotated[Principal, Depends(require("collectors:read"))]
 _MINUTE_US = 60_000_000
+# Memory per listed collector, with its sources.
+_COLLECTOR_BYTES = 20_000
 _FOREVER_US = 2**62
 
 
@@ -100,7 +103,9 @@ def list_collectors(principal: ReadCollectors) -> list[CollectorItem]:
             select(Collector, Resource)
             .join(Resource, Resource.id == Collector.node_id)
             .order_by(Collector.first_seen_at.desc())
+            .limit(room(_COLLECTOR_BYTES))
         ).all()
+        hold(len(rows) * _COLLECTOR_BYTES)
         return [_collector(session, collector, node) for collector, node in rows]
 
 

@@ -120,10 +120,13 @@ def _captures(
     session: Session, planned: Plan, index: Mapping[int, int], from_us: int, to_us: int
 ) -> Iterator[RecordedCapture]:
     """Captures of the plan's window that are sent in a part of it: with the data of their end."""
-    last_us = planned.to_us - 1
-    for resource_id, content in captures.contents(session, list(index), planned.from_us, planned.to_us, MAX_CAPTURES):
-        if from_us <= min(max(content.end_us, planned.from_us), last_us) < to_us:
-            yield RecordedCapture(index[resource_id], content)
+
+    def ends_here(end_us: int) -> bool:
+        return from_us <= min(max(end_us, planned.from_us), planned.to_us - 1) < to_us
+
+    found = captures.contents(session, list(index), planned.from_us, planned.to_us, MAX_CAPTURES, ends_here)
+    for resource_id, content in found:
+        yield RecordedCapture(index[resource_id], content)
 
 
 def _members(

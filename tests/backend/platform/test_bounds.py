@@ -7,7 +7,6 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -29,6 +28,7 @@ from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.window import Grid, Window
 from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
+from tests.support.peak import peak_bytes
 from tests.support.serving import serving
 
 _MIB = 1024 * 1024
@@ -149,14 +149,6 @@ def test_many_wide_recordings_at_once_take_the_memory_of_a_few_pieces(
     assert all(int(one.headers["Retry-After"]) > 0 for one in answers if one.status_code == 429)
     # Two at a time, each with a piece, its protobuf, and a compressor. In one piece, a recording alone took more.
     assert taken < 200 * _MIB
-
-
-def peak_bytes(*, anew: bool = False) -> int:
-    """Peak resident memory of this process, ever or since the peak was reset."""
-    if anew:
-        Path("/proc/self/clear_refs").write_text("5")
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def test_expensive_pages_are_refused_before_they_pile_up(api: TestClient, organization: Any) -> None:
