@@ -70,7 +70,7 @@ AREA = Area(
         ),
         answers.P99,
     ),
-    load=(answers.QUERIES, answers.REQUESTS),
+    load=answers.SERVED,
     facts=(
         WatchedFact("disk.limits", "I/O limits", "subject", _limits),
         WatchedFact("disk.device", "Disk", "subject", listed=False),

@@ -75,8 +75,7 @@ AREA = Area(
                 figures.limit_hits, decides=False),
     ),
     load=(
-        answers.QUERIES,
-        answers.REQUESTS,
+        *answers.SERVED,
         Load("cpu", "CPUs in use", ("cpu_usage_us", "host_user_us"), figures.cpus, factor=2.0),
     ),
     facts=(
