@@ -20,6 +20,7 @@ from jitterscope.diagnosis.core.snapshot import (
     ResourceView,
     Snapshot,
 )
+from jitterscope.diagnosis.core.start_up import LONGEST_US
 from jitterscope.incidents import history, lives
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.inventory import service as inventory
@@ -148,11 +149,18 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     queries = series.read_query_times(session, own, start_us, end_us) if own else {}
     if others:
         queries |= series.read_query_times(session, others, max(start_us, end_us - _NEIGHBOUR_QUERIES_US), end_us)
+    events = series.read_events(session, telling, start_us, end_us)
+    if not of_node:
+        # Whether a program is still starting depends on when it began.
+        began = series.read_events(
+            session, [row.id for row in tree.processes], start_us - LONGEST_US, start_us, ["process.start"]
+        )
+        events |= {resource_id: [*found, *events.get(resource_id, ())] for resource_id, found in began.items()}
     reader = _Reader(
         values,
         histograms,
         inventory.facts(session, [*measured, *(row.id for row in tree.workloads)], start_us, end_us),
-        series.read_events(session, telling, start_us, end_us),
+        events,
         queries,
         _objectives(session, (*tree.dns_servers, *tree.tcp_servers, *tree.neighbours)),
     )

@@ -74,17 +74,39 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
 
 
 def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
-    """Twice the limit to try, where throttling hides how much the work wants and nobody counts it."""
+    """Where throttling hides how much the work wants, and nobody counts it."""
+    return _doubled(
+        snapshot,
+        throttling,
+        "Throttling hides the demand: double the limit and measure again.",
+        "A batch job uses up any limit: throttling it is intended.",
+    )
+
+
+def for_start(snapshot: Snapshot, throttling: Throttling) -> Fix:
+    """What a starting program wants is not known either."""
+    return _doubled(
+        snapshot,
+        throttling,
+        "A starting program does the same work once, whatever the limit: with twice the CPU it is done in half the "
+        "time or less.",
+        "The limit is needed only while the service starts. If it cannot rise, keep requests away until the service "
+        "has warmed up: with a startup probe, or by requests that it sends to itself.",
+    )
+
+
+def _doubled(snapshot: Snapshot, throttling: Throttling, summary: str, caveat: str) -> Fix:
+    """Twice the limit, to try."""
     limit = _round_up(2 * throttling.cpu.limit)
     texts, undo = patches.cpu_limit(snapshot, throttling.cpu, limit)
     return Fix(
         id="raise_cpu_limit",
         title=f"Raise the CPU limit from {throttling.cpu.limit:g} to {limit:g} as a first step",
-        summary="Throttling hides the demand: double the limit and measure again.",
+        summary=summary,
         verdict="unknown",
         setting=FixSetting(cpu_limit=limit),
         patches=texts,
-        caveats=["A batch job uses up any limit: throttling it is intended."],
+        caveats=[caveat],
         verify="CPU use stays below the new limit. " + patches.VERIFY,
         undo=undo,
         references=REFERENCES,
