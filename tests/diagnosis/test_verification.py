@@ -165,7 +165,7 @@ def test_what_keeps_a_verdict_waiting() -> None:
     early = verdict(before, side(None, 30))
     assert early.verdict == "waiting"
     assert early.waiting_for is not None
-    assert "60 s under comparable load, of which 30 s are there" in early.waiting_for
+    assert "60 s under comparable load: 30 s so far" in early.waiting_for
     assert (early.needed_s, early.collected_s) == (60.0, 30.0)
     rare = verdict(side(60.0, 120, seed=10), side(None, 120))
     assert rare.verdict == "waiting", "a stall a minute can stay away for two by chance"

@@ -45,8 +45,10 @@ AREA = Area(
         ),
         lanes.PRESSURE,
         blocked.LANE,
-        Lane("refaults", "Pages of files read again, per "
-        "second", "1", (Line("refaults", "memory_refaults", "bars", hot=True),)),
+        Lane(
+            "refaults", "Pages of files read again, per second", "1",
+            (Line("refaults", "memory_refaults", "bars", hot=True),),
+        ),
         lanes.MARGIN,
         lanes.RECLAIM,
     ),

@@ -78,8 +78,7 @@ def limit_other(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | Non
         id="limit_disk_neighbour",
         title=f"Limit {name} to {per_s / (1 << 20):,.0f} MiB/s on {disk.name}",
         summary=f"{name} read and wrote {say.mebibytes(users[0].bytes_)} while the server waited. A quarter of that "
-        "rate "
-        "leaves the disk to the server most of the time.",
+        "rate leaves the disk to the server most of the time.",
         verdict="reduces",
         patches=[Patch(label="On the node, as root, until the cgroup is created again", language="shell", text=text)],
         caveats=[
