@@ -2,7 +2,10 @@
 // what is wanted: the slow ones, and all of those around a trigger.
 package exchanges
 
-import "github.com/jitterscope/jitterscope/collector/internal/offheap"
+import (
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/offheap"
+)
 
 // Results of an exchange; the numbers are those of ingest.v1 QueryResult.
 const (
@@ -13,9 +16,6 @@ const (
 	ResultTimeout
 	ResultOther
 )
-
-// SlowUS is the latency from which an answer counts as slow; the catalogue says so too.
-const SlowUS = 20_000
 
 // Nobody is the number that belongs to no server.
 const Nobody = ^uint16(0)
