@@ -2,10 +2,7 @@
 // what is wanted: the slow ones, and all of those around a trigger.
 package exchanges
 
-import (
-	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
-	"github.com/jitterscope/jitterscope/collector/internal/offheap"
-)
+import "github.com/jitterscope/jitterscope/collector/internal/offheap"
 
 // Results of an exchange; the numbers are those of ingest.v1 QueryResult.
 const (
