@@ -38,10 +38,10 @@ def _neighborhood(session: Session, row: IncidentRow) -> tuple[int, ...]:
         return ()
     if tree.subject.id != tree.node.id:
         tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
-        tree = inventory.with_asked_servers(session, tree, from_us, to_us)
+        tree = inventory.with_called_servers(session, tree, from_us, to_us)
         tree = inventory.with_busiest_cgroups(session, tree, us_of(row.window_from), us_of(row.window_to))
     own = (tree.subject, *tree.lives, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.probes)
-    own = (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.asked)
+    own = (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.called_servers)
     return tuple(member.id for member in (*own, *tree.dns_paths, *tree.neighbours, *tree.workloads, *tree.cgroups))
 
 

@@ -12,7 +12,7 @@ from prometheus_client import Counter
 
 from jitterscope.answers import refuses
 from jitterscope.bounds import INGEST, bounded
-from jitterscope.collection import store as collection
+from jitterscope.collection import service as collection
 from jitterscope.collection.switches import dropped
 from jitterscope.errors import Problem
 from jitterscope.ingest import body as bodies

@@ -114,7 +114,7 @@ def _events(column: Column) -> np.typing.NDArray[np.float64]:
 def _waiting(before: Column, after: Column, needed_s: float) -> str:
     events = 0.0 if before.events is None else float(np.nansum(before.events))
     why = f"; before, it happened once every {amount(before.exposure_s / events)} s" if events > 0 else ""
-    return f"{duration(needed_s)} under comparable load, of which {duration(after.exposure_s)} are there{why}."
+    return f"{duration(needed_s)} under comparable load: {duration(after.exposure_s)} so far{why}."
 
 
 def _undecided(first: Figure, compared_s: float) -> str:

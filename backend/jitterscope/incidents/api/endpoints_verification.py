@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from jitterscope.answers import refuses
-from jitterscope.bounds import QUICK, bounded
+from jitterscope.bounds import CHART, QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.incidents.api import whole
 from jitterscope.incidents.api.schemas import Incident
@@ -44,8 +44,8 @@ def list_verifications(principal: Reader, incident_id: int) -> list[Verification
 
 
 @router.get("/calibration")
-@bounded(QUICK)
+@bounded(CHART)
 def get_calibration(principal: Reader, recent: Annotated[int, Query(ge=0, le=500)] = 100) -> Calibration:
-    """How predictions turned out, by kind of fix."""
+    """How predictions turned out, by kind of fix, and how many of all slow answers have a known cause."""
     with organization_session(principal.organization_id) as session:
         return calibration.read(session, recent)

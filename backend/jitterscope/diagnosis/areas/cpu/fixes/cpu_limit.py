@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, predictio
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import runtimes
+from jitterscope.diagnosis.programs import runtimes, workload_facts
 
 MARGIN = 1.2
 REFERENCES = [
@@ -74,17 +74,39 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
 
 
 def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
-    """Twice the limit to try, where throttling hides how much the work wants and nobody counts it."""
+    """Where throttling hides how much the work wants, and nobody counts it."""
+    return _doubled(
+        snapshot,
+        throttling,
+        "Throttling hides the demand: double the limit and measure again.",
+        "A batch job uses up any limit: throttling it is intended.",
+    )
+
+
+def for_start(snapshot: Snapshot, throttling: Throttling) -> Fix:
+    """What a starting program wants is not known either."""
+    return _doubled(
+        snapshot,
+        throttling,
+        "A starting program does the same work once, whatever the limit: with twice the CPU it is done in half the "
+        "time or less.",
+        "The limit is needed only while the service starts. If it cannot rise, keep requests away until the service "
+        "has warmed up: with a startup probe, or by requests that it sends to itself.",
+    )
+
+
+def _doubled(snapshot: Snapshot, throttling: Throttling, summary: str, caveat: str) -> Fix:
+    """Twice the limit, to try."""
     limit = _round_up(2 * throttling.cpu.limit)
     texts, undo = patches.cpu_limit(snapshot, throttling.cpu, limit)
     return Fix(
         id="raise_cpu_limit",
         title=f"Raise the CPU limit from {throttling.cpu.limit:g} to {limit:g} as a first step",
-        summary="Throttling hides the demand: double the limit and measure again.",
+        summary=summary,
         verdict="unknown",
         setting=FixSetting(cpu_limit=limit),
         patches=texts,
-        caveats=["A batch job uses up any limit: throttling it is intended."],
+        caveats=[caveat],
         verify="CPU use stays below the new limit. " + patches.VERIFY,
         undo=undo,
         references=REFERENCES,
@@ -155,13 +177,8 @@ def _fix(
 
 def _raised(before: Facts, after: Facts) -> bool:
     """More CPUs than before, or no limit any more."""
-    old, new = _limit_of(before), _limit_of(after)
-    return math.isfinite(old) and new > old
-
-
-def _limit_of(facts: Facts) -> float:
-    quota, period = number(facts.get("cpu.quota_us")), number(facts.get("cpu.period_us")) or 100_000.0
-    return quota / period if quota is not None and quota > 0 else math.inf
+    old, new = workload_facts.cpu_limit(before), workload_facts.cpu_limit(after)
+    return old is not None and new is not None and new > old
 
 
 FIXES = (

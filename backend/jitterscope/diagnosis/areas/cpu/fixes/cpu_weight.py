@@ -18,9 +18,8 @@ REFERENCES = [
 ]
 MEASURES = ("slow_ratio", "run_delay_ms_per_min")
 VERIFY = (
-    "Watch this incident: before and after are compared, and it closes as verified once slow answers and waiting "
-    "for a CPU "
-    "are gone. By hand: the second number of /proc/PID/task/TID/schedstat hardly rises."
+    "Watch this incident: before and after are compared, and it closes as verified once slow answers and waiting for a "
+    "CPU are gone. By hand: the second number of /proc/PID/task/TID/schedstat hardly rises."
 )
 MOST_WEIGHT = 10_000.0
 

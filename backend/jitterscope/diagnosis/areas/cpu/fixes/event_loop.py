@@ -11,8 +11,7 @@ from jitterscope.diagnosis.programs.event_loops import NODE, PYTHON, REDIS, VALK
 
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once slow answers are gone. "
-    "By hand: no "
-    "process of the server stays at 100 % of a CPU."
+    "By hand: no process of the server stays at 100 % of a CPU."
 )
 _REFERENCES = {
     NODE: ["https://nodejs.org/api/cluster.html", "https://nodejs.org/api/worker_threads.html"],

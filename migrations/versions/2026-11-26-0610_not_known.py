@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "20261126_0600"
-down_revision = "20261125_2130"
+revision = "20261126_0610"
+down_revision = "20261126_0600"
 depends_on = None
 branch_labels = None
 
