@@ -207,9 +207,9 @@ def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list
             Patch(
                 label="Compose service",
                 language="yaml",
-                text="environment:\n" + "\n".join(f'  {k}: "{v}"' for k, v in values.items() if v is not None),
+                text="environment:\n" + "\n".join(f'  {k}: "{_neutral(k, v)}"' for k, v in values.items()),
             ),
-        ], "Remove these lines again and recreate the container."
+        ], "Restore these lines and recreate the container."
     if kind == "systemd":
         _, _, unit = _target(snapshot)
         lines = "\n".join(
@@ -225,6 +225,11 @@ def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list
     lines = "\n".join(f"export {k}={shlex.quote(v)}" if v is not None else f"unset {k}" for k, v in values.items())
     undo = "\n".join(f"export {k}={shlex.quote(v)}" if v is not None else f"unset {k}" for k, v in old.items())
     return [Patch(label="Before starting the program again", language="shell", text=lines)], undo
+
+
+def _neutral(name: str, value: str | None) -> str:
+    """A value for Compose, which cannot remove a variable of the image: what has the effect of none for None."""
+    return ("off" if name == "GOMEMLIMIT" else "") if value is None else value
 
 
 def _current(snapshot: Snapshot, name: str) -> str | None:
