@@ -182,7 +182,7 @@ CHANGES: dict[str, list[tuple[Facts, Facts]]] = {
             {"dns.arguments": "dnsmasq -S 10.0.0.2", "dns.upstreams": json.dumps([up("10.0.0.2")])},
         ),
     ],
-    "serve_stale": [edited("cache 30", "cache 30 {\n        serve_stale 1h immediate\n    }")],
+    "serve_stale": [edited("cache 30", "cache 30 {\n        serve_stale 1h\n    }")],
     "read_timeout": [added("read_timeout 4s")],
     "max_concurrent": [added("max_concurrent 1000", up("10.0.0.1", force_tcp=True, max_concurrent=1000))],
     "max_tcp_connections": [
@@ -215,6 +215,7 @@ CHANGES: dict[str, list[tuple[Facts, Facts]]] = {
     ],
     "cache_more": [
         edited("cache 30", "cache 300 {\n        prefetch 10\n    }"),
+        edited("cache 30", "cache 30 {\n        success 9984 300\n        prefetch 10 1m 10%\n    }"),
         (
             {"dns.negative_cache": "no"} | corefile(FORWARD.replace("    cache 30\n", "")),
             {"dns.negative_cache": "yes"} | corefile(FORWARD),

@@ -63,6 +63,28 @@ def verdict(before: Blocks, after: Blocks, least_s: float = 60.0, **predicted: I
     return judge(comparable(before, after, PLAN.loads), PLAN, predicted, least_s)
 
 
+def test_a_pause_as_long_as_one_before_the_change_is_no_help() -> None:
+    """A fault that rests for two minutes is not over after one."""
+    hit = np.zeros(1800, np.bool_)
+    hit[0:300:10] = hit[1500:1800:10] = True
+    before, after = _stalls(hit), _stalls(np.zeros(900, np.bool_))
+    found = verdict(before, after)
+    assert (found.verdict, found.needed_s, found.collected_s) == ("waiting", 120.0, 90.0)
+    assert verdict(before, _stalls(np.zeros(1300, np.bool_))).verdict == "verified"
+
+
+def _stalls(hit: np.typing.NDArray[np.bool_]) -> Blocks:
+    n = len(hit)
+    container = {
+        "cpu_usage_us": np.full(n, 30_000.0),
+        "cpu_throttled_us": np.where(hit, 70_000.0, 0.0),
+        "cpu_periods": np.ones(n),
+        "cpu_throttled_periods": hit.astype(np.float64),
+    }
+    made = window(container, {"dns_queries": np.full(n, 100.0), "dns_slow": np.where(hit, 50.0, 0.0)})
+    return blocks(made, PLAN.measures, PLAN.loads)
+
+
 def test_the_rate_test_is_the_exact_one() -> None:
     for k0, t0, k1, t1 in ((6, 60.0, 0, 60.0), (20, 120.0, 9, 60.0), (3, 30.0, 12, 60.0)):
         share = t1 / (t0 + t1)

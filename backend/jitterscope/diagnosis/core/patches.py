@@ -119,9 +119,9 @@ def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list
             Patch(
                 label="Compose service",
                 language="yaml",
-                text="environment:\n" + "\n".join(f'  {k}: "{v}"' for k, v in values.items() if v is not None),
+                text="environment:\n" + "\n".join(f'  {k}: "{_neutral(k, v)}"' for k, v in values.items()),
             ),
-        ], "Remove these lines again and recreate the container."
+        ], "Restore these lines and recreate the container."
     if kind == "systemd":
         unit = _container(snapshot)
         lines = "\n".join(
@@ -167,6 +167,11 @@ def _kubernetes_environment(
 def _entry(sign: str, name: str, value: str | None) -> list[str]:
     """An entry of `env` in a diff; None: its value is not known."""
     return [f"{sign}- name: {name}", *([] if value is None else [f'{sign}  value: "{value}"'])]
+
+
+def _neutral(name: str, value: str | None) -> str:
+    """A value for Compose, which cannot remove a variable of the image: what has the effect of none for None."""
+    return ("off" if name == "GOMEMLIMIT" else "") if value is None else value
 
 
 def _current(snapshot: Snapshot, name: str) -> str | None:

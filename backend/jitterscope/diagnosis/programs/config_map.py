@@ -52,7 +52,12 @@ def with_command(
 def multisocket(
     snapshot: Snapshot, server: ResourceView, count: int, label: str = "In the server block of the Corefile"
 ) -> list[Patch]:
-    """Several sockets, with a restart: in the first block, which decides for its address and port."""
+    """Several sockets, with a restart: in the first block, which decides for its address and port.
+
+    Empty unless this CoreDNS is known to have the plugin: any other refuses to start with it.
+    """
+    if not versions.COREDNS_MULTISOCKET.open(versions.of_server(server, "coredns")):
+        return []
     text = f"multisocket {count}"
     edits = plugin(corefile.of(server)[:1], text)
     return with_command(snapshot, server, edits, Patch(label=label, language="corefile", text=text), restart=True)

@@ -123,6 +123,8 @@ def consequence(context: Context, judged: list[Judged], hurt: Harm) -> str:
     if hurt.by_stalls >= 1:
         return "so answers are late"
     stalling = f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time"
+    if hurt.slow_inside and not hurt.compared:
+        return f"{stalling}; whether it delays answers is not known"
     if hurt.slow_inside:
         return f"{stalling}; answers were as late as at other times"
     return f"{stalling}; no answer was late so far" if context.throttling.served.timed else stalling
@@ -139,7 +141,10 @@ def harm_sentence(context: Context, hurt: Harm) -> str:
     if p99 is not None and p50 is not None:
         detail = f" (p99 {say.ms(p99 * 1000)}, median {say.ms(p50 * 1000)})"
     allowed = lateness.allowance(hurt.answers.limits)
-    return f"{say.percent(slow)} of {queries:,.0f} {served.noun} took {hurt.answers.words}{detail}.{allowed}"
+    told = f"{say.percent(slow)} of {queries:,.0f} {served.noun} took {hurt.answers.words}{detail}.{allowed}"
+    if hurt.slow_inside and not hurt.compared:
+        told += " Harm is not measured: stalls fill nearly the whole window, so no other answers show what is usual."
+    return told
 
 
 def work(context: Context) -> str:

@@ -73,7 +73,9 @@ def multisocket(snapshot: Snapshot, server: ResourceView) -> Fix | None:
         **base,
         verdict="reduces",
         summary="Each socket has its own buffer and reader, so a burst from several clients spreads over them.",
-        precondition=None if allowed else f"Requires CoreDNS {gate.since_text} or later.",
+        precondition=None
+        if allowed
+        else f"Requires CoreDNS {gate.since_text} or later: an older one refuses to start.",
         patches=config_map.multisocket(snapshot, server, 2),
         caveats=["Datagrams of one client address and port all go to one socket."],
     )

@@ -70,16 +70,24 @@ def _coredns(snapshot: Snapshot, server: ResourceView, count: int) -> Fix:
     blocks = corefile.of(server)
     keys = f" ({' '.join(blocks[0].keys)})" if blocks else ""
     where = f"Corefile, first block of this port{keys}"
+    if has is False:
+        return Fix(
+            id="multisocket",
+            title=f"multisocket {count}",
+            summary=f"Cannot help: no multisocket before CoreDNS {gate.since_text}, and this is "
+            f"{server.fact('dns.version')}. CoreDNS refuses to start with a plugin that it does not know.",
+            verdict="cannot_help",
+            verify=VERIFY,
+            undo="Nothing to undo.",
+            references=[MULTISOCKET, gate.source, REUSEPORT],
+        )
     return Fix(
         id="multisocket",
         title=f"multisocket {count}",
         summary=f"CoreDNS opens {count} sockets with SO_REUSEPORT, each with its own reader, and the kernel spreads "
         "the clients' ports over them. Without a number it uses GOMAXPROCS.",
         verdict="reduces",
-        precondition=None
-        if has
-        else f"Requires CoreDNS {gate.since_text} or later"
-        + (f"; this is {server.fact('dns.version')}." if has is False else "."),
+        precondition=None if has else f"Requires CoreDNS {gate.since_text} or later: an older one refuses to start.",
         patches=config_map.multisocket(snapshot, server, count, label=where),
         caveats=[
             "Only the first server block of an address and port decides; later ones are ignored.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 
 from jitterscope.diagnosis.areas.io.fixes.limits import totals
@@ -70,7 +72,8 @@ def limit_other(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | Non
     seconds = max(0.1, float(stall.blocked.hot.sum()) * snapshot.step_us / 1e6)
     per_s = max(1 << 20, int(users[0].bytes_ / seconds / 4) // (1 << 20) * (1 << 20))
     second = snapshot.node.fact("node.cgroup_version") == "2"
-    target = (
+    # The name of a unit may hold a backslash.
+    target = shlex.quote(
         f"/sys/fs/cgroup{first.key}/io.max"
         if second
         else f"/sys/fs/cgroup/blkio{first.key}/blkio.throttle.write_bps_device"
