@@ -144,6 +144,8 @@ def size(replicas: int) -> str:
 
 CHANGES: dict[str, list[tuple[Facts, Facts]]] = {
     "max_idle_conns": [added("max_idle_conns 2")],
+    "receive_buffer": [({"node.rmem_default": "212992"}, {"node.rmem_default": "1048576"})],
+    "larger_receive_buffer": [({"node.rmem_default": "212992"}, {"node.rmem_default": "4194304"})],
     "shorter_expire": [edited("expire 20s", "expire 1s")],
     "prefer_udp": [
         edited("force_tcp", "prefer_udp", up("10.0.0.1", prefer_udp=True)),

@@ -11,7 +11,9 @@ import pytest
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.recordings.snapshots import recording_of
 from tests.backend.incidents.stories import S_US, changed, moved, recorded, shortened, story, visit, without_facts
+from tests.diagnosis.scenarios import built
 
 pytestmark = pytest.mark.slow
 
@@ -115,6 +117,27 @@ def test_the_second_fix_is_held_against_the_time_after_the_first(
     assert second["before"]["t_us"][0] >= first["after"]["t_us"][0]
     kinds = {one["fix_id"]: one for one in service.get("/calibration")["fixes"]}
     assert (kinds["gomaxprocs"]["did_not_help"], kinds["raise_cpu_limit"]["verified"]) == (1, 1)
+
+
+def test_a_neighbour_that_gets_a_limit_is_the_fix(service: Any) -> None:
+    """Its limit is a fact of another cgroup, which the evidence names."""
+    fault = recording_of(built("neighbours/six loops and a weight of 2 shares"))
+    server = fault.resources[fault.subject].key
+
+    def limited(one: RecordedResource) -> RecordedResource:
+        if one.kind != "cgroup" or one.key == server:
+            return one
+        facts = {fact.name: fact for fact in one.facts}
+        limit = {"cpu.quota_us": "20000", "cpu.period_us": "100000"}
+        given = {name: FactRow(name, value, fault.start_us) for name, value in limit.items()}
+        return replace(one, facts=tuple((facts | given).values()))
+
+    incident = visit(service, story(service, fault, shortened(changed(fault, limited), 30)))
+    assert (incident["cause"], incident["state"]) == ("cpu/neighbours", "fix_applied")
+    assert incident["verification"]["fix_id"] == "limit_neighbour"
+    assert {one["name"] for one in incident["verification"]["changes"]} == {
+        "neighbour.cpu.quota_us", "neighbour.cpu.period_us",
+    }  # fmt: skip
 
 
 def with_facts(recording: Recording, kind: str, *facts: FactRow) -> Recording:

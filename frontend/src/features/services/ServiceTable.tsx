@@ -13,7 +13,7 @@ import { SortHeadings, type SortColumn } from "@/widgets/SortHeadings";
 
 import { SORTING, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { hopParts, rateText, serverErrorsText, SLOW_US, throttledText, worstText } from "./words";
+import { hopParts, rateText, serverErrorsText, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];

@@ -24,7 +24,7 @@ from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import dilate
 from jitterscope.diagnosis.programs.gc_facts import RUNTIME
-from jitterscope.diagnosis.programs.workload_facts import CPU_LIMIT, GO
+from jitterscope.diagnosis.programs.workload_facts import CPU_LIMIT, GO, NEIGHBOUR_CPU_LIMIT
 
 _MINUTE_US = 60e6
 
@@ -129,6 +129,7 @@ AREA = Area(
     load=(*answers.SERVED, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
     facts=(
         *CPU_LIMIT,
+        *NEIGHBOUR_CPU_LIMIT,
         WatchedFact("cpu.weight", "CPU weight", "subject", listed=False),
         WatchedFact("process.affinity_cpus", "CPUs a process may run on", "processes", listed=False),
         answers.MEMORY_LIMIT,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from jitterscope.diagnosis.areas.memory.readings import figures
-from jitterscope.diagnosis.areas.memory.readings.settings import (
-    show_upstreams,
-    show_watermarks,
-)
+from jitterscope.diagnosis.areas.memory.readings.settings import HIGH, show_upstreams, show_watermarks
 from jitterscope.diagnosis.areas.memory.readings.signals import KILL
 from jitterscope.diagnosis.areas.memory.whatif.answer import answer
 from jitterscope.diagnosis.core import answers, blocked, impact, lanes
 from jitterscope.diagnosis.core.area import (
+    NEIGHBOUR,
     Area,
     Control,
     Lane,
@@ -82,6 +80,8 @@ AREA = Area(
     ),
     facts=(
         answers.MEMORY_LIMIT,
+        WatchedFact(HIGH, "memory.high", "subject", answers.mebibytes),
+        WatchedFact(NEIGHBOUR + HIGH, "memory.high of the neighbor", "neighbours", answers.mebibytes),
         WatchedFact("go.env.GOMEMLIMIT", "GOMEMLIMIT", "processes", known_by="go.version"),
         WatchedFact("go.env.GOGC", "GOGC", "processes", known_by="go.version"),
         WatchedFact("go.version", "Go version", "processes"),

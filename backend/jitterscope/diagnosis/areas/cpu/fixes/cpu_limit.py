@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, predictio
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import runtimes
+from jitterscope.diagnosis.programs import runtimes, workload_facts
 
 MARGIN = 1.2
 REFERENCES = [
@@ -177,13 +177,8 @@ def _fix(
 
 def _raised(before: Facts, after: Facts) -> bool:
     """More CPUs than before, or no limit any more."""
-    old, new = _limit_of(before), _limit_of(after)
-    return math.isfinite(old) and new > old
-
-
-def _limit_of(facts: Facts) -> float:
-    quota, period = number(facts.get("cpu.quota_us")), number(facts.get("cpu.period_us")) or 100_000.0
-    return quota / period if quota is not None and quota > 0 else math.inf
+    old, new = workload_facts.cpu_limit(before), workload_facts.cpu_limit(after)
+    return old is not None and new is not None and new > old
 
 
 FIXES = (

@@ -10,10 +10,12 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.fixes.cpu_weight import MEASURES, VERIFY
 from jitterscope.diagnosis.areas.cpu.readings.run_waits import Neighbour
 from jitterscope.diagnosis.core import patches, predicted
+from jitterscope.diagnosis.core.area import NEIGHBOUR
 from jitterscope.diagnosis.core.finding import Fix, Found, predictions
-from jitterscope.diagnosis.core.landing import FixKind, Unseen
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.signals import number, read_cpu
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.programs.workload_facts import NEIGHBOUR_CPU_LIMIT, cpu_limit
 
 REFERENCES = [
     "https://docs.kernel.org/scheduler/sched-bwc.html",
@@ -64,12 +66,21 @@ def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: floa
     )
 
 
+def _lowered(before: Facts, after: Facts) -> bool:
+    old, new = cpu_limit(before, NEIGHBOUR), cpu_limit(after, NEIGHBOUR)
+    return old is not None and new is not None and new < old
+
+
 FIXES = (
     FixKind(
         id="limit_neighbour",
         title="Limit the CPU of the neighbor",
         precondition="A neighbor that takes most of the node's CPU and can run slower.",
-        landing=Unseen("The limit belongs to another cgroup, and a comparison reads only the facts of this workload."),
+        landing=Seen(
+            "The CPU limit of a neighbor that the evidence names falls, or it gets one.",
+            tuple(one.fact for one in NEIGHBOUR_CPU_LIMIT),
+            _lowered,
+        ),
         measures=MEASURES,
         lab="noisy-neighbour --apply limit_neighbour",
     ),

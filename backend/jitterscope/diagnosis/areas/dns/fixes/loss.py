@@ -171,7 +171,7 @@ FIXES = (
         id="larger_receive_buffer",
         title="Enlarge the receive buffer of UDP sockets",
         precondition="Drops in a full receive queue, in bursts.",
-        landing=Unseen("No collector source reads the size of a socket's receive buffer, or net.core.rmem_default."),
+        landing=landing.LARGER_BUFFER,
         measures=("socket_drops_ratio", *_LOST),
     ),
     FixKind(

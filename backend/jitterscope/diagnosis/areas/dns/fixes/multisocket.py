@@ -8,7 +8,7 @@ import shlex
 from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Fix, Patch
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
@@ -156,7 +156,6 @@ def _more_sockets(before: Facts, after: Facts) -> bool:
 
 
 _UNREAD = ("unread_ratio", "unread_ms", "socket_drops_ratio", "timeout_ratio", "slow_ratio")
-_NO_BUFFER = "No collector source reads the size of a socket's receive buffer, or net.core.rmem_default."
 FIXES = (
     FixKind(
         id="multisocket",
@@ -196,7 +195,7 @@ FIXES = (
         id="receive_buffer",
         title="Enlarge the receive buffer",
         precondition="Drops in a full receive queue.",
-        landing=Unseen(_NO_BUFFER),
+        landing=landing.LARGER_BUFFER,
         measures=("socket_drops_ratio", "timeout_ratio", *_UNREAD[:2]),
     ),
 )

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from jitterscope.diagnosis.areas.io.fixes.limits import totals
 from jitterscope.diagnosis.areas.io.fixes.measures import CGROUP, MEASURES, VERIFY
 from jitterscope.diagnosis.areas.io.readings.disks import disk_users
 from jitterscope.diagnosis.areas.io.readings.stalls import DiskStall
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.area import NEIGHBOUR
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, changed
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 VOLUMES = "https://kubernetes.io/docs/concepts/storage/storage-classes/"
 # An other cgroup with this share of the bytes is worth a limit.
 MOST_OF_IT = 0.5
+_NEIGHBOUR_LIMITS = f"{NEIGHBOUR}disk.limits"
 
 
 def faster(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
@@ -96,6 +99,14 @@ def _other_disk(before: Facts, after: Facts) -> bool:
     return "disk.device" in before and "disk.device" in after and changed(before, after, "disk.device")
 
 
+def _limited(before: Facts, after: Facts) -> bool:
+    """A limit is lower or new, and none is higher or gone."""
+    old, new = totals(before, _NEIGHBOUR_LIMITS), totals(after, _NEIGHBOUR_LIMITS)
+    if old is None or new is None or old == new:
+        return False
+    return all(key in new and new[key] <= value for key, value in old.items())
+
+
 FIXES = (
     FixKind(
         id="faster_disk",
@@ -108,7 +119,9 @@ FIXES = (
         id="limit_disk_neighbour",
         title="Limit the I/O of a neighbor",
         precondition="Another container that does most of the I/O on the disk and can run slower.",
-        landing=Unseen("The limit belongs to another cgroup, and a comparison reads only the facts of this workload."),
+        landing=Seen(
+            "An I/O limit of a neighbor that the evidence names falls, or it gets one.", (_NEIGHBOUR_LIMITS,), _limited
+        ),
         measures=MEASURES,
     ),
 )

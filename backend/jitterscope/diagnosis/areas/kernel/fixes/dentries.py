@@ -14,7 +14,7 @@ from jitterscope.diagnosis.areas.kernel.whatif.dentry_drop import Pause
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch, predictions
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed, differs
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import dentry_limits
@@ -294,6 +294,7 @@ def dropped(before: Facts, after: Facts) -> bool:
 
 
 # What is held goes on growing under a fix that cannot help, and stays under one that does: it decides nothing here.
+_PRESSURE = "node.vfs_cache_pressure"
 _MADE = ("made_dentries_per_s",)
 _HELD = ("negative_dentries", "drop_ms_per_min")
 FIXES = (
@@ -346,7 +347,11 @@ FIXES = (
         id="vfs_cache_pressure",
         title="Set vm.vfs_cache_pressure",
         precondition="Cannot help: it only matters once the kernel reclaims.",
-        landing=Unseen("No collector source reads vm.vfs_cache_pressure."),
+        landing=Seen(
+            "vm.vfs_cache_pressure of the node changes.",
+            (_PRESSURE,),
+            lambda before, after: differs(before, after, _PRESSURE),
+        ),
         measures=_MADE,
         lab="negative-dentries --variant storm --names session --apply vfs_cache_pressure",
     ),

@@ -12,8 +12,9 @@ from jitterscope.diagnosis.areas.memory.whatif.load import load_of
 from jitterscope.diagnosis.areas.memory.whatif.query_burst import MARGIN, figures, forecast, needed_limit
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.area import NEIGHBOUR
 from jitterscope.diagnosis.core.finding import Fix, FixSetting, Interval, Patch
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, differs
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile, golang
@@ -244,6 +245,7 @@ def _less_kept(before: Facts, after: Facts) -> bool:
     return old is not None and "dns.corefile_parsed" in after and (new is None or new < old)
 
 
+_HIGH = (settings.HIGH, NEIGHBOUR + settings.HIGH)
 _KILLS = ("oom_kills_per_h", "near_limit_ratio", "memory_wait_ms_per_min")
 FIXES = (
     FixKind(
@@ -296,7 +298,11 @@ FIXES = (
         id="memory_high",
         title="Set memory.high",
         precondition="cgroup v2.",
-        landing=Unseen("No collector source reads memory.high, only how often it was exceeded."),
+        landing=Seen(
+            "memory.high of the container, or of a neighbor that the evidence names, changes.",
+            _HIGH,
+            lambda before, after: any(differs(before, after, name) for name in _HIGH),
+        ),
         measures=("memory_wait_ms_per_min", "oom_kills_per_h"),
     ),
 )
