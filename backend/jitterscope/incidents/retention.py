@@ -28,10 +28,10 @@ def windows(session: Session) -> list[PinnedWindow]:
             continue
         if tree.subject.id != tree.node.id:
             tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
-            tree = inventory.with_asked_servers(session, tree, from_us, to_us)
+            tree = inventory.with_called_servers(session, tree, from_us, to_us)
             tree = inventory.with_busiest_cgroups(session, tree, us_of(row.window_from), us_of(row.window_to))
         own = (tree.subject, *tree.lives, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.probes)
-        own = (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.asked)
+        own = (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.called_servers)
         members = (*own, *tree.dns_paths, *tree.neighbours, *tree.workloads, *tree.cgroups)
         result.append(PinnedWindow(tuple(member.id for member in members), from_us, to_us))
     return result + _compared(session)

@@ -24,7 +24,7 @@ from jitterscope.inventory import (
     tree,
     workload_names,
 )
-from jitterscope.inventory import dns_upstreams as dns_asked
+from jitterscope.inventory import dns_upstreams
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import servers as serving
 from jitterscope.inventory import successors as rollouts
@@ -115,7 +115,7 @@ def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_u
     return neighbours.added(session, found, from_us, to_us)
 
 
-def with_asked_servers(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
+def with_called_servers(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
     """The tree with the TCP servers of its node that it calls, as far as they are known; bounded."""
     return tcp_upstreams.added(session, found, from_us, to_us)
 
@@ -142,7 +142,7 @@ def dns_cgroups(session: Session, seen_after_us: int) -> list[int]:
 
 def dns_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
     """Cgroups, on any node, of the DNS servers that answer when a cgroup queries `upstream`, an ADDRESS:PORT."""
-    return dns_asked.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
+    return dns_upstreams.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
 
 
 def tcp_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:

@@ -150,10 +150,10 @@ def _members(
         subject_id = subject_id or subject.id
         if subject.kind != "node":
             tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
-            tree = inventory.with_asked_servers(session, tree, from_us, to_us)
+            tree = inventory.with_called_servers(session, tree, from_us, to_us)
             tree = inventory.with_busiest_cgroups(session, tree, from_us, to_us)
         own = (tree.node, *tree.ancestors, tree.subject, *tree.processes, *tree.dns_servers, *tree.probes)
-        others = (*tree.neighbours, *tree.cgroups, *tree.asked)
+        others = (*tree.neighbours, *tree.cgroups, *tree.called_servers)
         around = [row for one in others for row in inventory.ancestors(session, one.id)]
         for row in (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.dns_paths, *others, *around):
             rows[row.id] = row

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import STREAMED, bounded
@@ -40,7 +40,7 @@ def get_recording(
     to: RequiredWhen,
 ) -> Response:
     """Export series, facts, events, and queries of resources and their neighbors; at most 1 h."""
-    from_us, to_us = asked.instant(from_), asked.instant(to)
+    from_us, to_us = requested_window.instant(from_), requested_window.instant(to)
     with organization_session(principal.organization_id) as session:
         planned = plan(session, resource, from_us, to_us)
         target = f"resources {', '.join(map(str, resource))}"

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from jitterscope import db
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, QUICK, bounded
 from jitterscope.errors import Problem, not_found
@@ -233,7 +233,7 @@ def _selection(
 
 
 def _window(from_: str | None, to: str | None) -> tuple[int, int]:
-    return asked.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
+    return requested_window.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
 
 
 def _match(text: str) -> Match:

@@ -171,7 +171,7 @@ def without(snapshot: Snapshot, metric: str) -> Snapshot:
         dns_servers=tuple(map(strip, snapshot.dns_servers)),
         tcp_servers=tuple(map(strip, snapshot.tcp_servers)),
         tcp_upstreams=tuple(map(strip, snapshot.tcp_upstreams)),
-        asked=tuple(map(strip, snapshot.asked)),
+        called_servers=tuple(map(strip, snapshot.called_servers)),
         dns_paths=tuple(map(strip, snapshot.dns_paths)),
         neighbours=tuple(map(strip, snapshot.neighbours)),
         cgroups=tuple(map(strip, snapshot.cgroups)),

@@ -10,7 +10,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.readings.impact import Harm, harm, impact, slow_answers
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling, analyse, hot_mask, span_mask
 from jitterscope.diagnosis.core import late as lateness
-from jitterscope.diagnosis.core import missing_data
+from jitterscope.diagnosis.core import missing_data, references
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.gc import is_go
@@ -78,19 +78,17 @@ def unwatched(throttling: Throttling) -> list[str]:
 def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:
     """References to those of the named (resource, metric) that were recorded, over the extent of the episodes."""
     snapshot = context.snapshot
-    low, high = extent(snapshot, judged)
+    span = extent(snapshot, judged)
     views = {
         view.id: view
         for view in (context.throttling.cpu.owner, *snapshot.processes, *snapshot.dns_servers, *snapshot.tcp_servers)
     }
     views[snapshot.subject.id] = snapshot.subject
-    found = []
+    found: list[SeriesRef] = []
     for resource, metric in metrics:
         # A metrics page counts cycles; only probes see the time they take.
-        for name in (metric, "gc_cycles") if metric == "gc_active_us" else (metric,):
-            if name in views[resource].series or name in views[resource].distributions:
-                found.append(SeriesRef(resource_id=resource, metric=name, from_us=low, to_us=high))
-                break
+        names = (metric, "gc_cycles") if metric == "gc_active_us" else (metric,)
+        found += references.recorded(span, (views[resource],), *names)[:1]
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.quantities import RUN_DELAY_MS
 from jitterscope.diagnosis.areas.cpu.readings import run_waits
 from jitterscope.diagnosis.areas.cpu.readings.run_waits import RunWaits
-from jitterscope.diagnosis.core import harm, held_up
+from jitterscope.diagnosis.core import harm, held_up, references
 from jitterscope.diagnosis.core import impact as of
 from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
@@ -94,13 +94,7 @@ def onset(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> int:
 
 def refs(snapshot: Snapshot, waits: RunWaits, views: Iterable[ResourceView], *metrics: str) -> list[SeriesRef]:
     """Those of the metrics that the views recorded, over the time in which threads waited."""
-    low, high = extent(snapshot, waits)
-    return [
-        SeriesRef(resource_id=view.id, metric=name, from_us=low, to_us=high)
-        for view in views
-        for name in metrics
-        if has(view, name) or name in view.distributions
-    ]
+    return references.recorded(extent(snapshot, waits), views, *metrics)
 
 
 def impact(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> Impact:
