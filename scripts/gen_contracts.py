@@ -198,12 +198,11 @@ def go(catalogue: Catalogue) -> str:
 
 
 def typescript(catalogue: Catalogue) -> str:
-    """What the UI cannot derive from the API's answers: thresholds, and how values of a metric relate to their ticks."""
+    """What the UI cannot derive from the API's answers: thresholds, and how a metric's values relate to their ticks."""
     kinds = [f"  {name}: {json.dumps(metric['kind'])}," for name, metric in catalogue["metrics"].items()]
+    head = "export const METRIC_KINDS: Readonly<Record<string, string>> = {"
     exported = constants(catalogue, "/** {meaning}. */\nexport const {NAME} = {value:_};\n")
-    return "\n".join(
-        [f"// {NOTE}", "", *exported, "export const METRIC_KINDS: Readonly<Record<string, string>> = {", *kinds, "};", ""]
-    )
+    return "\n".join([f"// {NOTE}", "", *exported, head, *kinds, "};", ""])
 
 
 def main() -> None:

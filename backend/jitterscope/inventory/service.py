@@ -15,6 +15,7 @@ from jitterscope.inventory import (
     collectors,
     containers,
     dns_servers,
+    dns_upstreams,
     narrow,
     neighbours,
     nodes,
@@ -24,7 +25,6 @@ from jitterscope.inventory import (
     tree,
     workload_names,
 )
-from jitterscope.inventory import dns_upstreams
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import servers as serving
 from jitterscope.inventory import successors as rollouts

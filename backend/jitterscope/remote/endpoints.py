@@ -10,8 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from jitterscope import db
-from jitterscope import requested_window
+from jitterscope import db, requested_window
 from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, QUICK, bounded
 from jitterscope.errors import Problem, not_found

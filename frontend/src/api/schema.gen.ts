@@ -224,7 +224,7 @@ export interface paths {
         };
         /**
          * Get Calibration
-         * @description How predictions turned out, by kind of fix.
+         * @description How predictions turned out, by kind of fix, and how many of all slow answers have a known cause.
          */
         get: operations["get_calibration"];
         put?: never;
@@ -3987,9 +3987,11 @@ export interface components {
         };
         /**
          * Explained
-         * @description Measured slow answers of all incidents, and those of them whose incident has a known cause.
+         * @description All answers over 20 ms in the last `days`, and those that came during an incident with a known cause.
          */
         Explained: {
+            /** Days */
+            days: number;
             /** Explained */
             explained: number;
             /** Ratio */

@@ -14,9 +14,7 @@ from jitterscope.diagnosis.core.finding import Found
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.api.views import cause_title, time_of, us_of
 from jitterscope.incidents.lifecycle import decide as lifecycle
-from jitterscope.incidents.lifecycle import predictions
-from jitterscope.incidents.lifecycle import remainder
-from jitterscope.incidents.lifecycle import shared_trouble
+from jitterscope.incidents.lifecycle import predictions, remainder, shared_trouble
 from jitterscope.incidents.lifecycle.decide import Known, Strength
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on

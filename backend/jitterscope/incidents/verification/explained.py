@@ -53,7 +53,9 @@ def read(session: Session) -> Explained:
                 covered = np.zeros(len(counted), dtype=np.bool_)
                 for resource_id in above[server_id]:
                     for begin_us, end_us in spans.get(resource_id, ()):
-                        covered[max(0, (begin_us - from_us) // _MINUTE_US) : (end_us - from_us) // _MINUTE_US + 1] = True
+                        covered[max(0, (begin_us - from_us) // _MINUTE_US) : (end_us - from_us) // _MINUTE_US + 1] = (
+                            True
+                        )
                 slow += float(counted.sum())
                 explained += float(counted[covered].sum())
     return Explained(

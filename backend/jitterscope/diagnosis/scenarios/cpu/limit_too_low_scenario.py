@@ -43,7 +43,8 @@ SCENARIOS = (
     _fault("period 250 ms", Workload(quota_us=60_000, period_us=250_000, qps=2000, live_mb=3, seconds=20, seed=7)),
     _fault("while it starts", START_UP),
     Scenario(
-        "limit_too_low/look-alike: starts within half a minute", None,
+        "limit_too_low/look-alike: starts within half a minute",
+        None,
         partial(_run, replace(START_UP, cold=(6.0, 3.0), compiles=START_UP.compiles[:6])),
     ),
     _fault("serves nothing", Workload(serves=None, is_go=False, qps=3500, seconds=30, seed=8), hurts=False),

@@ -20,7 +20,7 @@ from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.served import metric, not_timed, read_served
-from jitterscope.diagnosis.core.signals import has, number, series
+from jitterscope.diagnosis.core.signals import number, series
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import dilate
 

@@ -80,9 +80,9 @@ def _while_starting(context: report.Context) -> Found | None:
         confidence="medium" if falls else "low",
         title=f"{name} is throttled at its limit of {limit:g} CPU while it starts, "
         f"{report.consequence(context, judged, hurt)}",
-        summary=f"{report.harm_sentence(context, hurt)} {say.seconds(age_us)} after its start, the limit still throttles "
-        f"it: it has not run for {CALM_US / 1e6:g} s without throttling yet. A starting program loads classes, compiles "
-        "its code, and fills caches. Under a low limit, this takes long, and requests wait for it.",
+        summary=f"{report.harm_sentence(context, hurt)} {say.seconds(age_us)} after its start, the limit still "
+        f"throttles it: it has not run for {CALM_US / 1e6:g} s without throttling yet. A starting program loads "
+        "classes, compiles its code, and fills caches. Under a low limit, this takes long, and requests wait for it.",
         evidence=[
             _throttled_since_start(context, judged, age_us),
             *_cost_evidence(context, judged, costs),
@@ -105,9 +105,7 @@ def _throttled_since_start(context: report.Context, judged: list[Judged], age_us
     )
 
 
-def _cost_evidence(
-    context: report.Context, judged: list[Judged], costs: tuple[float, float] | None
-) -> list[Evidence]:
+def _cost_evidence(context: report.Context, judged: list[Judged], costs: tuple[float, float] | None) -> list[Evidence]:
     if costs is None:
         return []
     return [
@@ -274,9 +272,9 @@ CAUSE = Cause(
     mechanism="When the work that arrives in a second needs more CPU time than `quota ÷ period` gives, every period "
     "ends throttled and a queue builds up: answers get slower until clients give up. GC runs more often under load "
     "and coincides with throttled ticks without causing them. Found when stalls last for seconds, CPU use stays at "
-    "the limit, and the incoming requests alone, at their measured cost, need the whole limit. A starting program needs "
-    "more CPU than later: if the limit still throttles it more than 30 s after its start, without 10 s of calm in "
-    "between, and answers are late, that is reported as starting (for at most 3 min).",
+    "the limit, and the incoming requests alone, at their measured cost, need the whole limit. A starting program "
+    "needs more CPU than later. If the limit still throttles it more than 30 s after its start, without 10 s of calm "
+    "in between, and answers are late, it is reported as starting, for at most 3 min.",
     needs=NEEDS,
     rivals=(
         "cpu/gc_throttling",

@@ -123,9 +123,7 @@ def analyse(snapshot: Snapshot) -> Throttling:
     limited = gc is not None and gc.runtime == "go" and at_memory_limit(snapshot.subject, gc.view)
     others = [used for view_id, used in process_cpu.items() if gc is not None and view_id != gc.view.id]
     warm_up = warming_up(snapshot)
-    judged = tuple(
-        _of_start(_judge(episode, cpu, served, demand, cost, limited, others), warm_up) for episode in found
-    )
+    judged = tuple(_of_start(_judge(episode, cpu, served, demand, cost, limited, others), warm_up) for episode in found)
     active = np.nan_to_num(active_us) > 0
     unobserved = runtimes.unobserved(snapshot)
     return Throttling(

@@ -19,7 +19,6 @@ from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.served import metric, not_timed
-from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 
