@@ -72,7 +72,10 @@ class _State:
 
     def of_neighbour(self) -> _State:
         """The same state under the names of a neighbor's facts."""
-        return _State(*({NEIGHBOUR + name: one for name, one in part.items()} for part in (self.values, self.since_us)))
+        return _State(
+            {NEIGHBOUR + name: value for name, value in self.values.items()},
+            {NEIGHBOUR + name: at_us for name, at_us in self.since_us.items()},
+        )
 
     def take(self, other: _State, name: str) -> None:
         self.values.pop(name, None)
@@ -237,7 +240,7 @@ def _neighbours(
     found = []
     for old in rows.values():
         new = current_subject(session, old.id, baseline_us) if old.kind == "cgroup" else None
-        if new is not None and old.first_seen_us <= baseline_us:
+        if new is not None:
             found.append((old, new))
     return found
 
