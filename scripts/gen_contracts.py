@@ -120,11 +120,12 @@ def python(catalogue: Catalogue) -> str:
     return "\n".join(lines)
 
 
-def constants(catalogue: Catalogue, form: str) -> list[str]:
-    """Lines of `form` for each constant: {NAME}, {name} in Go's spelling, {value}, {meaning}."""
+def constants(catalogue: Catalogue, form: str, *, ui: bool = False) -> list[str]:
+    """Lines of `form` for each constant (of the UI): {NAME}, {name} in Go's spelling, {value}, {meaning}."""
     return [
         line
         for name, one in catalogue["constants"].items()
+        if one.get("ui") or not ui
         for line in form.format(NAME=name.upper(), name=camel(name), **one).split("\n")
     ]
 
@@ -201,7 +202,7 @@ def typescript(catalogue: Catalogue) -> str:
     """What the UI cannot derive from the API's answers: thresholds, and how a metric's values relate to their ticks."""
     kinds = [f"  {name}: {json.dumps(metric['kind'])}," for name, metric in catalogue["metrics"].items()]
     head = "export const METRIC_KINDS: Readonly<Record<string, string>> = {"
-    exported = constants(catalogue, "/** {meaning}. */\nexport const {NAME} = {value:_};\n")
+    exported = constants(catalogue, "/** {meaning}. */\nexport const {NAME} = {value:_};\n", ui=True)
     return "\n".join([f"// {NOTE}", "", *exported, head, *kinds, "};", ""])
 
 

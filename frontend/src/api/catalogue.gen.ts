@@ -3,9 +3,6 @@
 /** An answer that takes longer is slow, µs. */
 export const SLOW_US = 20_000;
 
-/** A DNS query without an answer for this long has timed out, µs. */
-export const DNS_GIVEN_UP_US = 5_000_000;
-
 export const METRIC_KINDS: Readonly<Record<string, string>> = {
   cpu_usage_us: "delta",
   cpu_user_us: "delta",

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useMemo, type ReactElement, type ReactNode } from "react";
 
+import { SLOW_US } from "@/api/catalogue.gen";
 import type { ServiceItem, ServiceOrder } from "@/api/services";
 import { Spark } from "@/charts/spark/Spark";
 import { commonScale, type SparkScale } from "@/charts/spark/spark";
