@@ -317,9 +317,7 @@ def test_a_larger_cache_keeps_what_the_cache_is_told() -> None:
     [change] = changes
     assert isinstance(change, CorefileChange)
     assert change.options == {"success": "9984 300", "prefetch": "10 1m 10%"}
-    after = KUBEADM.replace(
-        "cache 30 {\n", "cache 30 {\n        success 9984 300\n        prefetch 10 1m 10%\n"
-    )
+    after = KUBEADM.replace("cache 30 {\n", "cache 30 {\n        success 9984 300\n        prefetch 10 1m 10%\n")
     landing = next(one for one in rate_limit.FIXES if one.id == "cache_more").landing
     assert isinstance(landing, Seen)
     assert landing.lands_as(corefile_facts(KUBEADM), corefile_facts(after))
