@@ -18,7 +18,8 @@ export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
   const [asked, setAsked] = useState(false);
   const byRule = incident.mute !== null && !incident.mute.only_this;
   const toMutes = (): void => void navigate({ to: "/settings/$section", params: { section: "mutes" } });
-  usePageCommand("Mute this incident or others", () => setAsked(true));
+  usePageCommand(!incident.muted ? "Mute for 1 h" : byRule ? null : "Unmute", () => commands.toggleMute(incident));
+  usePageCommand("Mute with a reason, an end, or a wider scope", () => setAsked(true));
   return (
     <>
       {incident.muted ? (
