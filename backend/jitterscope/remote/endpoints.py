@@ -152,7 +152,7 @@ def query_metric(
         sets, found = external_search.label_sets(session, selection, after, limit, histogram=shown == "quantiles")
         drawn = drawing.draw(session, sets, shown, from_us, to_us, points)
         narrow = _narrow(external_search.labels(session, selection)) if found > len(sets) else None
-        of = inventory.resources(session, sorted({one.resource_id for one in sets}))
+        of = inventory.resources_to_show(session, sorted({one.resource_id for one in sets}))
         items = [
             MetricSeries(
                 labels=one.labels,
