@@ -927,6 +927,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/kustomize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Kustomize Patches
+         * @description The fixes of an incident as Kustomize patches, which need no repository here; those that cannot be one are left
+         *     out.
+         */
+        get: operations["list_kustomize_patches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/links": {
         parameters: {
             query?: never;
@@ -4689,6 +4710,19 @@ export interface components {
             /** Token */
             token: string;
         };
+        /**
+         * KustomizePatch
+         * @description A fix as a strategic merge patch.
+         */
+        KustomizePatch: {
+            /**
+             * Files
+             * @description The patches, then the lines of kustomization.yaml that apply them. metadata.namespace must be as in the base: remove it if the base has none
+             */
+            files: components["schemas"]["PatchFile"][];
+            /** Fix Id */
+            fix_id: string;
+        };
         /** LabelValue */
         LabelValue: {
             /** Series */
@@ -5438,6 +5472,13 @@ export interface components {
              * @enum {string}
              */
             language: "yaml" | "shell" | "corefile" | "diff";
+            /** Text */
+            text: string;
+        };
+        /** PatchFile */
+        PatchFile: {
+            /** Path */
+            path: string;
             /** Text */
             text: string;
         };
@@ -10718,6 +10759,51 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_kustomize_patches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KustomizePatch"][];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident does not exist in this organization. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };

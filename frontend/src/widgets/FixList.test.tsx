@@ -61,4 +61,20 @@ describe("FixList", () => {
     expect(screen.getByText("remove burst")).toBeVisible();
     expect(screen.queryByText("mind limit")).toBeNull();
   });
+
+  it("shows a fix as files for Kustomize where it can be", async () => {
+    const user = userEvent.setup();
+    const files = [
+      { path: "jitterscope-deployment-coredns.yaml", text: "kind: Deployment\n" },
+      { path: "kustomization.yaml", text: "patches:\n- path: jitterscope-deployment-coredns.yaml\n" },
+    ];
+    render(<FixList fixes={fixes} figures={figures} kustomize={[{ fix_id: "limit", files }]} />);
+    expect(screen.getByRole("region", { name: "patch" })).toHaveTextContent("apply limit");
+    await user.click(screen.getByRole("button", { name: "Kustomize" }));
+    expect(screen.queryByRole("region", { name: "patch" })).toBeNull();
+    await user.click(screen.getByRole("button", { name: "Copy jitterscope-deployment-coredns.yaml" }));
+    expect(await navigator.clipboard.readText()).toBe("kind: Deployment\n");
+    await user.click(screen.getByRole("button", { name: "Fix burst" }));
+    expect(screen.queryByRole("button", { name: "Kustomize" })).toBeNull();
+  });
 });
