@@ -28,7 +28,8 @@ class Settings(BaseSettings):
     # Encrypts channel secrets at rest: 32 random bytes as URL-safe base64 (cryptography's Fernet key). Several with
     # commas between them while the key is rotated: the first one encrypts, all of them decrypt.
     secret_key: SecretStr = SecretStr("")
-    # What browsers and notifications use to reach this service.
+    # What browsers and notifications use to reach this service. If it is a loopback address, commands for other
+    # machines have the URL by which the browser reached the service.
     public_url: str = "http://127.0.0.1:8000"
     frontend_dist: Path = REPOSITORY / "frontend" / "dist"
     # Holds jitterscope-collector, and jitterscope-collector-linux-ARCH for other machines.

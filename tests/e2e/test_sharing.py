@@ -90,6 +90,9 @@ def test_the_link_to_a_view_is_one_click_or_one_key_away(incident_page: Page, op
 
 def test_the_palette_has_what_the_page_can_do(incident_page: Page) -> None:
     incident_page.keyboard.press("Control+k")
+    for command in ("Copy link to this view", "Compare with another time"):
+        expect(incident_page.get_by_role("option", name=command, exact=True)).to_have_count(1)
+    expect(incident_page.get_by_role("option", name=re.compile("^Copy patch: "))).to_have_count(1)
     incident_page.get_by_role("dialog").get_by_role("combobox").fill("share")
     incident_page.get_by_role("option", name="Share: post-mortem").click()
     expect(incident_page.get_by_role("dialog", name="Post-mortem")).to_be_visible()

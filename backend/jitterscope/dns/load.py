@@ -44,7 +44,7 @@ def window(
         if from_ is None:
             since_us += newest_us - until_us
         until_us = newest_us if newest_us > since_us else until_us
-    return NodeWindow(*requested_window.on_grid(since_us, until_us), node, tuple(nodes))
+    return node_windows.shown(session, requested_window.on_grid(since_us, until_us), node, nodes)
 
 
 def servers(session: Session, node: ResourceRow, from_us: int, to_us: int) -> Servers:

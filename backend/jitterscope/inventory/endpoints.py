@@ -82,7 +82,7 @@ def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
             **item.model_dump(),
             ancestors=[
                 ResourceRef.model_validate(one)
-                for one in service.ancestors(session, resource_id)
+                for one in service.told_apart(session, service.ancestors(session, resource_id))
                 if one.id != resource_id
             ],
             children=[ResourceRef.model_validate(one) for one in service.children(session, resource_id)],
@@ -106,10 +106,11 @@ def list_collectors(principal: ReadCollectors) -> list[CollectorItem]:
             .limit(room(_COLLECTOR_BYTES))
         ).all()
         hold(len(rows) * _COLLECTOR_BYTES)
-        return [_collector(session, collector, node) for collector, node in rows]
+        names = service.names_of_namesakes(session)
+        return [_collector(session, collector, node, names.get(node.id, node.name)) for collector, node in rows]
 
 
-def _collector(session: Session, collector: Collector, node: Resource) -> CollectorItem:
+def _collector(session: Session, collector: Collector, node: Resource, name: str) -> CollectorItem:
     now_us = _now_us()
     ticks = series.read_series(
         session, [node.id], ("collector_lateness_us", "collector_cpu_us", "collector_rss_bytes"),
@@ -120,7 +121,7 @@ def _collector(session: Session, collector: Collector, node: Resource) -> Collec
     memory = ticks.get((node.id, "collector_rss_bytes"))
     silent = collector.last_seen_at < datetime.now(UTC) - SILENT
     return CollectorItem(
-        node=ResourceRef.model_validate(node),
+        node=ResourceRef(id=node.id, kind="node", key=node.key, name=name),
         version=collector.version,
         state="silent" if silent else "receiving",
         first_seen_at=collector.first_seen_at,

@@ -5,7 +5,7 @@ Every function takes a session of `db.organization_session`, which sees no rows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
@@ -18,6 +18,7 @@ from jitterscope.inventory import (
     dns_upstreams,
     narrow,
     neighbours,
+    node_names,
     nodes,
     overview,
     pods,
@@ -43,6 +44,21 @@ def resource(session: Session, resource_id: int) -> ResourceRow | None:
 def resources(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
     """The given resources that exist, by id."""
     return tree.by_id(session, resource_ids)
+
+
+def resources_to_show(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
+    """As `resources`, for people: nodes of one name are told apart. Do not match by these names."""
+    return {row.id: row for row in node_names.told_apart(session, tree.by_id(session, resource_ids).values())}
+
+
+def told_apart(session: Session, rows: Iterable[ResourceRow]) -> list[ResourceRow]:
+    """The same for known rows."""
+    return node_names.told_apart(session, rows)
+
+
+def names_of_namesakes(session: Session) -> dict[int, str]:
+    """Names that tell nodes of one name apart, by resource id; only for display."""
+    return node_names.of_namesakes(session)
 
 
 def names_of_workloads(session: Session, resource_ids: Sequence[int]) -> dict[int, WorkloadName]:

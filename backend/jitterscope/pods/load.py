@@ -35,7 +35,7 @@ def window(session: Session, node_id: int | None, from_: str | None, to: str | N
     start_us, end_us = requested_window.on_grid(*chosen)
     nodes = _nodes(session, start_us, end_us)
     node = node_windows.chosen(session, node_id, nodes)
-    return NodeWindow(start_us, end_us, node, tuple(sorted(nodes, key=lambda row: row.name)))
+    return node_windows.shown(session, (start_us, end_us), node, sorted(nodes, key=lambda row: row.name))
 
 
 def _nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:

@@ -14,6 +14,7 @@ from jitterscope.changes import service as changes
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.registry import all_areas
 from jitterscope.errors import Problem
+from jitterscope.incidents.api import node_names
 from jitterscope.incidents.api import views as incident_views
 from jitterscope.incidents.api.schemas import TimelinePicture
 from jitterscope.incidents.lifecycle import actions
@@ -50,6 +51,7 @@ def get_shared_incident(holder: OfLink, response: Response) -> SharedIncident:
         links.note_use(session, holder)
         history = actions.history(session, row.id)
         incident = incident_views.incident_of(row, history, verifications.newest(session, row.id))
+        (incident,) = node_names.told_apart(session, [incident])
         return views.shared_incident(incident, holder.expires_at)
 
 

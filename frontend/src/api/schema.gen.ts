@@ -539,6 +539,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collectors/setups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Setups
+         * @description Commands and configuration that start a collector on Linux, Compose, or Kubernetes, or that make Prometheus,
+         *     Grafana Alloy, and others send here.
+         */
+        get: operations["list_setups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/collectors/tokens": {
         parameters: {
             query?: never;
@@ -900,6 +921,27 @@ export interface paths {
          * @description Preview a pull request: its text and the diff of its files, made from the current base branch.
          */
         post: operations["preview_pull_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/kustomize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Kustomize Patches
+         * @description The fixes of an incident as Kustomize patches, which need no repository here; those that cannot be one are left
+         *     out.
+         */
+        get: operations["list_kustomize_patches"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1553,26 +1595,6 @@ export interface paths {
          * @description Series of a metric, one page of label sets at a time, with their total number.
          */
         get: operations["query_metric"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/metrics/setups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Sender Setups
-         * @description How to set up Prometheus, Grafana Alloy, and others to send here.
-         */
-        get: operations["list_sender_setups"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4690,6 +4712,19 @@ export interface components {
             /** Token */
             token: string;
         };
+        /**
+         * KustomizePatch
+         * @description A fix as a strategic merge patch.
+         */
+        KustomizePatch: {
+            /**
+             * Files
+             * @description The patches, then the lines of kustomization.yaml that apply them. metadata.namespace must be as in the base: remove it if the base has none
+             */
+            files: components["schemas"]["PatchFile"][];
+            /** Fix Id */
+            fix_id: string;
+        };
         /** LabelValue */
         LabelValue: {
             /** Series */
@@ -5444,6 +5479,13 @@ export interface components {
              * @enum {string}
              */
             language: "yaml" | "shell" | "corefile" | "diff";
+            /** Text */
+            text: string;
+        };
+        /** PatchFile */
+        PatchFile: {
+            /** Path */
+            path: string;
             /** Text */
             text: string;
         };
@@ -6617,31 +6659,6 @@ export interface components {
             /** Token */
             token: string;
         };
-        /**
-         * SenderSetup
-         * @description How to set up a program to send here.
-         */
-        SenderSetup: {
-            /**
-             * File
-             * @description Where the text belongs
-             */
-            file: string;
-            /** Name */
-            name: string;
-            /**
-             * Next
-             * @description What to do next
-             */
-            next: string;
-            /**
-             * Text
-             * @description TOKEN stands for the secret of an ingest token
-             */
-            text: string;
-            /** Title */
-            title: string;
-        };
         /** SeriesChart */
         SeriesChart: {
             /**
@@ -6912,6 +6929,55 @@ export interface components {
             old: string | null;
             /** Title */
             title: string;
+        };
+        /**
+         * Setup
+         * @description How to set up a program to send here.
+         */
+        Setup: {
+            /**
+             * File
+             * @description Where the text belongs
+             */
+            file: string;
+            /** Name */
+            name: string;
+            /**
+             * Next
+             * @description What to do next
+             */
+            next: string;
+            /**
+             * Sends
+             * @description ticks: a collector, whose data is searched for causes; metrics: samples by remote write
+             * @enum {string}
+             */
+            sends: "ticks" | "metrics";
+            /**
+             * Text
+             * @description INGEST_TOKEN stands for the secret of an ingest token
+             */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * Setups
+         * @description Setups of all programs, and the address that is in them.
+         */
+        Setups: {
+            /** Items */
+            items: components["schemas"]["Setup"][];
+            /**
+             * Only Here
+             * @description Why other machines cannot reach that URL, and how to change it; null: it is not a loopback address
+             */
+            only_here: string | null;
+            /**
+             * Server
+             * @description URL of this service, as in the texts
+             */
+            server: string;
         };
         /** SeverityCount */
         SeverityCount: {
@@ -9740,6 +9806,43 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_setups: {
+        parameters: {
+            query?: {
+                /** @description URL by which you reach this service, as a browser has it; default: the request's. Used if the public URL is a loopback address */
+                origin?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Setups"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_ingest_tokens: {
         parameters: {
             query?: never;
@@ -10663,6 +10766,51 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_kustomize_patches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KustomizePatch"][];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident does not exist in this organization. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };
@@ -12469,38 +12617,6 @@ export interface operations {
                 };
             };
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    list_sender_setups: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SenderSetup"][];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope collectors:read. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };

@@ -4,8 +4,8 @@ import type { ReactElement } from "react";
 
 import { queryClient } from "@/api/queryClient";
 import { meQuery } from "@/api/me";
-import { senderSetupsQuery } from "@/api/metrics";
 import { ApiError } from "@/api/problem";
+import { setupsQuery } from "@/api/setups";
 import { compareSearch } from "@/features/compare/search";
 import { dnsSearch } from "@/features/dns/search";
 import { homeSearch } from "@/features/home/search";
@@ -148,7 +148,7 @@ const collectors = createRoute({
   validateSearch: addSearch,
   // Loaded before the form is shown: on a phone the choice of senders wraps, and would push the form down later.
   loaderDeps: ({ search: { add } }) => ({ add }),
-  loader: ({ context: { client }, deps: { add } }) => (add === true ? client.query(senderSetupsQuery()).catch(noop) : undefined),
+  loader: ({ context: { client }, deps: { add } }) => (add === true ? client.query(setupsQuery()).catch(noop) : undefined),
 });
 const evidence = createRoute({
   getParentRoute: () => signedIn,

@@ -79,4 +79,20 @@ describe("FixList", () => {
     expect(reason("Cannot help: the live heap nearly fills the limit.")).toBe("The live heap nearly fills the limit.");
     expect(reason("Cannot help on GKE: kube-dns is managed.")).toBe("On GKE: kube-dns is managed.");
   });
+
+  it("shows a fix as files for Kustomize where it can be", async () => {
+    const user = userEvent.setup();
+    const files = [
+      { path: "jitterscope-deployment-coredns.yaml", text: "kind: Deployment\n" },
+      { path: "kustomization.yaml", text: "patches:\n- path: jitterscope-deployment-coredns.yaml\n" },
+    ];
+    render(<FixList fixes={fixes} figures={figures} kustomize={[{ fix_id: "limit", files }]} />);
+    expect(screen.getByRole("region", { name: "patch" })).toHaveTextContent("apply limit");
+    await user.click(screen.getByRole("button", { name: "Kustomize" }));
+    expect(screen.queryByRole("region", { name: "patch" })).toBeNull();
+    await user.click(screen.getByRole("button", { name: "Copy jitterscope-deployment-coredns.yaml" }));
+    expect(await navigator.clipboard.readText()).toBe("kind: Deployment\n");
+    await user.click(screen.getByRole("button", { name: "Fix burst" }));
+    expect(screen.queryByRole("button", { name: "Kustomize" })).toBeNull();
+  });
 });

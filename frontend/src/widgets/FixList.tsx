@@ -1,6 +1,7 @@
 import { memo, useId, useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
+import { isInFiles, type KustomizePatch } from "@/api/pulls";
 import { percent } from "@/lib/format";
 import { ActionButton } from "@/ui/ActionButton";
 import { CopyButton } from "@/ui/CopyButton";
@@ -37,10 +38,12 @@ export interface FixListProps {
   /** "I applied this fix"; if absent, there is no such button. */
   applying?: FixApplying;
   pulls?: FixPulls;
+  /** Fixes that can also be Kustomize patches. */
+  kustomize?: readonly KustomizePatch[] | undefined;
 }
 
 /** Fixes side by side: one scale, drawn intervals, the verdict in words, and the patch one key away. */
-export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying, pulls }: FixListProps): ReactElement {
+export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying, pulls, kustomize = [] }: FixListProps): ReactElement {
   const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
   const id = useId();
   const scale = scaleOf(fixes, figures);
@@ -99,7 +102,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
                   {applying !== undefined && <Applied fix={fix} applying={applying} />}
                 </div>
               </div>
-              {expanded && <FixDetail fix={fix} landing={landings.find((one) => one.fix_id === fix.id)} pull={pull?.note(fix)} />}
+              {expanded && <FixDetail fix={fix} landing={landings.find((one) => one.fix_id === fix.id)} pull={pull?.note(fix)} kustomize={kustomize.find((one) => one.fix_id === fix.id)?.files} />}
             </li>
           );
         })}
@@ -107,9 +110,6 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
     </div>
   );
 });
-
-/** Whether manifests, Helm values, or a Corefile can contain the change. */
-const isInFiles = (fix: Schemas["Fix"]): boolean => fix.verdict !== "cannot_help" && fix.patches.some(({ changes }) => changes.length > 0);
 
 interface CopyPatchProps {
   fix: Schemas["Fix"];

@@ -14,7 +14,7 @@ from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.incidents.api import queries, views, whole
+from jitterscope.incidents.api import node_names, queries, views, whole
 from jitterscope.incidents.api.schemas import (
     Incident,
     IncidentState,
@@ -71,7 +71,7 @@ def list_incidents(
             before_id=one_position(cursor),
             limit=limit + 1,
         )
-        items = [views.summary_of(row) for row in rows[:limit]]
+        items = node_names.told_apart(session, [views.summary_of(row) for row in rows[:limit]])
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
 
 
@@ -162,7 +162,7 @@ def list_risks(
         rows = queries.risks(
             session, subject_id=subject, causes=cause or (), before_id=one_position(cursor), limit=limit + 1
         )
-        items = [views.risk_of(row) for row in rows[:limit]]
+        items = node_names.told_apart(session, [views.risk_of(row) for row in rows[:limit]])
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
 
 

@@ -79,11 +79,11 @@ def _subject(session: Session, resource_id: int) -> tuple[ResourceRow, ResourceR
 
 
 def _side(session: Session, row: ResourceRow, subject: ResourceRow, side: Side, blocks: int) -> ComparedSide:
-    node = inventory.resource(session, subject.node_id) or subject
+    shown = inventory.resources_to_show(session, [row.id, subject.id, subject.node_id])
     return ComparedSide(
-        resource=ResourceRef.model_validate(row),
-        subject=ResourceRef.model_validate(subject),
-        node=ResourceRef.model_validate(node),
+        resource=ResourceRef.model_validate(shown[row.id]),
+        subject=ResourceRef.model_validate(shown[subject.id]),
+        node=ResourceRef.model_validate(shown.get(subject.node_id, shown[subject.id])),
         from_us=side.from_us,
         to_us=side.to_us,
         blocks=blocks,

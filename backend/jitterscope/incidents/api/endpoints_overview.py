@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
-from jitterscope.incidents.api import overview, views
+from jitterscope.incidents.api import node_names, overview, views
 from jitterscope.incidents.api.overview_schemas import AppliedFix, Overview
 from jitterscope.incidents.api.verification_schemas import VerificationState
 from jitterscope.kit import cursor as cursors
@@ -27,7 +27,7 @@ def get_overview(principal: Reader, worst: Annotated[int, Query(ge=0, le=20)] = 
     with organization_session(principal.organization_id) as session:
         counts, muted = overview.counts(session)
         rows, not_known = overview.worst(session, worst), overview.not_known(session)
-    shown = [views.summary_of(row) for row in rows]
+        shown = node_names.told_apart(session, [views.summary_of(row) for row in rows])
     return Overview(counts=counts, muted=muted, not_known=not_known, worst=shown)
 
 

@@ -41,6 +41,11 @@ def change_manifest(text: str, change: WorkloadChange) -> str:
     return text
 
 
+def patch_name(change: WorkloadChange) -> str:
+    """The name of a new patch file: "jitterscope-deployment-coredns.yaml"."""
+    return f"jitterscope-{change.owner.replace('/', '-')}.yaml"
+
+
 def change_patch(text: str | None, change: WorkloadChange) -> str:
     """Apply a change to a patch file; adds the workload's part if the file has none yet."""
     kind = change.owner.partition("/")[0]

@@ -14,6 +14,7 @@ import { SeverityChip, stateText } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./Home.module.css";
+import { Watching } from "./Watching";
 import { coverageText, notKnownText, openCount, openText, silenceText } from "./words";
 
 type Incident = Overview["worst"][number];
@@ -42,14 +43,17 @@ export function Now({ collectors }: { collectors: readonly Collector[] | undefin
       </h1>
       {first !== undefined && <About incident={first} />}
       {collectors === undefined || fleet.isPending ? (
-        <Skeleton lines={1} height={17} label="Loading coverage" />
+        <Skeleton lines={first === undefined ? 2 : 1} height={17} label="Loading coverage" />
       ) : (
-        <p className={styles["coverage"]}>
-          {silence !== "" && <strong>{silence} </strong>}
-          {notKnown !== "" && <strong>{notKnown} </strong>}
-          {fleet.data === undefined ? "The number of containers with timed answers is unknown." : coverageText(fleet.data)}
-          {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
-        </p>
+        <>
+          {first === undefined && silence === "" && fleet.data !== undefined && <Watching fleet={fleet.data} />}
+          <p className={styles["coverage"]}>
+            {silence !== "" && <strong>{silence} </strong>}
+            {notKnown !== "" && <strong>{notKnown} </strong>}
+            {fleet.data === undefined ? "The number of containers with timed answers is unknown." : coverageText(fleet.data)}
+            {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
+          </p>
+        </>
       )}
       {others.length > 0 && (
         <ul className={styles["worst"]} aria-label="Also open">

@@ -30,7 +30,7 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
           for {duration(Math.max(0, endUs - startUs))}
         </Chip>
         <Chip tone="dim" title="Diagnoses that found this cause">
-          found by {plural(incident.occurrences, "diagnosis", "diagnoses")}
+          diagnosed {plural(incident.occurrences, "time")}
         </Chip>
         <Confidence incident={incident} />
         <Chip>

@@ -23,7 +23,8 @@ export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
   const [asked, setAsked] = useState(false);
   const byRule = incident.mute !== null && !incident.mute.only_this;
   const toMutes = (): void => void navigate({ to: "/settings/$section", params: { section: "mutes" } });
-  usePageCommand("Mute this incident or others", () => (refusal === null ? setAsked(true) : toast({ text: refusal })));
+  usePageCommand(!incident.muted ? "Mute for 1 h" : byRule ? null : "Unmute", () => commands.toggleMute(incident));
+  usePageCommand("Mute with a reason, an end, or a wider scope", () => (refusal === null ? setAsked(true) : toast({ text: refusal })));
   return (
     <>
       {incident.muted ? (

@@ -49,7 +49,7 @@ export function ContainerList({ search, onSearch }: { search: ResourceListSearch
         </Button>
       )}
       <p className={styles["notes"]}>
-        Worst tick: the 100 ms credited with the most throttled time, summed over CPUs. The kernel credits a stall when it ends. Worst 100 ms: one bar per step, as high as the CPU usage of its highest 100 ms, on one log scale for all rows. The dashed line is the
+        Worst tick: the 100 ms with the most throttled time, summed over CPUs. The kernel counts throttled time when the stall ends. Worst 100 ms: one bar per step, as high as the CPU usage of its highest 100 ms, on one log scale for all rows. The dashed line is the
         limit, and the strip above the bars marks steps with throttling. Limit: the container&apos;s own at the end of the range.
       </p>
     </>
