@@ -132,4 +132,3 @@ def test_lost_queries_count_whatever_the_objective(objective: str | None, single
     found = judged(*throttled(dns(lost, objective, single=single), lost))
     assert found.lost_inside == 300
     assert found.severity == "critical"
-

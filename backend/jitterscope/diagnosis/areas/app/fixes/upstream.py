@@ -110,7 +110,7 @@ def _idle_transactions(found: Found, waits: Waits) -> Fix:
             Patch(
                 label="Where the server runs",
                 language="shell",
-                text="psql -c \"SELECT usename, datname, pid, now() - state_change AS idle, query\n"
+                text='psql -c "SELECT usename, datname, pid, now() - state_change AS idle, query\n'
                 "  FROM pg_stat_activity WHERE state = 'idle in transaction' ORDER BY idle DESC\"\n"
                 "psql -c \"ALTER ROLE ROLE SET idle_in_transaction_session_timeout = 'TIMEOUT'\"",
             )

@@ -73,9 +73,7 @@ def _request(snapshot: Snapshot, found: Found, named: list[Neighbour], need: flo
     if now is not None and wanted <= now.low:
         return None
     if need is not None and wanted < need:
-        caveats.append(
-            f"It needs {need:g} CPU, more than its limit of {limit:g} CPU: raise both to get all of it."
-        )
+        caveats.append(f"It needs {need:g} CPU, more than its limit of {limit:g} CPU: raise both to get all of it.")
     title = f"Raise the CPU request to {patches.millicpus(wanted)}"
     fix = _fix(
         found, title, f"With it the server gets {wanted:g} CPU while all others want the rest: {_USES}.",

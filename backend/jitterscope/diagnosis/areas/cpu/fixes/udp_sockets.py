@@ -31,9 +31,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
     bottleneck = outside >= 20 and share >= 0.3
     gate = versions.COREDNS_MULTISOCKET
     has = gate.open(versions.of_server(server, "coredns"))
-    too_old = (
-        f"Cannot help: no multisocket before CoreDNS {gate.since_text}, and this is {server.fact('dns.version')}."
-    )
+    too_old = f"Cannot help: no multisocket before CoreDNS {gate.since_text}, and this is {server.fact('dns.version')}."
     return Fix(
         id="multisocket",
         title="Add UDP sockets (CoreDNS multisocket)",

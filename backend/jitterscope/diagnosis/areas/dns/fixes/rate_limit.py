@@ -86,11 +86,8 @@ def _cache(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix | None:
     )
 
 
-def _coredns_cache(
-    snapshot: Snapshot, server: ResourceView, blocks: list[Block], plugin: Plugin | None
-) -> list[Patch]:
-    """Options of the cache that is there, whose others stay (kubeadm's `disable` for the cluster's zone), or a new one.
-    """
+def _coredns_cache(snapshot: Snapshot, server: ResourceView, blocks: list[Block], plugin: Plugin | None) -> list[Patch]:
+    """Options of the cache that is there, which keeps its others (kubeadm disables the cluster's zone), or a cache."""
     bare = [block for block in blocks if block.plugin("cache") is None]
     whole = "cache 300 {\n    success 9984 300\n    denial 9984 30\n    prefetch 10 1m 10%\n}"
     if plugin is None:
