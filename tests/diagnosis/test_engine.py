@@ -168,8 +168,14 @@ def _limited(view: ResourceView, quota_us: int) -> ResourceView:
 def test_the_limit_that_throttles_counts_however_far_up() -> None:
     whole = built("gc_throttling/case 1")
     assert read_cpu(_under(whole, 200_000, 50_000, throttles=True)).owner.id == 9
-    finding = diagnose(_under(whole, 200_000, 50_000, throttles=True)).findings[0]
+    snapshot = _under(whole, 200_000, 50_000, throttles=True)
+    kubernetes = (FactValue("workload.manager", "kubernetes", EPOCH_US),)
+    subject = replace(snapshot.subject, facts=(*snapshot.subject.facts, *kubernetes))
+    finding = diagnose(replace(snapshot, subject=subject)).findings[0]
     assert finding.cause == "cpu/gc_throttling"
+    # The container's limit of 2 CPUs is not the one to raise, and would be lowered.
+    raised = next(fix for fix in finding.fixes if fix.id == "raise_cpu_limit")
+    assert [patch.text.endswith("/pod/cpu.max") for patch in raised.patches] == [True]
     # A limit above it that is reached, too: with others in the pod.
     assert read_cpu(_under(whole, 40_000, 50_000, throttles=True)).owner.id == 9
     # Without throttling, the smallest; of equals, the nearest.

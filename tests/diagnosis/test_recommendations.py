@@ -11,9 +11,11 @@ import pytest
 
 from jitterscope.diagnosis.areas.app.causes import lock_or_dependency
 from jitterscope.diagnosis.areas.cpu.causes import _waiting as waiting
-from jitterscope.diagnosis.areas.cpu.fixes import cpu_weight, neighbour_limit
+from jitterscope.diagnosis.areas.cpu.causes import neighbours
+from jitterscope.diagnosis.areas.cpu.fixes import cpu_weight, neighbour_limit, udp_sockets
 from jitterscope.diagnosis.areas.cpu.readings import run_waits
 from jitterscope.diagnosis.areas.cpu.readings.run_waits import Neighbour
+from jitterscope.diagnosis.areas.cpu.readings.throttling import analyse
 from jitterscope.diagnosis.areas.dns.fixes import negative_cache, rate_limit
 from jitterscope.diagnosis.areas.memory.fixes import memory_limit, reclaim
 from jitterscope.diagnosis.areas.memory.fixes import patches as memory_patches
@@ -98,7 +100,7 @@ def test_a_request_is_never_lowered() -> None:
     assert unsure is not None
     assert not unsure.patches
     assert unsure.precondition == (
-        "Works only if the request is smaller now. It is between 0.12 and 0.51 CPU by its weight."
+        "Works only if the request is smaller now. It is between 0.12 and 0.5 CPU by its weight."
     )
     assert request_fix(0.1, "20") is None
     larger = request_fix(0.8, "20")
@@ -120,10 +122,13 @@ def test_a_request_stays_within_the_limit() -> None:
 
 def test_what_a_starved_server_got_is_not_what_it_needs() -> None:
     snapshot = built("neighbours/six loops and a weight of 2 shares")
-    waits = run_waits.read_waits(snapshot)
+    process = snapshot.processes[0]
+    always = replace(process, series={**process.series, "process_run_delay_us": np.full(snapshot.ticks, 300_000.0)})
+    starved = replace(snapshot, processes=(always,))
+    waits = run_waits.read_waits(starved)
     assert waits is not None
-    assert waiting.needed_cpus(snapshot, waits) is None
-    fixes = {fix.id: fix for fix in found_in(snapshot).fixes}
+    assert waiting.needed_cpus(starved, waits) is None
+    fixes = {fix.id: fix for fix in neighbours.propose(starved, found_in(snapshot))}
     assert "dedicated_cpus" not in fixes
     assert (fixes["raise_cpu_weight"].verdict, fixes["raise_cpu_weight"].predicted) == ("unknown", {})
     assert "not known" in fixes["raise_cpu_weight"].summary
@@ -214,7 +219,7 @@ def test_memory_high_leaves_room_for_anonymous_memory() -> None:
 
     def high(anon_mib: float | None) -> Fix:
         view = made.cgroups[-1]
-        series = dict(view.series)
+        series = {name: values for name, values in view.series.items() if name != "memory_anon_bytes"}
         if anon_mib is not None:
             series["memory_anon_bytes"] = np.full(made.ticks, anon_mib * MIB)
         snapshot = replace(made, cgroups=(*made.cgroups[:-1], replace(view, series=series)))
@@ -286,6 +291,30 @@ def test_a_larger_young_generation_has_to_fit(memory_mib: int | None, patched: b
 
 
 # --- DNS
+@pytest.mark.parametrize(
+    ("version", "verdict", "precondition"),
+    [
+        ("1.12.0", "reduces", None),
+        ("1.11.3", "cannot_help", None),
+        (None, "reduces", "Requires CoreDNS 1.12.0 or later: an older one refuses to start."),
+    ],
+)
+def test_more_sockets_of_a_throttled_coredns_need_a_version(
+    version: str | None, verdict: str, precondition: str | None
+) -> None:
+    """Queries that waited in the one socket while nothing was throttled."""
+    whole = built("gc_throttling/case 1")
+    [server] = whole.dns_servers
+    assert server.queries is not None
+    waited = replace(server.queries, queue_wait_us=np.full(len(server.queries.sent_us), 9_000, np.int64))
+    facts = {"dns.software": "coredns", "dns.version": version, "dns.udp_sockets": "1"}
+    made = replace(whole, dns_servers=(told(replace(server, queries=waited), facts),))
+    fix = udp_sockets.propose(made, analyse(made), found_in(whole))
+    assert fix is not None
+    assert (fix.verdict, fix.precondition) == (verdict, precondition)
+    assert text(fix) == ("multisocket 2" if version == "1.12.0" else "")
+
+
 KUBEADM = """\
 .:53 {
     errors

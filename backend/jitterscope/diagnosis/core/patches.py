@@ -37,6 +37,10 @@ def millicpus(limit: float) -> str:
 def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], str]:
     """Patches that set the CPU limit, and how to undo them."""
     kind, old = manager(snapshot), cpu.limit
+    if cpu.owner.id != snapshot.subject.id:
+        # The limit of a pod or slice: the container's own may be higher, or none.
+        label = f"The cgroup above it that is limited ({cpu.owner.key}), until it is created again"
+        return [_cgroup_patch(snapshot, cpu, limit, label)], _cgroup_patch(snapshot, cpu, old, "").text
     if kind == "kubernetes":
         new, before = _limits(limit), _limits(old)
         lasting = owner_commands.container_patch(snapshot, new, before)

@@ -33,7 +33,7 @@ def _fault(name: str, load: MemoryWorkload, *, hurts: bool = True, note: str = "
 
 
 def _fine(name: str, load: MemoryWorkload) -> Scenario:
-    return Scenario(f"reclaim_stall/healthy: {name}", None, partial(run, load))
+    return Scenario(f"reclaim_stall/healthy: {name}", None, partial(run, replace(load, waits=())))
 
 
 def _node(node: Node, free_mib_s: float = 600.0, grower: bool = True) -> Snapshot:
@@ -46,7 +46,7 @@ def _node(node: Node, free_mib_s: float = 600.0, grower: bool = True) -> Snapsho
     margin = np.maximum(0.0, free - 150.0 * MIB)
     series = dict(made.node.series) | {"memory_free_bytes": free, "vm_low_margin_bytes": margin}
     changed = replace(made.node, series=series)
-    usage = {"memory_usage_bytes": 500.0 * MIB + taken}
+    usage = {"memory_usage_bytes": 500.0 * MIB + taken, "memory_anon_bytes": np.full(made.ticks, 300.0 * MIB)}
     facts = {"workload.manager": "kubernetes", "workload.container": "importer", "memory.limit_bytes": "-1"}
     cgroups = (*made.cgroups, view(40, "cgroup", "/kubepods/pod9/importer", usage, facts)) if grower else made.cgroups
     return replace(made, subject=changed, node=changed, cgroups=cgroups)
@@ -54,7 +54,7 @@ def _node(node: Node, free_mib_s: float = 600.0, grower: bool = True) -> Snapsho
 
 def _reads_files(seed: int) -> Snapshot:
     """A node that is short of memory, seen from a cgroup that is far from its own limit."""
-    made = run(replace(AT_LIMIT, limit_mib=4000, files=((2, 60, 4.0),), seed=seed))
+    made = run(replace(AT_LIMIT, limit_mib=4000, files=((2, 60, 4.0),), waits=(), seed=seed))
     columns = dict(made.subject.series) | {"memory_limit_hits": np.zeros(made.ticks)}
     return replace(made, subject=replace(made.subject, series=columns))
 

@@ -18,7 +18,7 @@ from jitterscope.diagnosis.core.impact import P50, P99, QUERIES, SLOW_RATIO
 from jitterscope.diagnosis.core.served import Figure, not_timed
 from jitterscope.diagnosis.core.served import metric as metric_of
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.signals import has
+from jitterscope.diagnosis.core.signals import has, number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
 from jitterscope.diagnosis.programs import runtimes
@@ -46,6 +46,8 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
         return missing_data.not_enough(cause, missing, snapshot)
     cpu = throttling.cpu
     if not np.isfinite(cpu.limit):
+        if np.nansum(cpu.throttled) > 0 and number(cpu.owner.fact("cpu.quota_us")) is None:
+            return missing_data.not_enough(cause, ["cpu.quota_us"], snapshot)
         return NotFound(cause=cause, reason="There is no CPU limit, so nothing is throttled.")
     if not throttling.judged:
         periods = float(np.nansum(cpu.periods))

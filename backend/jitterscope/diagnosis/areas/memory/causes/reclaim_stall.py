@@ -26,7 +26,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "memory/reclaim_stall"
 NEEDS = ("psi_memory_some_us",)
-# Waiting of this length in all is an incident where no answers are timed.
+# Waiting of this length in all is an incident where not all that waits is timed: on a node, or without a timed server.
 WARNING_S = 0.5
 
 
@@ -95,14 +95,15 @@ def _found(snapshot: Snapshot, found: Reclaim) -> Found:
     onset = snapshot.start_us + int(hot[0]) * snapshot.step_us
     hurt = _harm(snapshot, found)
     severity: Severity | None = hurt.severity
-    if not hurt.timed and severity in (None, "info") and found.waited_s >= WARNING_S:
+    timed = hurt.timed and found.where == "cgroup"
+    if not timed and severity in (None, "info") and found.waited_s >= WARNING_S:
         severity = "warning"
     return Found(
         cause=ID,
         score=round(min(0.85, 0.5 + 0.05 * found.waited_s + 0.2 * found.ratio(snapshot.step_us)), 4),
         confidence=_confidence(found),
         severity=severity,
-        harm=harm_of(severity, known=hurt.timed),
+        harm=harm_of(severity, known=timed),
         title=_title(snapshot, found, hurt),
         summary=_summary(snapshot, found),
         onset_us=onset,
