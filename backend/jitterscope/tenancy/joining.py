@@ -34,7 +34,7 @@ def invitation(token: str) -> Invited:
             404,
             "invitation-not-found",
             "Invitation not found",
-            "It is unknown, expired or already used.",
+            "It is unknown, expired, already used, or ended with its inviter's rights.",
             "Ask for a new invitation.",
         )
     return Invited(found.organization_id, found.organization_name, found.email, cast(Role, found.role), found.known)

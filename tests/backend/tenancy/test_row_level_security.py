@@ -20,6 +20,7 @@ REVIEWED_DEFINER_FUNCTIONS = {
     "auth_session_organizations", "auth_set_password", "auth_shared_link", "auth_token", "end_links_of_member",
     "end_links_of_token", "drop_empty_time_partitions",
     "auth_start_verification", "auth_verify_email", "end_tokens_of_member", "forget_local_account",
+    "end_invitations_of_member", "end_invitations_of_token",
     "ensure_time_partitions", "system_diagnosis_turns", "system_organization_ids",
 }  # fmt: skip
 
