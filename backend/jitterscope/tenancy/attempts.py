@@ -36,16 +36,20 @@ class Bucket:
     def take(self, what: str) -> None:
         """Count one attempt. Raises Problem 429 above the rate; `what` names the attempts."""
         if not self.fits():
-            reset_time = _count(lambda limiter: limiter.get_window_stats(self.rate, *self._names()).reset_time)
-            wait_s = max(1, math.ceil(reset_time - time.time()))
-            raise Problem(
-                429,
-                "too-many-attempts",
-                "Too many attempts",
-                f"Too many {what}.",
-                f"Wait {wait_s} s, then try again.",
-                headers={"Retry-After": str(wait_s)},
-            )
+            raise self.refusal(what)
+
+    def refusal(self, what: str) -> Problem:
+        """What to answer to attempts above the rate."""
+        reset_time = _count(lambda limiter: limiter.get_window_stats(self.rate, *self._names()).reset_time)
+        wait_s = max(1, math.ceil(reset_time - time.time()))
+        return Problem(
+            429,
+            "too-many-attempts",
+            "Too many attempts",
+            f"Too many {what}.",
+            f"Wait {wait_s} s, then try again.",
+            headers={"Retry-After": str(wait_s)},
+        )
 
     def fits(self) -> bool:
         """Count one attempt and return whether it is within the rate."""

@@ -71,12 +71,12 @@ def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
     with db.organization_session(done.organization_id) as session:
         audit.record(session, principal, "session.start", f"user {done.user_id}", {"address": address_of(request)})
     set_cookie(response, done.cookie)
-    _know_device(response, body.email)
+    _know_device(response, done.user_id)
     return _me(principal, done.cookie)
 
 
-def _know_device(response: Response, email: str) -> None:
-    device = devices.issue(email)
+def _know_device(response: Response, user_id: int) -> None:
+    device = devices.issue(user_id)
     if device is not None:
         response.set_cookie(
             devices.COOKIE,
@@ -260,7 +260,8 @@ def change_password(body: PasswordChange, principal: Caller) -> None:
     attempts.take("attempts to change the password")
     with db.organization_session(principal.organization_id) as session:
         email = session.scalars(select(User.email).where(User.id == user_id)).one()
-        old = login.password_hash(session, email, user_id, body.current_password.get_secret_value())
+        given = body.current_password.get_secret_value()
+        old = login.password_hash(session, email, user_id, principal.organization_id, given)
         changed = session.execute(
             text("SELECT auth_set_password(:user, :old, :new, :session)"),
             {

@@ -29,7 +29,9 @@ Scope = Annotated[str, Field(max_length=100)]
 class LoginRequest(Schema):
     email: Email
     password: Annotated[SecretStr, Field(max_length=500)]
-    organization_id: int | None = Field(default=None, description="null: the one joined first")
+    organization_id: int | None = Field(
+        default=None, description="null: the one joined first. Needed if the address has more than five accounts"
+    )
 
 
 class OrganizationInfo(Schema):

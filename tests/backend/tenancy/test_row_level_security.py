@@ -144,7 +144,7 @@ def test_password_hashes_never_leave_the_database(
     connection: psycopg.Connection, other_organization: Organization
 ) -> None:
     found = connection.execute(
-        "SELECT user_id, salt FROM auth_password_salts(%s)", (other_organization.email,)
+        "SELECT user_id, salt FROM auth_password_salts(%s, NULL)", (other_organization.email,)
     ).fetchall()
     ((user_id, salt),) = found
     assert len(salt.split("$")) == 5  # method, version, parameters, salt; no hash
