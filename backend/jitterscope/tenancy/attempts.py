@@ -7,7 +7,6 @@ limit is multiplied by the number of processes. /readyz and the log report this 
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import math
 import time
 from collections.abc import Callable
@@ -72,15 +71,6 @@ def per_minute(limit: int, *keys: str) -> Bucket:
 def per_hour(limit: int, *keys: str) -> Bucket:
     """At most `limit` per hour."""
     return Bucket(RateLimitItemPerHour(limit), keys)
-
-
-def network_of(address: str) -> str:
-    """The network of an address, because its holder can choose the rest of the address freely: /24, or /56 for IPv6."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return str(ipaddress.ip_network((found, 24 if found.version == 4 else 56), strict=False))
 
 
 _in_this_process = SlidingWindowCounterRateLimiter(MemoryStorage())

@@ -16,8 +16,7 @@ from jitterscope.errors import Problem
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.settings import settings
-from jitterscope.tenancy import limits, members, models, secrets
-from jitterscope.tenancy.attempts import per_hour
+from jitterscope.tenancy import limits, mail_limits, members, models, secrets
 from jitterscope.tenancy.auth import COOKIE, Principal, require
 from jitterscope.tenancy.schemas import (
     Invitation,
@@ -165,6 +164,7 @@ def list_invitations(principal: WriteMembers) -> Page[Invitation]:
 @router.post("/members/invitations", status_code=201, dependencies=[audited("member.invite")])
 @bounded(QUICK)
 @refuses(403, "The role has rights that the caller lacks.")
+@refuses(409, "The organization has as many members or open invitations as it can have.")
 def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvitation:
     """Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The
     invitation ends when you are removed or are no longer an administrator, and with the token that made it. The answer
@@ -172,7 +172,7 @@ def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvita
     members.may_give(principal, body.role)
     mailed = mail.configured()
     if mailed:
-        _limit_mails(principal.organization_id, body.email)
+        mail_limits.take(principal.organization_id, [body.email])
     with db.organization_session(principal.organization_id) as session:
         invitation, token = members.invite(session, principal, body.email, body.role, mailed=mailed)
         audit.record(session, principal, "member.invite", body.email, {"role": body.role, "mailed": mailed})
@@ -198,11 +198,6 @@ _INVITED = """You are invited to join {name} on Jitterscope:
 
 The link works once, until {until}. If you did not expect this email, ignore it.
 """
-
-
-def _limit_mails(organization_id: int, email: str) -> None:
-    per_hour(50, "mails of organization", str(organization_id)).take("emails from this organization")
-    per_hour(5, "mails to", email).take("emails to this address")
 
 
 @router.delete(

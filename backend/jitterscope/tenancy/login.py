@@ -10,16 +10,16 @@ from sqlalchemy.orm import Session
 
 from jitterscope import db
 from jitterscope.errors import Problem
+from jitterscope.kit.networks import network_of
 from jitterscope.settings import settings
 from jitterscope.tenancy import devices, refusals, secrets, sessions
-from jitterscope.tenancy.attempts import Bucket, network_of, per_minute
+from jitterscope.tenancy.attempts import Bucket, per_minute
+from jitterscope.tenancy.auth import Principal
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    user_id: int
-    name: str
-    organization_id: int
+    principal: Principal
     cookie: str
 
 
@@ -43,7 +43,6 @@ class _Accounts:
 @dataclass(frozen=True, slots=True)
 class _Verified:
     user_id: int
-    name: str
     organizations: list[int]  # in the order of joining
 
 
@@ -90,12 +89,12 @@ def _verify(email: str, password: str, organization_id: int | None, address: str
     found = []
     with db.system_session() as session:
         for account in accounts.tried:
-            query = text("SELECT user_id, name, organization_id FROM auth_login(:user, :hash)")
+            query = text("SELECT organization_id FROM auth_login(:user, :hash)")
             hashed = secrets.hash_with(account.salt, password)
             rows = session.execute(query, {"user": account.user_id, "hash": hashed}).all()
             if rows:
                 organizations = [row.organization_id for row in rows if row.organization_id is not None]
-                found.append((account, _Verified(account.user_id, str(rows[0].name), organizations)))
+                found.append((account, _Verified(account.user_id, organizations)))
     if not found and accounts.refusal is not None:
         raise accounts.refusal
     if not found:
@@ -136,5 +135,5 @@ def log_in(
             "Ask one of its administrators for an invitation.",
         )
     with db.organization_session(organization_id) as session:
-        cookie = sessions.start(session, organization_id, verified.user_id, user_agent, address)
-    return Login(verified.user_id, verified.name, organization_id, cookie)
+        cookie, principal = sessions.begin(session, organization_id, verified.user_id, user_agent, address)
+    return Login(principal, cookie)

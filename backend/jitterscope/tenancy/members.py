@@ -16,6 +16,8 @@ from jitterscope.tenancy.models import Invitation, Membership, Token, User, User
 from jitterscope.tenancy.scopes import Role, role_allows
 
 INVITATION_DAYS = 7
+MOST_INVITATIONS = 200
+MOST_MEMBERS = 5000
 IngestTokens = Literal["take_over", "revoke"]
 
 
@@ -163,11 +165,28 @@ def invite(session: Session, principal: Principal, email: str, role: Role, *, ma
     """A new invitation and its secret. Says nothing about whether the address is known here.
 
     `mailed`: only the mailbox gets to know the secret, so that who has it has the address. An invitation made with a
-    token ends no later than the token.
+    token ends no later than the token. Raises Problem 409 if the organization has too many members or invitations.
     """
     if principal.person is None:
         raise RuntimeError("a caller without a person behind it")
     tokens.hold(session, principal)
+    of_organization = select(func.count()).where(Membership.organization_id == principal.organization_id)
+    if (session.scalar(of_organization) or 0) >= MOST_MEMBERS:
+        raise Problem(
+            409,
+            "too-many-members",
+            "Too many members",
+            f"An organization has at most {MOST_MEMBERS:,} members.",
+            "Remove one who has left.",
+        )
+    if len(invitations(session, principal.organization_id)) >= MOST_INVITATIONS:
+        raise Problem(
+            409,
+            "too-many-invitations",
+            "Too many invitations",
+            f"An organization has at most {MOST_INVITATIONS} open invitations.",
+            "Withdraw one that is not needed.",
+        )
     secret = secrets.new_secret()
     expires_at = datetime.now(UTC) + timedelta(days=INVITATION_DAYS)
     invitation = Invitation(
