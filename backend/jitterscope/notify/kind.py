@@ -15,6 +15,9 @@ from pydantic import BaseModel
 from jitterscope.notify.payload import Action, Payload
 
 Config = TypeVar("Config", bound=BaseModel)
+# Characters. A config is read with every message of its channel, and all of them for the list of channels.
+LONGEST_URL = 2000
+LONGEST_SECRET = 500
 
 
 @dataclass(frozen=True, slots=True)
