@@ -19,7 +19,7 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import Principal, require, still_allowed
 
 router = APIRouter(prefix="/analyses", tags=["analyses"])
 Reader = Annotated[Principal, Depends(require("analyses:read"))]
@@ -42,7 +42,7 @@ _BODY: dict[str, Any] = {
 @refuses(413, "The file exceeds the size limit, or the organization's evidence storage is full.")
 @refuses(507, "The disk is full.")
 async def create_analysis(
-    principal: Writer,
+    _principal: Writer,
     request: Request,
     name: Annotated[str | None, Query(max_length=255, description="Name of the file")] = None,
 ) -> AnalysisSummary:
@@ -50,11 +50,13 @@ async def create_analysis(
     or process counts. Its type is detected from the content. It is analyzed in the background; `analysis` events
     report the progress."""
     arrived = await upload.receive(request, name)
-    return await asyncio.to_thread(_keep, principal, arrived)
+    return await asyncio.to_thread(_keep, request, arrived)
 
 
-def _keep(principal: Principal, arrived: upload.Upload) -> AnalysisSummary:
+def _keep(request: Request, arrived: upload.Upload) -> AnalysisSummary:
     try:
+        # A file can take an hour to arrive: its sender may have been removed meanwhile.
+        principal = still_allowed(request, "analyses:write")
         with organization_session(principal.organization_id) as session:
             return _summary(service.add_file(session, principal, arrived))
     finally:
