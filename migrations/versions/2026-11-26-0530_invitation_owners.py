@@ -94,7 +94,7 @@ BEGIN
     RETURN NULL;
 END
 """
-_WITH_TOKEN = """
+_AND_TOKENS = """
 BEGIN
     DELETE FROM invitations WHERE token_id = NEW.id AND accepted_at IS NULL;
     RETURN NULL;
@@ -107,7 +107,7 @@ def upgrade() -> None:
         op.execute(statement)
     _lookups(_HOLDS)
     definer_function("end_invitations_of_member()", "trigger", _WITH_MEMBER, language="plpgsql", volatility="VOLATILE")
-    definer_function("end_invitations_of_token()", "trigger", _WITH_TOKEN, language="plpgsql", volatility="VOLATILE")
+    definer_function("end_invitations_of_token()", "trigger", _AND_TOKENS, language="plpgsql", volatility="VOLATILE")
     op.execute(
         "CREATE TRIGGER end_invitations AFTER DELETE ON memberships FOR EACH ROW "
         "EXECUTE FUNCTION end_invitations_of_member()"
