@@ -112,10 +112,13 @@ def task_name_of(function: Function) -> str:
     return f"{parts[1] if len(parts) > 2 else parts[0]}.{function.__name__}"
 
 
-def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:  # noqa: ANN401
-    """Queue a task by name. Call it from `db.after_commit`, so that the task finds the data it was sent for."""
+def send(task_name: str, *, countdown_s: float = 0.0, expires_s: float | None = None, **kwargs: Any) -> None:  # noqa: ANN401
+    """Queue a task by name. Call it from `db.after_commit`, so that the task finds the data it was sent for.
+
+    `expires_s`: it is dropped if it has not begun by then.
+    """
     valkey().ping()  # fails at once on an outage; the broker's client would retry for seconds
-    app.send_task(task_name, kwargs=kwargs, countdown=countdown_s or None, retry=False)
+    app.send_task(task_name, kwargs=kwargs, countdown=countdown_s or None, expires=expires_s, retry=False)
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "20261126_0600"
-down_revision = "20261125_2130"
+down_revision = "20261126_0540"
 depends_on = None
 branch_labels = None
 

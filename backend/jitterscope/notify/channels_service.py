@@ -41,8 +41,20 @@ def open_config(row: ChannelRow) -> tuple[ChannelKind[Any], Any]:
         raise ChannelUnusable(f"the configuration of channel {row.id} is unreadable: {detail}") from None
 
 
+# Each transition can make a message for each of them.
+MOST = 50
+
+
 def create_channel(session: Session, request: ChannelCreate) -> ChannelRow:
-    """Create a channel in the session's organization."""
+    """Create a channel in the session's organization. Raises Problem 409 if it has too many, 422."""
+    if (session.scalar(select(func.count()).select_from(ChannelRow)) or 0) >= MOST:
+        raise Problem(
+            409,
+            "too-many-channels",
+            "Too many channels",
+            f"An organization has at most {MOST} channels.",
+            "Delete one that is not needed.",
+        )
     row = ChannelRow(
         organization_id=session.info["organization_id"],
         kind=request.kind,

@@ -9,7 +9,7 @@ from typing import Literal
 from fastapi import APIRouter
 from starlette.responses import FileResponse, PlainTextResponse
 
-from jitterscope.bounds import OPEN, bounded
+from jitterscope.bounds import FILES, bounded
 from jitterscope.errors import Problem
 from jitterscope.kit.declared import anyone
 from jitterscope.settings import REPOSITORY, settings
@@ -27,7 +27,7 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 @router.get("/install.sh")
-@bounded(OPEN)
+@bounded(FILES)
 def install_script() -> PlainTextResponse:
     """The installer script; the command that downloads it passes the server and the token."""
     script = _SCRIPT.read_text().replace("@UNIT@\n", _UNIT.read_text())
@@ -35,7 +35,7 @@ def install_script() -> PlainTextResponse:
 
 
 @router.get("/download/{arch}")
-@bounded(OPEN)
+@bounded(FILES)
 def download_collector(arch: Literal["amd64", "arm64"]) -> FileResponse:
     """The static collector binary for an architecture."""
     folder = settings().collector_folder

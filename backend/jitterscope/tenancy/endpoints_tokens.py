@@ -28,13 +28,14 @@ WriteCollectors = Annotated[Principal, Depends(require("collectors:write"))]
 @router.get("/tokens")
 @bounded(QUICK)
 def list_tokens(principal: ReadTokens) -> Page[TokenInfo]:
-    """API tokens, including revoked ones; never with their secrets."""
+    """Valid API tokens and the 100 newest that have ended; never with their secrets."""
     return _listed(principal, "api")
 
 
 @router.post("/tokens", status_code=201, dependencies=[audited("token.create")])
 @bounded(QUICK)
 @refuses(403, "A scope or the expiry goes beyond the caller's own.")
+@refuses(409, "The organization has as many valid tokens as it can have.")
 def create_token(body: TokenRequest, principal: WriteTokens) -> NewToken:
     """Create an API token with scopes that the caller holds. It is yours and ends with your membership. Only this
     response has the secret. If created with a token, it ends no later than that token."""
@@ -56,12 +57,13 @@ def revoke_token(token_id: int, principal: WriteTokens) -> TokenInfo:
 @router.get("/collectors/tokens")
 @bounded(QUICK)
 def list_ingest_tokens(principal: ReadCollectors) -> Page[TokenInfo]:
-    """Ingest tokens, including revoked ones; never with their secrets."""
+    """Valid ingest tokens and the 100 newest that have ended; never with their secrets."""
     return _listed(principal, "ingest")
 
 
 @router.post("/collectors/tokens", status_code=201, dependencies=[audited("ingest_token.create")])
 @bounded(QUICK)
+@refuses(409, "The organization has as many valid tokens as it can have.")
 def create_ingest_token(request: Request, body: IngestTokenRequest, principal: WriteCollectors) -> NewIngestToken:
     """Create a token that can only send data, with the command that starts a collector with it."""
     with db.organization_session(principal.organization_id) as session:

@@ -484,7 +484,7 @@ export interface paths {
         put?: never;
         /**
          * Test Channel
-         * @description Send a test message now and return the receiver's answer.
+         * @description Send a test message now and return the receiver's answer. At most 20 a minute, and emails count as others do.
          */
         post: operations["test_channel"];
         delete?: never;
@@ -569,7 +569,7 @@ export interface paths {
         };
         /**
          * List Ingest Tokens
-         * @description Ingest tokens, including revoked ones; never with their secrets.
+         * @description Valid ingest tokens and the 100 newest that have ended; never with their secrets.
          */
         get: operations["list_ingest_tokens"];
         put?: never;
@@ -1469,7 +1469,8 @@ export interface paths {
         put?: never;
         /**
          * Invite Member
-         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The answer
+         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The
+         *     invitation ends when you are removed or are no longer an administrator, and with the token that made it. The answer
          *     says nothing about other organizations.
          */
         post: operations["invite_member"];
@@ -1511,14 +1512,15 @@ export interface paths {
         post?: never;
         /**
          * Remove Member
-         * @description Remove a member. Their sessions and API tokens here end immediately; their ingest tokens end or become yours.
+         * @description Remove a member. Their sessions, API tokens, and open invitations here end immediately; their ingest tokens end
+         *     or become yours.
          */
         delete: operations["remove_member"];
         options?: never;
         head?: never;
         /**
          * Change Member Role
-         * @description Change the role of a member.
+         * @description Change the role of a member. Invitations that they can no longer make end immediately.
          */
         patch: operations["change_member_role"];
         trace?: never;
@@ -2188,7 +2190,7 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description API tokens, including revoked ones; never with their secrets.
+         * @description Valid API tokens and the 100 newest that have ended; never with their secrets.
          */
         get: operations["list_tokens"];
         put?: never;
@@ -2568,7 +2570,10 @@ export interface components {
         AuditItem: {
             /** Action */
             action: string;
-            /** Actor */
+            /**
+             * Actor
+             * @description A name that its bearer chose; `user_id` and `token_id` are certain
+             */
             actor: string;
             /** Actor Kind */
             actor_kind: string;
@@ -2585,6 +2590,10 @@ export interface components {
             id: number;
             /** Target */
             target: string;
+            /** Token Id */
+            token_id: number | null;
+            /** User Id */
+            user_id: number | null;
         };
         /**
          * BenchResult
@@ -4803,7 +4812,7 @@ export interface components {
             email: string;
             /**
              * Organization Id
-             * @description null: the one joined first
+             * @description null: the one joined first. Needed if the address has more than five accounts
              */
             organization_id?: number | null;
             /**
@@ -9321,6 +9330,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has as many channels as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -9901,6 +9919,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope collectors:write. A request from another site carried a session cookie. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has as many valid tokens as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10517,7 +10544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is resolved. */
+            /** @description The incident is resolved, or the incident's history has as many entries by users as it can have. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10957,6 +10984,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -11000,6 +11036,15 @@ export interface operations {
             };
             /** @description The incident does not exist in this organization. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11147,6 +11192,15 @@ export interface operations {
             };
             /** @description The incident does not exist in this organization. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11458,6 +11512,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -11559,6 +11622,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -11604,7 +11676,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A mute that covers more than this incident mutes it. */
+            /** @description A mute that covers more than this incident mutes it, or the incident's history has as many entries by users as it can have. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11707,7 +11779,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is closed, and another one of its cause and subject is active. */
+            /** @description The incident is closed and another one of its cause and subject is active, or its history is full. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11829,7 +11901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request was already handled, or the incident is resolved. */
+            /** @description The request was already handled, the incident is resolved, or its history is full. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12253,6 +12325,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope members:write. A request from another site carried a session cookie. The role has rights that the caller lacks. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has as many members or open invitations as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14254,6 +14335,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope tokens:write. A request from another site carried a session cookie. A scope or the expiry goes beyond the caller's own. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has as many valid tokens as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

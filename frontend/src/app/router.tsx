@@ -27,7 +27,10 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   component: lazyRouteComponent(() => import("@/features/auth/SignInPage"), "SignInPage"),
-  validateSearch: (search: Record<string, unknown>): { next?: string | undefined } => ({ next: localPath(search["next"]) }),
+  validateSearch: (search: Record<string, unknown>): { next?: string | undefined; organization?: number | undefined } => ({
+    next: localPath(search["next"]),
+    organization: optionalNumber(search["organization"]),
+  }),
 });
 
 const accept = createRoute({ getParentRoute: () => root, path: "/accept", component: lazyRouteComponent(() => import("@/features/auth/AcceptPage"), "AcceptPage") });

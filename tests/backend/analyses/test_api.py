@@ -7,11 +7,12 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from fastapi.testclient import TestClient
@@ -21,6 +22,8 @@ from jitterscope.analyses import folder, run, tasks
 from jitterscope.events.publish import channel_of
 from jitterscope.settings import Settings, settings
 from tests.backend.conftest import Database, Organization
+from tests.backend.tenancy.principals import Cast, bearer
+from tests.support.serving import serving
 
 LOOP = """\
 Wed Oct 11 14:50:59 UTC 2023 Try: 3 DnsmasqProcess: 15
@@ -326,6 +329,25 @@ def test_a_load_test_is_kept_and_charted(api: TestClient) -> None:
     assert facts["target_pod"]["numbers"] == {"kept_up_qps": 100, "failed_from_qps": 1000}
     assert read(api, kept["id"])["report"] == kept["report"]
     assert api.post("/api/v1/analyses/dns-bench", json=body | {"targets": targets[:1]}).status_code == 422
+
+
+def test_a_file_whose_sender_was_removed_meanwhile_is_not_kept(
+    client: TestClient, database: Database, organization: Organization
+) -> None:
+    cast = Cast(database, organization)
+    sender = cast.member("editor")
+    headers = HEADERS | bearer(cast.token(sender, "analyses:write"))
+
+    def content() -> Iterator[bytes]:
+        yield LOOP.encode()
+        cast.administer("DELETE FROM memberships WHERE user_id = %s", sender)
+        yield LOOP.encode()
+
+    with serving() as url:
+        answer = httpx.post(f"{url}/api/v1/analyses", content=content(), headers=headers)
+    assert answer.status_code == 401
+    assert client.get("/api/v1/analyses", headers=organization.headers).json()["items"] == []
+    assert not [path for path in settings().evidence_path.rglob("*") if path.is_file() and "incoming" in str(path)]
 
 
 def test_a_service_without_an_evidence_folder_says_so(

@@ -25,7 +25,7 @@ Writer = Annotated[Principal, Depends(require("incidents:write"))]
 
 @router.post("/incidents/{incident_id}/verify", dependencies=[audited("incident.fix_applied")])
 @bounded(QUICK)
-@refuses(409, "The incident is closed, and another one of its cause and subject is active.")
+@refuses(409, "The incident is closed and another one of its cause and subject is active, or its history is full.")
 def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest | None = None) -> Incident:
     """Report that a fix was applied, and when. Changes that the collector sees start a verification automatically."""
     given = request or VerifyRequest()

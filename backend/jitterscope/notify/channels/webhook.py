@@ -11,7 +11,15 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from jitterscope.notify import body_template
-from jitterscope.notify.kind import AT_SAVE, ChannelKind, HttpRequest, Message, judge_status
+from jitterscope.notify.kind import (
+    AT_SAVE,
+    LONGEST_SECRET,
+    LONGEST_URL,
+    ChannelKind,
+    HttpRequest,
+    Message,
+    judge_status,
+)
 from jitterscope.notify.sample import sample_payload
 from jitterscope.notify.target import check_url
 
@@ -30,10 +38,13 @@ class WebhookConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: SecretStr = Field(description="https:// address that accepts a POST")
-    secret: SecretStr = Field(description="Key of the signature, at least 16 characters", min_length=16)
+    url: SecretStr = Field(description="https:// address that accepts a POST", max_length=LONGEST_URL)
+    secret: SecretStr = Field(
+        description="Key of the signature, at least 16 characters", min_length=16, max_length=LONGEST_SECRET
+    )
     headers: SecretStr | None = Field(
         default=None,
+        max_length=8000,
         description="Additional headers, one per line: Authorization: Bearer …",
         json_schema_extra={"advanced": True, "multiline": True},
     )
