@@ -10412,7 +10412,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is resolved. */
+            /** @description The incident is over. */
             409: {
                 headers: {
                     [name: string]: unknown;
