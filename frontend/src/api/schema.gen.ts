@@ -224,7 +224,7 @@ export interface paths {
         };
         /**
          * Get Calibration
-         * @description How predictions turned out, by kind of fix, and how many of all slow answers have a known cause.
+         * @description How predictions turned out, by kind of fix.
          */
         get: operations["get_calibration"];
         put?: never;
@@ -484,7 +484,7 @@ export interface paths {
         put?: never;
         /**
          * Test Channel
-         * @description Send a test message now and return the receiver's answer. At most 20 a minute, and emails count as others do.
+         * @description Send a test message now and return the receiver's answer.
          */
         post: operations["test_channel"];
         delete?: never;
@@ -539,27 +539,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/collectors/setups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Setups
-         * @description Commands and configuration that start a collector on Linux, Compose, or Kubernetes, or that make Prometheus,
-         *     Grafana Alloy, and others send here.
-         */
-        get: operations["list_setups"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/collectors/tokens": {
         parameters: {
             query?: never;
@@ -569,7 +548,7 @@ export interface paths {
         };
         /**
          * List Ingest Tokens
-         * @description Valid ingest tokens and the 100 newest that have ended; never with their secrets.
+         * @description Ingest tokens, including revoked ones; never with their secrets.
          */
         get: operations["list_ingest_tokens"];
         put?: never;
@@ -921,27 +900,6 @@ export interface paths {
          * @description Preview a pull request: its text and the diff of its files, made from the current base branch.
          */
         post: operations["preview_pull_request"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/incidents/{incident_id}/kustomize": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Kustomize Patches
-         * @description The fixes of an incident as Kustomize patches, which need no repository here; those that cannot be one are left
-         *     out.
-         */
-        get: operations["list_kustomize_patches"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1469,8 +1427,7 @@ export interface paths {
         put?: never;
         /**
          * Invite Member
-         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The
-         *     invitation ends when you are removed or are no longer an administrator, and with the token that made it. The answer
+         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The answer
          *     says nothing about other organizations.
          */
         post: operations["invite_member"];
@@ -1512,15 +1469,14 @@ export interface paths {
         post?: never;
         /**
          * Remove Member
-         * @description Remove a member. Their sessions, API tokens, and open invitations here end immediately; their ingest tokens end
-         *     or become yours.
+         * @description Remove a member. Their sessions and API tokens here end immediately; their ingest tokens end or become yours.
          */
         delete: operations["remove_member"];
         options?: never;
         head?: never;
         /**
          * Change Member Role
-         * @description Change the role of a member. Invitations that they can no longer make end immediately.
+         * @description Change the role of a member.
          */
         patch: operations["change_member_role"];
         trace?: never;
@@ -1597,6 +1553,26 @@ export interface paths {
          * @description Series of a metric, one page of label sets at a time, with their total number.
          */
         get: operations["query_metric"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/setups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sender Setups
+         * @description How to set up Prometheus, Grafana Alloy, and others to send here.
+         */
+        get: operations["list_sender_setups"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2190,7 +2166,7 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description Valid API tokens and the 100 newest that have ended; never with their secrets.
+         * @description API tokens, including revoked ones; never with their secrets.
          */
         get: operations["list_tokens"];
         put?: never;
@@ -2570,10 +2546,7 @@ export interface components {
         AuditItem: {
             /** Action */
             action: string;
-            /**
-             * Actor
-             * @description A name that its bearer chose; `user_id` and `token_id` are certain
-             */
+            /** Actor */
             actor: string;
             /** Actor Kind */
             actor_kind: string;
@@ -2590,10 +2563,6 @@ export interface components {
             id: number;
             /** Target */
             target: string;
-            /** Token Id */
-            token_id: number | null;
-            /** User Id */
-            user_id: number | null;
         };
         /**
          * BenchResult
@@ -4018,11 +3987,9 @@ export interface components {
         };
         /**
          * Explained
-         * @description All answers over 20 ms in the last `days`, and those that came during an incident with a known cause.
+         * @description Measured slow answers of all incidents, and those of them whose incident has a known cause.
          */
         Explained: {
-            /** Days */
-            days: number;
             /** Explained */
             explained: number;
             /** Ratio */
@@ -4721,19 +4688,6 @@ export interface components {
             /** Token */
             token: string;
         };
-        /**
-         * KustomizePatch
-         * @description A fix as a strategic merge patch.
-         */
-        KustomizePatch: {
-            /**
-             * Files
-             * @description The patches, then the lines of kustomization.yaml that apply them. metadata.namespace must be as in the base: remove it if the base has none
-             */
-            files: components["schemas"]["PatchFile"][];
-            /** Fix Id */
-            fix_id: string;
-        };
         /** LabelValue */
         LabelValue: {
             /** Series */
@@ -4812,7 +4766,7 @@ export interface components {
             email: string;
             /**
              * Organization Id
-             * @description null: the one joined first. Needed if the address has more than five accounts
+             * @description null: the one joined first
              */
             organization_id?: number | null;
             /**
@@ -5488,13 +5442,6 @@ export interface components {
              * @enum {string}
              */
             language: "yaml" | "shell" | "corefile" | "diff";
-            /** Text */
-            text: string;
-        };
-        /** PatchFile */
-        PatchFile: {
-            /** Path */
-            path: string;
             /** Text */
             text: string;
         };
@@ -6668,6 +6615,31 @@ export interface components {
             /** Token */
             token: string;
         };
+        /**
+         * SenderSetup
+         * @description How to set up a program to send here.
+         */
+        SenderSetup: {
+            /**
+             * File
+             * @description Where the text belongs
+             */
+            file: string;
+            /** Name */
+            name: string;
+            /**
+             * Next
+             * @description What to do next
+             */
+            next: string;
+            /**
+             * Text
+             * @description TOKEN stands for the secret of an ingest token
+             */
+            text: string;
+            /** Title */
+            title: string;
+        };
         /** SeriesChart */
         SeriesChart: {
             /**
@@ -6938,55 +6910,6 @@ export interface components {
             old: string | null;
             /** Title */
             title: string;
-        };
-        /**
-         * Setup
-         * @description How to set up a program to send here.
-         */
-        Setup: {
-            /**
-             * File
-             * @description Where the text belongs
-             */
-            file: string;
-            /** Name */
-            name: string;
-            /**
-             * Next
-             * @description What to do next
-             */
-            next: string;
-            /**
-             * Sends
-             * @description ticks: a collector, whose data is searched for causes; metrics: samples by remote write
-             * @enum {string}
-             */
-            sends: "ticks" | "metrics";
-            /**
-             * Text
-             * @description INGEST_TOKEN stands for the secret of an ingest token
-             */
-            text: string;
-            /** Title */
-            title: string;
-        };
-        /**
-         * Setups
-         * @description Setups of all programs, and the address that is in them.
-         */
-        Setups: {
-            /** Items */
-            items: components["schemas"]["Setup"][];
-            /**
-             * Only Here
-             * @description Why other machines cannot reach that URL, and how to change it; null: it is not a loopback address
-             */
-            only_here: string | null;
-            /**
-             * Server
-             * @description URL of this service, as in the texts
-             */
-            server: string;
         };
         /** SeverityCount */
         SeverityCount: {
@@ -9330,15 +9253,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has as many channels as it can have. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -9824,43 +9738,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    list_setups: {
-        parameters: {
-            query?: {
-                /** @description URL by which you reach this service, as a browser has it; default: the request's. Used if the public URL is a loopback address */
-                origin?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Setups"];
-                };
-            };
-            400: components["responses"]["Malformed"];
-            401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope collectors:read. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     list_ingest_tokens: {
         parameters: {
             query?: never;
@@ -9919,15 +9796,6 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope collectors:write. A request from another site carried a session cookie. */
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The organization has as many valid tokens as it can have. */
-            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10544,7 +10412,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is resolved, or the incident's history has as many entries by users as it can have. */
+            /** @description The incident is over. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10797,51 +10665,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    list_kustomize_patches: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                incident_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KustomizePatch"][];
-                };
-            };
-            400: components["responses"]["Malformed"];
-            401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope incidents:read. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The incident does not exist in this organization. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     list_incident_links: {
         parameters: {
             query?: {
@@ -10984,15 +10807,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident's history has as many entries by users as it can have. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -11036,15 +10850,6 @@ export interface operations {
             };
             /** @description The incident does not exist in this organization. */
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The incident's history has as many entries by users as it can have. */
-            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11192,15 +10997,6 @@ export interface operations {
             };
             /** @description The incident does not exist in this organization. */
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The incident's history has as many entries by users as it can have. */
-            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11512,15 +11308,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident's history has as many entries by users as it can have. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -11622,15 +11409,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident's history has as many entries by users as it can have. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -11676,7 +11454,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A mute that covers more than this incident mutes it, or the incident's history has as many entries by users as it can have. */
+            /** @description A mute that covers more than this incident mutes it. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11779,7 +11557,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is closed and another one of its cause and subject is active, or its history is full. */
+            /** @description The incident is closed, and another one of its cause and subject is active. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11901,7 +11679,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request was already handled, the incident is resolved, or its history is full. */
+            /** @description The request was already handled, or the incident is resolved. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12332,15 +12110,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has as many members or open invitations as it can have. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -12698,6 +12467,38 @@ export interface operations {
                 };
             };
             422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_sender_setups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SenderSetup"][];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };
@@ -14335,15 +14136,6 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope tokens:write. A request from another site carried a session cookie. A scope or the expiry goes beyond the caller's own. */
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The organization has as many valid tokens as it can have. */
-            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -65,6 +65,8 @@ def test_it_ends_as_not_known(service: Any, organization: Any, gc_fault: Recordi
 
     look(organization, subject_id)
     assert service.get(f"/incidents/{incident_id}") == incident, "once"
+    refused = service.post(f"/incidents/{incident_id}/acknowledge", status=409)
+    assert refused["detail"] == "An incident whose node sends no data cannot be acknowledged."
 
 
 def test_data_with_the_fault_reopens_it(service: Any, organization: Any, gc_fault: Recording) -> None:

@@ -85,7 +85,7 @@ def get_incident(principal: Reader, incident_id: int) -> Incident:
 
 @router.post("/incidents/{incident_id}/acknowledge", dependencies=[audited("incident.acknowledged")])
 @bounded(QUICK)
-@refuses(409, f"The incident is resolved, or {_FULL}.")
+@refuses(409, f"The incident is over, or {_FULL}.")
 def acknowledge_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
     """Acknowledge an incident."""
     note = None if request is None else request.note

@@ -85,6 +85,11 @@ def locked(session: Session, incident_id: int) -> IncidentRow:
 
 
 def _must_be_active(row: IncidentRow, verb: str) -> None:
+    if row.state == "not_known":
+        raise Problem(
+            409, "not-known", "Not known any more", f"An incident whose node sends no data cannot be {verb}.",
+            "It reopens when data shows the symptom again.",
+        )  # fmt: skip
     if row.resolved_at is not None:
         raise Problem(
             409, "already-resolved", "Already resolved", f"A resolved incident cannot be {verb}.",
