@@ -6937,7 +6937,7 @@ export interface components {
             name: string;
             /**
              * Next
-             * @description What to do next
+             * @description What to do next; code is between backticks
              */
             next: string;
             /**

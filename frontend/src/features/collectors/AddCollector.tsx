@@ -11,6 +11,7 @@ import { Button } from "@/ui/Button";
 import { Choice } from "@/ui/Choice";
 import { Field } from "@/ui/Field";
 import { Async } from "@/widgets/Async";
+import { Prose } from "@/widgets/Prose";
 import { SecretOnce } from "@/widgets/SecretOnce";
 
 import styles from "./Collectors.module.css";
@@ -49,7 +50,7 @@ function Steps({ setups: { items, only_here: onlyHere } }: { setups: Setups }): 
       <p className={styles["hint"]}>{hintOf(setup)}</p>
       {onlyHere !== null && (
         <p className={styles["hint"]} role="note">
-          {onlyHere}
+          <Prose text={onlyHere} />
         </p>
       )}
       {create.data === undefined ? (
@@ -71,7 +72,7 @@ function Steps({ setups: { items, only_here: onlyHere } }: { setups: Setups }): 
       ) : (
         <>
           <SecretOnce label={setup.file} text={textWith(setup, create.data.secret)}>
-            Its token can only send data. {setup.next}
+            Its token can only send data. <Prose text={setup.next} />
           </SecretOnce>
           {setup.sends === "ticks" ? <FirstData sinceUs={parseUs(create.data.token.created_at)} tokenId={create.data.token.id} /> : <FirstSamples tokenId={create.data.token.id} />}
         </>
