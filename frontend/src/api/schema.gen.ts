@@ -539,6 +539,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collectors/setups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Setups
+         * @description Commands and configuration that start a collector on Linux, Compose, or Kubernetes, or that make Prometheus,
+         *     Grafana Alloy, and others send here.
+         */
+        get: operations["list_setups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/collectors/tokens": {
         parameters: {
             query?: never;
@@ -900,6 +921,27 @@ export interface paths {
          * @description Preview a pull request: its text and the diff of its files, made from the current base branch.
          */
         post: operations["preview_pull_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/kustomize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Kustomize Patches
+         * @description The fixes of an incident as Kustomize patches, which need no repository here; those that cannot be one are left
+         *     out.
+         */
+        get: operations["list_kustomize_patches"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1553,26 +1595,6 @@ export interface paths {
          * @description Series of a metric, one page of label sets at a time, with their total number.
          */
         get: operations["query_metric"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/metrics/setups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Sender Setups
-         * @description How to set up Prometheus, Grafana Alloy, and others to send here.
-         */
-        get: operations["list_sender_setups"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3021,7 +3043,7 @@ export interface components {
         /** ChannelCreate */
         ChannelCreate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Config
@@ -3063,7 +3085,7 @@ export interface components {
              * Silent Actions
              * @description Actions that this kind never sends
              */
-            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
+            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
             /** Title */
             title: string;
             /**
@@ -3110,7 +3132,7 @@ export interface components {
          */
         ChannelPreviewRequest: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Kind
@@ -3145,7 +3167,7 @@ export interface components {
          */
         ChannelUpdate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[] | null;
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[] | null;
             conditions?: components["schemas"]["Conditions-Input"] | null;
             /** Config */
             config?: {
@@ -4479,7 +4501,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
             subject: components["schemas"]["SubjectRef"];
             /** Summary */
             summary: string;
@@ -4545,7 +4567,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
             /** Title */
             title: string;
         };
@@ -4608,7 +4630,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
             subject: components["schemas"]["SubjectRef"];
             /** Title */
             title: string;
@@ -4687,6 +4709,19 @@ export interface components {
         InvitationToken: {
             /** Token */
             token: string;
+        };
+        /**
+         * KustomizePatch
+         * @description A fix as a strategic merge patch.
+         */
+        KustomizePatch: {
+            /**
+             * Files
+             * @description The patches, then the lines of kustomization.yaml that apply them. metadata.namespace must be as in the base: remove it if the base has none
+             */
+            files: components["schemas"]["PatchFile"][];
+            /** Fix Id */
+            fix_id: string;
         };
         /** LabelValue */
         LabelValue: {
@@ -5312,11 +5347,6 @@ export interface components {
              */
             muted: number;
             /**
-             * Not Known
-             * @description Not among them: incidents that ended in the last 24 h because their node sent no more data, and whose node is still silent
-             */
-            not_known: number;
-            /**
              * Worst
              * @description Worst first, then newest; muted ones last
              */
@@ -5442,6 +5472,13 @@ export interface components {
              * @enum {string}
              */
             language: "yaml" | "shell" | "corefile" | "diff";
+            /** Text */
+            text: string;
+        };
+        /** PatchFile */
+        PatchFile: {
+            /** Path */
+            path: string;
             /** Text */
             text: string;
         };
@@ -5618,7 +5655,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
             /** Title */
             title: string;
         };
@@ -5628,7 +5665,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test";
             /**
              * At
              * Format: date-time
@@ -6615,31 +6652,6 @@ export interface components {
             /** Token */
             token: string;
         };
-        /**
-         * SenderSetup
-         * @description How to set up a program to send here.
-         */
-        SenderSetup: {
-            /**
-             * File
-             * @description Where the text belongs
-             */
-            file: string;
-            /** Name */
-            name: string;
-            /**
-             * Next
-             * @description What to do next
-             */
-            next: string;
-            /**
-             * Text
-             * @description TOKEN stands for the secret of an ingest token
-             */
-            text: string;
-            /** Title */
-            title: string;
-        };
         /** SeriesChart */
         SeriesChart: {
             /**
@@ -6911,6 +6923,55 @@ export interface components {
             /** Title */
             title: string;
         };
+        /**
+         * Setup
+         * @description How to set up a program to send here.
+         */
+        Setup: {
+            /**
+             * File
+             * @description Where the text belongs
+             */
+            file: string;
+            /** Name */
+            name: string;
+            /**
+             * Next
+             * @description What to do next; code is between backticks
+             */
+            next: string;
+            /**
+             * Sends
+             * @description ticks: a collector, whose data is searched for causes; metrics: samples by remote write
+             * @enum {string}
+             */
+            sends: "ticks" | "metrics";
+            /**
+             * Text
+             * @description INGEST_TOKEN stands for the secret of an ingest token
+             */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * Setups
+         * @description Setups of all programs, and the address that is in them.
+         */
+        Setups: {
+            /** Items */
+            items: components["schemas"]["Setup"][];
+            /**
+             * Only Here
+             * @description Why other machines cannot reach that URL, and how to change it; null: it is not a loopback address
+             */
+            only_here: string | null;
+            /**
+             * Server
+             * @description URL of this service, as in the texts
+             */
+            server: string;
+        };
         /** SeverityCount */
         SeverityCount: {
             /** Incidents */
@@ -7049,7 +7110,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
             subject: components["schemas"]["SharedSubject"];
             /** Summary */
             summary: string;
@@ -7858,7 +7919,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread" | "not_known";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread";
             /** Actor */
             actor: string;
             /**
@@ -9738,6 +9799,43 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_setups: {
+        parameters: {
+            query?: {
+                /** @description URL by which you reach this service, as a browser has it; default: the request's. Used if the public URL is a loopback address */
+                origin?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Setups"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_ingest_tokens: {
         parameters: {
             query?: never;
@@ -10282,7 +10380,7 @@ export interface operations {
     list_incidents: {
         parameters: {
             query?: {
-                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known")[] | null;
+                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved")[] | null;
                 severity?: ("critical" | "warning" | "info")[] | null;
                 cause?: string[] | null;
                 subject?: number | null;
@@ -10412,7 +10510,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is over. */
+            /** @description The incident is resolved. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10661,6 +10759,51 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_kustomize_patches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KustomizePatch"][];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident does not exist in this organization. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };
@@ -12467,38 +12610,6 @@ export interface operations {
                 };
             };
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    list_sender_setups: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SenderSetup"][];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope collectors:read. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };

@@ -24,7 +24,7 @@ export function FixPatches({ patches, kustomize }: FixPatchesProps): ReactElemen
   if (kustomize === undefined) return <Commands patches={patches} />;
   return (
     <div className={styles["patches"]}>
-      <Choice label="Form of the patch" options={FORMS} value={form} onChange={setForm} />
+      <Choice label="Form of the patch" options={FORMS} value={form} onChange={setForm} className={styles["form"]} />
       {form === "kubectl" ? <Commands patches={patches} /> : <Files files={kustomize} />}
     </div>
   );

@@ -43,7 +43,7 @@ def only_here(server: str) -> str | None:
     if not is_loopback(server):
         return None
     return (
-        f"Other machines cannot reach {server}: it is a loopback address. Set JITTERSCOPE_PUBLIC_URL (publicUrl in the "
-        "chart) to the URL by which they reach this service. Compose listens on other addresses only with "
-        "JITTERSCOPE_LISTEN. What `make up` starts serves only its own machine."
+        f"Other machines cannot reach {server}: it is a loopback address. Set `JITTERSCOPE_PUBLIC_URL` (`publicUrl` in "
+        "the chart) to the URL by which they reach this service. Compose listens on other addresses only with "
+        "`JITTERSCOPE_LISTEN`. What `make up` starts serves only its own machine."
     )

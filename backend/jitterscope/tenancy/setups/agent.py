@@ -8,7 +8,7 @@ from jitterscope.tenancy.setups.setup import TOKEN, Setup
 def setup(server: str) -> Setup:
     return Setup(
         name="agent", title="Grafana Agent", sends="metrics", file="agent.yaml", text=_text(server),
-        next="Start the agent with -config.expand-env. Grafana ended its support on 2025-11-01: Alloy replaces it.",
+        next="Start the agent with `-config.expand-env`. Grafana ended its support on 2025-11-01: Alloy replaces it.",
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from jitterscope.tenancy.setups.setup import TOKEN, Setup
 def setup(server: str) -> Setup:
     return Setup(
         name="alloy", title="Grafana Alloy", sends="metrics", file="config.alloy", text=_text(server),
-        next="Add prometheus.remote_write.jitterscope.receiver to forward_to of each scrape, and reload Alloy.",
+        next="Add `prometheus.remote_write.jitterscope.receiver` to `forward_to` of each scrape, and reload Alloy.",
     )  # fmt: skip
 
 

@@ -11,8 +11,8 @@ def setup(server: str) -> Setup:
     return Setup(
         name="compose", title="Compose", sends="ticks", file="compose.yml of the machine to watch",
         text=_text(server),
-        next=f"In a checkout of Jitterscope, build the image: docker build -t {IMAGE} collector. Then run docker "
-        "compose up -d.",
+        next=f"Build the image in a checkout of Jitterscope: `docker build -t {IMAGE} collector`. Then run "
+        "`docker compose up -d`.",
     )  # fmt: skip
 
 

@@ -11,9 +11,9 @@ def setup(server: str) -> Setup:
     return Setup(
         name="kubernetes", title="Kubernetes", sends="ticks", file="Run this in a checkout of Jitterscope",
         text=_text(server),
-        next="The nodes pull the image jitterscope-collector (collector/Dockerfile): push it to a registry that they "
-        "reach and add --set collector.image.repository=REGISTRY/jitterscope-collector. A cluster in which the chart "
-        "runs this service already has collectors.",
+        next="The nodes pull the image of `collector/Dockerfile`: push it to a registry that they reach, and add "
+        "`--set collector.image.repository=REGISTRY/jitterscope-collector`. A cluster in which the chart runs this "
+        "service already has collectors.",
     )  # fmt: skip
 
 

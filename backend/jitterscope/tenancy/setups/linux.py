@@ -11,7 +11,7 @@ def setup(server: str) -> Setup:
     return Setup(
         name="linux", title="Linux", sends="ticks", file="Run this on the node, as root",
         text=install_command(server, TOKEN),
-        next="With systemd it becomes the service jitterscope-collector.",
+        next="With systemd it becomes the service `jitterscope-collector`.",
     )  # fmt: skip
 
 

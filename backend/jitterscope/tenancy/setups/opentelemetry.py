@@ -8,7 +8,7 @@ from jitterscope.tenancy.setups.setup import TOKEN, Setup
 def setup(server: str) -> Setup:
     return Setup(
         name="opentelemetry", title="OpenTelemetry Collector", sends="metrics", file="config.yaml", text=_text(server),
-        next="Add prometheusremotewrite/jitterscope to the exporters of the metrics pipeline, and restart it.",
+        next="Add `prometheusremotewrite/jitterscope` to the exporters of the metrics pipeline, and restart it.",
     )  # fmt: skip
 
 

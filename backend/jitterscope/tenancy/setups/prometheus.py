@@ -8,7 +8,7 @@ from jitterscope.tenancy.setups.setup import TOKEN, Setup
 def setup(server: str) -> Setup:
     return Setup(
         name="prometheus", title="Prometheus", sends="metrics", file="prometheus.yml", text=_text(server),
-        next="Add this to prometheus.yml, set the cluster's name, and reload Prometheus.",
+        next="Add this to `prometheus.yml`, set the cluster's name, and reload Prometheus.",
     )  # fmt: skip
 
 

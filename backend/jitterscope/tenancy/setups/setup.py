@@ -22,7 +22,7 @@ class Setup(Schema):
     )
     file: str = Field(description="Where the text belongs")
     text: str = Field(description="INGEST_TOKEN stands for the secret of an ingest token")
-    next: str = Field(description="What to do next")
+    next: str = Field(description="What to do next; code is between backticks")
 
 
 class Setups(Schema):

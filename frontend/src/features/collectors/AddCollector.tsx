@@ -11,6 +11,7 @@ import { ActionButton } from "@/ui/ActionButton";
 import { Choice } from "@/ui/Choice";
 import { Field } from "@/ui/Field";
 import { Async } from "@/widgets/Async";
+import { Prose } from "@/widgets/Prose";
 import { SecretOnce } from "@/widgets/SecretOnce";
 import { useRefusal } from "@/widgets/useRefusal";
 
@@ -51,7 +52,7 @@ function Steps({ setups: { items, only_here: onlyHere } }: { setups: Setups }): 
       <p className={styles["hint"]}>{hintOf(setup)}</p>
       {onlyHere !== null && (
         <p className={styles["hint"]} role="note">
-          {onlyHere}
+          <Prose text={onlyHere} />
         </p>
       )}
       {create.data === undefined ? (
@@ -73,7 +74,7 @@ function Steps({ setups: { items, only_here: onlyHere } }: { setups: Setups }): 
       ) : (
         <>
           <SecretOnce label={setup.file} text={textWith(setup, create.data.secret)}>
-            Its token can only send data. {setup.next}
+            Its token can only send data. <Prose text={setup.next} />
           </SecretOnce>
           {setup.sends === "ticks" ? <FirstData sinceUs={parseUs(create.data.token.created_at)} tokenId={create.data.token.id} /> : <FirstSamples tokenId={create.data.token.id} />}
         </>
