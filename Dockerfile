@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 # One image for the API (with the UI), worker, beat, and setup: docker build -t jitterscope .
+# Stages whose output does not depend on the platform, or is cross-compiled, run on the platform of the build.
 
-FROM node:20-trixie-slim AS frontend
+FROM --platform=$BUILDPLATFORM node:20-trixie-slim AS frontend
 WORKDIR /app/frontend
 COPY frontend/package.json frontend/package-lock.json ./
 RUN npm ci --no-audit --no-fund --loglevel=error
@@ -9,7 +10,7 @@ COPY frontend/ ./
 RUN npm run --silent build
 
 # The binaries that machines download in "Add collector".
-FROM golang:1.26-trixie AS collector
+FROM --platform=$BUILDPLATFORM golang:1.26-trixie AS collector
 ARG VERSION=0.1.0
 WORKDIR /app/collector
 COPY collector/go.mod collector/go.sum ./
@@ -19,8 +20,9 @@ RUN for arch in amd64 arm64; do \
       CGO_ENABLED=0 GOARCH=$arch go build -trimpath -ldflags "-s -w -X main.version=$VERSION" \
         -o /app/bin/jitterscope-collector-linux-$arch ./cmd/jitterscope-collector || exit 1; \
     done
-# The worker runs this on packet captures.
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /app/bin/jitterscope-evidence ./cmd/jitterscope-evidence
+# The worker runs this on packet captures, so it is for the platform of the image.
+ARG TARGETARCH
+RUN CGO_ENABLED=0 GOARCH=$TARGETARCH go build -trimpath -ldflags "-s -w" -o /app/bin/jitterscope-evidence ./cmd/jitterscope-evidence
 
 FROM python:3.11-slim-trixie AS backend
 RUN pip install --no-cache-dir uv==0.13.8
@@ -34,11 +36,12 @@ RUN uv sync --frozen --no-dev
 
 FROM python:3.11-slim-trixie
 LABEL org.opencontainers.image.title="Jitterscope" org.opencontainers.image.licenses="Apache-2.0"
-# Same layout as in the repository: the backend expects migrations, UI, and collector binaries next to it.
+# Same layout as in the repository: the backend expects migrations, UI, collector binaries, and their unit next to it.
 COPY --from=backend /app/backend /app/backend
 COPY migrations /app/migrations
 COPY --from=frontend /app/frontend/dist /app/frontend/dist
 COPY --from=collector /app/bin /app/bin
+COPY collector/systemd /app/collector/systemd
 # One thread per library: parallelism comes from processes. Each malloc arena would keep the memory of its largest request.
 ENV PATH=/app/backend/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_ARENA_MAX=2 JITTERSCOPE_API_LANE=front

@@ -22,6 +22,8 @@ def metrics_page(catalogue: dict[str, dict[str, dict[str, Any]]], note: str) -> 
     for name, m in catalogue["metrics"].items():
         of = m["resource"].replace(",", ", ")
         lines.append(f"| {m['id']} | `{name}` | {m['unit']} | {m['kind']} | {of} | `{m['source']}` | {m['meaning']} |")
+    lines += ["", "## Constants", "", "| name | value | meaning |", "| --- | ---: | --- |"]
+    lines += [f"| `{name}` | {one['value']:,} | {one['meaning']} |" for name, one in catalogue["constants"].items()]
     for section, title in (("facts", "Facts"), ("events", "Events")):
         lines += ["", f"## {title}", "", "| name | of | source | meaning |", "| --- | --- | --- | --- |"]
         lines += [

@@ -71,6 +71,8 @@ def python(catalogue: Catalogue) -> str:
         "from dataclasses import dataclass",
         "from typing import Final, Literal",
         "",
+        *constants(catalogue, "# {meaning}\n{NAME}: Final = {value:_}"),
+        "",
         "",
         "@dataclass(frozen=True, slots=True)",
         "class Metric:",
@@ -118,6 +120,16 @@ def python(catalogue: Catalogue) -> str:
     return "\n".join(lines)
 
 
+def constants(catalogue: Catalogue, form: str, *, ui: bool = False) -> list[str]:
+    """Lines of `form` for each constant (of the UI): {NAME}, {name} in Go's spelling, {value}, {meaning}."""
+    return [
+        line
+        for name, one in catalogue["constants"].items()
+        if one.get("ui") or not ui
+        for line in form.format(NAME=name.upper(), name=camel(name), **one).split("\n")
+    ]
+
+
 def literal(value: object) -> str:
     if isinstance(value, tuple):
         return "(" + "".join(f"{literal(one)}, " for one in value).rstrip() + ")"
@@ -130,6 +142,11 @@ def go(catalogue: Catalogue) -> str:
         "",
         "// Package catalogue has the wire ids of metrics and the names of facts and events.",
         "package catalogue",
+        "",
+        "// Thresholds that all programs share.",
+        "const (",
+        *constants(catalogue, "\t{name} = {value:_} // {meaning}"),
+        ")",
         "",
         "// Kind says how a value relates to its tick.",
         "type Kind uint8",
@@ -182,11 +199,11 @@ def go(catalogue: Catalogue) -> str:
 
 
 def typescript(catalogue: Catalogue) -> str:
-    """What the UI cannot derive from the API's answers: how values of a metric relate to their ticks."""
+    """What the UI cannot derive from the API's answers: thresholds, and how a metric's values relate to their ticks."""
     kinds = [f"  {name}: {json.dumps(metric['kind'])}," for name, metric in catalogue["metrics"].items()]
-    return "\n".join(
-        [f"// {NOTE}", "", "export const METRIC_KINDS: Readonly<Record<string, string>> = {", *kinds, "};", ""]
-    )
+    head = "export const METRIC_KINDS: Readonly<Record<string, string>> = {"
+    exported = constants(catalogue, "/** {meaning}. */\nexport const {NAME} = {value:_};\n", ui=True)
+    return "\n".join([f"// {NOTE}", "", *exported, head, *kinds, "};", ""])
 
 
 def main() -> None:

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
+from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 from jitterscope.diagnosis.core.area import Area
 from jitterscope.diagnosis.core.landing import FixKind, Seen
-from jitterscope.diagnosis.core.registry import all_areas, fixes_of
+from jitterscope.diagnosis.core.registry import AREAS, all_areas, all_causes, fixes_of
 from jitterscope.diagnosis.verification.plan import plan
 
 PAGE = Path(__file__).parent.parent / "docs" / "fixes.md"
@@ -24,10 +27,32 @@ by hand (**I applied this fix** on the incident, or `POST /api/v1/incidents/{id}
 
 
 def section(area: Area) -> list[str]:
+    titles = Counter(kind.title for one in all_areas() for kind in fixes_of(one))
     lines = [f"## {area.title}", ""]
     for kind in fixes_of(area.id):
-        lines += [f"### {kind.title}", "", *item(area, kind), ""]
+        # Areas can declare fixes of one title: the causes tell them apart.
+        of = f" ({', '.join(causes_of(area.id, kind.id))})" if titles[kind.title] > 1 else ""
+        lines += [f"### {kind.title}{of}", "", *item(area, kind), ""]
     return lines
+
+
+def causes_of(area: str, fix_id: str) -> list[str]:
+    """The causes that use the module which declares a fix."""
+    return [
+        cause
+        for cause in all_causes()
+        if cause.startswith(f"{area}/")
+        for module in imported(f"{AREAS}.{cause.replace('/', '.causes.')}")
+        if module.startswith(f"{AREAS}.{area}.fixes.")
+        and fix_id in {kind.id for kind in getattr(import_module(module), "FIXES", ())}
+    ]
+
+
+def imported(module: str) -> set[str]:
+    """Names of what a module imports from other modules."""
+    source = Path(str(import_module(module).__file__)).read_text("utf-8")
+    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    return {f"{node.module}.{one.name}" for node in nodes for one in node.names}
 
 
 def item(area: Area, kind: FixKind) -> list[str]:

@@ -5,68 +5,38 @@
     def get_dns_path(…)
 
 A cost class limits how many requests a caller, an organization, and the process answer at once, the memory that one
-request may hold, and its time. A request above its caller's limits waits for its turn. A request that cannot wait gets
-429, or 503 if other callers keep the process busy. An application with an unbounded route does not start.
+request may hold, and its time. A request above its caller's limits waits for its turn (`slots`). A request that cannot
+wait gets 429, or 503 if other callers keep the process busy. An application with an unbounded route does not start.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
-import structlog
 from fastapi import APIRouter, Request
-from prometheus_client import Counter as Metric
-from prometheus_client import Gauge
+from fastapi.concurrency import run_in_threadpool
 from starlette.types import Scope
 
 from jitterscope.bulk import Bulk, Elsewhere
-from jitterscope.errors import Problem
 from jitterscope.kit import allowance
 from jitterscope.kit.allowance import Allowance
-
-log = structlog.get_logger(__name__)
+from jitterscope.kit.networks import network_of
+from jitterscope.slots import Bound, Caller, Slots
 
 _MIB = 1024 * 1024
-RUNNING = Gauge("jitterscope_requests_running", "Requests that hold a slot of their class", ["bound"])
-REFUSED = Metric("jitterscope_requests_refused_total", "Requests refused because a limit was met", ["bound", "limit"])
-
 Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A cost class. Concurrent requests: `of_caller` per user or token, `of_organization`, and `of_process` in total.
-
-    `memory_bytes` is how much stored data one request may hold, `seconds` its total time, including sending. Up to
-    `waiting` requests of one caller wait, each for at most `waits_s`. `body_bytes` limits the request body; None if the
-    route counts the bytes itself. `anonymous`: for callers without credentials, distinguished by address. `expensive`:
-    goes to the bulk lane if its organization keeps such requests running.
-    """
-
-    name: str
-    memory_bytes: int
-    seconds: float
-    of_caller: int
-    of_organization: int
-    of_process: int
-    waiting: int
-    waits_s: float
-    anonymous: bool = False
-    body_bytes: int | None = _MIB
-    expensive: bool = False
-
+Found = TypeVar("Found")
 
 # A few rows by key.
 QUICK = Bound("quick", 32 * _MIB, 20, 16, 24, 40, 200, 15)
 # Series of a window, reduced to the points of a chart.
 CHART = Bound("chart", 96 * _MIB, 30, 6, 8, 10, 100, 20, expensive=True)
 # Calls another service several times while the caller waits.
-REMOTE = Bound("remote", 32 * _MIB, 45, 2, 4, 8, 8, 20)
+REMOTE = Bound("remote", 32 * _MIB, 45, 2, 4, 16, 8, 20)
 # Everything stored about a node in a window, and models over it.
 HEAVY = Bound("heavy", 256 * _MIB, 30, 2, 3, 4, 16, 20, expensive=True)
 # The same amount, piece by piece: the memory is that of one piece.
@@ -74,17 +44,33 @@ STREAMED = Bound("streamed", 256 * _MIB, 600, 2, 3, 4, 4, 20, expensive=True)
 # One batch; its own limits (ingest_max_batch_bytes) bound its memory. All collectors of a cluster may share a token.
 INGEST = Bound("ingest", 256 * _MIB, 60, 8, 8, 12, 1000, 30, body_bytes=None)
 # A file that goes to disk as it arrives.
-UPLOAD = Bound("upload", 32 * _MIB, 3600, 2, 4, 8, 2, 20, body_bytes=None)
+UPLOAD = Bound("upload", 32 * _MIB, 3600, 2, 4, 16, 2, 20, body_bytes=None)
 # Server-sent events: the client keeps the connection.
-EVENTS = Bound("events", 4 * _MIB, 20 * 60, 20, 200, 1000, 0, 0)
+EVENTS = Bound("events", 4 * _MIB, 20 * 60, 20, 200, 1000, 0, 0, threads=False)
 # A password check: argon2 takes 64 MiB for each.
 SIGN_IN = Bound("sign in", 64 * _MIB, 30, 4, 8, 8, 50, 20, anonymous=True)
-# A button pressed in a chat, whose service gives us 3 s. All organizations come from its few addresses.
-PRESS = Bound("press", 16 * _MIB, 10, 16, 16, 16, 100, 2, anonymous=True, body_bytes=256 * 1024)
+# A button pressed in a chat, whose service gives us 3 s. All organizations come from its few networks. The endpoint
+# takes the slot once it has read the body, so that one that arrives slowly keeps none.
+PRESS = Bound("press", 16 * _MIB, 10, 8, 8, 16, 100, 2, body_bytes=256 * 1024)
 # What a shared link shows. Its own class: holders of links take no slots from members.
 SHARED = Bound("shared", 96 * _MIB, 30, 3, 4, 6, 20, 20)
-# Probes and the UI's files.
-OPEN = Bound("open", 8 * _MIB, 60, 64, 256, 256, 256, 30, anonymous=True)
+# Small answers for callers without credentials.
+OPEN = Bound("open", 8 * _MIB, 20, 16, 32, 32, 256, 15, anonymous=True)
+# Files of the UI and the collector: whoever reads slowly keeps a slot and about 200 KB, and only others that read files
+# wait for it.
+FILES = Bound("files", 1 * _MIB, 120, 64, 1024, 1024, 256, 30, anonymous=True, threads=False)
+# Probes, each with slots of its own: nothing else may make a process look dead.
+ALIVE = Bound("alive", 1 * _MIB, 5, 1000, 1000, 1000, 0, 0, anonymous=True, threads=False)
+READY = Bound("ready", 8 * _MIB, 20, 4, 8, 8, 64, 5, anonymous=True)
+# Finding out who is calling, before the slot of the route: whoever sends wrong credentials takes no more than this.
+CREDENTIALS = Bound("credentials", 1 * _MIB, 20, 12, 24, 24, 500, 10)
+
+ALL = (
+    QUICK, CHART, REMOTE, HEAVY, STREAMED, INGEST, UPLOAD, EVENTS, SIGN_IN, PRESS, SHARED, OPEN, FILES, ALIVE, READY,
+    CREDENTIALS,
+)  # fmt: skip
+# Every request that computes in a thread gets one at once: none waits for a thread that another class keeps.
+THREADS = sum(one.of_process for one in ALL if one.threads) + 8
 
 
 def bounded(bound: Bound) -> Callable[[Endpoint], Endpoint]:
@@ -112,82 +98,6 @@ def bound_of(endpoint: object) -> Bound | None:
     """The declared bound of an endpoint, if any."""
     found = getattr(endpoint, "__bound__", None)
     return found if isinstance(found, Bound) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who takes slots: a user, a token, or an address, and its organization."""
-
-    identity: str
-    organization_id: int | None = None
-
-
-@dataclass(slots=True)
-class _Class:
-    """The taken slots of one bound and the callers waiting for one, first come, first served."""
-
-    total: int = 0
-    callers: Counter[Caller] = field(default_factory=Counter)
-    organizations: Counter[int | None] = field(default_factory=Counter)
-    queue: list[tuple[Caller, asyncio.Future[None]]] = field(default_factory=list)
-
-    def limit(self, bound: Bound, caller: Caller) -> str | None:
-        """The limit that currently keeps the caller out; None if it can enter."""
-        if self.callers[caller] >= bound.of_caller:
-            return "caller"
-        if caller.organization_id is not None and self.organizations[caller.organization_id] >= bound.of_organization:
-            return "organization"
-        return "process" if self.total >= bound.of_process else None
-
-    def take(self, caller: Caller, count: int = 1) -> None:
-        self.total += count
-        for counter, key in ((self.callers, caller), (self.organizations, caller.organization_id)):
-            counter[key] += count  # type: ignore[index]
-            if not counter[key]:  # type: ignore[index]
-                del counter[key]
-
-
-class Slots:
-    """The slots of one process. Used only from its event loop."""
-
-    def __init__(self) -> None:
-        self._classes: dict[str, _Class] = {}
-
-    async def take(self, bound: Bound, caller: Caller) -> None:
-        """Wait for a slot. Raises Problem 429 or 503."""
-        state = self._classes.setdefault(bound.name, _Class())
-        limit = state.limit(bound, caller)
-        if limit is not None:
-            if sum(waiting == caller for waiting, _ in state.queue) >= bound.waiting:
-                raise _refused(bound, limit)
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            state.queue.append((caller, turn))
-            try:
-                await asyncio.wait((turn,), timeout=bound.waits_s)
-            except asyncio.CancelledError:
-                if turn.done():  # the turn came as the client left
-                    self._leave(bound, state, caller)
-                raise
-            finally:
-                state.queue = [one for one in state.queue if one[1] is not turn]
-            if not turn.done():
-                raise _refused(bound, state.limit(bound, caller) or limit)
-        else:
-            state.take(caller)
-        RUNNING.labels(bound.name).set(state.total)
-
-    def give_back(self, bound: Bound, caller: Caller) -> None:
-        """Release the slot of a request that is over."""
-        self._leave(bound, self._classes[bound.name], caller)
-
-    @staticmethod
-    def _leave(bound: Bound, state: _Class, caller: Caller) -> None:
-        state.take(caller, -1)
-        for waiting, turn in list(state.queue):
-            if not turn.done() and state.limit(bound, waiting) is None:
-                state.take(waiting)
-                turn.set_result(None)
-        RUNNING.labels(bound.name).set(state.total)
 
 
 @dataclass(slots=True)
@@ -220,11 +130,36 @@ async def enter(request: Request, caller: Caller) -> None:
     allowance.grant(Allowance.of(bound.memory_bytes, bound.seconds))
 
 
-async def enter_by_address(request: Request) -> None:
-    """As `enter`, for routes without credentials; does nothing for other routes, which know more about their caller."""
+async def enter_by_network(request: Request) -> None:
+    """As `enter`, for a caller without credentials."""
+    await enter(request, _network(request))
+
+
+async def look_up(request: Request, find: Callable[[Request], Found]) -> Found:
+    """Find out who is calling, in a thread. Raises what `find` raises, and Problem 429 or 503."""
+    slots: Slots = request.app.state.slots
+    network = _network(request)
+    await slots.take(CREDENTIALS, network)
+    try:
+        return await run_in_threadpool(find, request)
+    finally:
+        slots.give_back(CREDENTIALS, network)
+
+
+def _network(request: Request) -> Caller:
+    return Caller(f"network {network_of(request.client.host if request.client else 'unknown')}")
+
+
+async def enter_if_anonymous(request: Request) -> None:
+    """As `enter_by_network`; does nothing for other routes, which know more about their caller."""
     bound = bound_of(request.scope.get("endpoint"))
     if bound is not None and bound.anonymous:
-        await enter(request, Caller(f"address {request.client.host if request.client else 'unknown'}"))
+        await enter_by_network(request)
+
+
+def holds_slot(scope: Scope) -> bool:
+    """Whether the request has entered: its bound limits its time."""
+    return "held" in scope.get("state", {})
 
 
 @asynccontextmanager
@@ -252,23 +187,3 @@ def leave(scope: Scope) -> None:
     lane, organization_id = scope.get("state", {}).pop("lane", (None, None))
     if lane is not None:
         lane.leaves(organization_id)
-
-
-def _refused(bound: Bound, limit: str) -> Problem:
-    REFUSED.labels(bound.name, limit).inc()
-    retry = {"Retry-After": str(max(1, round(bound.waits_s / 4)))}
-    if limit == "process":
-        return Problem(
-            503, "busy", "Too busy", f"All {bound.of_process} slots for such requests are in use.",
-            "Try again after the seconds in Retry-After.", headers=retry,
-        )  # fmt: skip
-    most, whose = (
-        (bound.of_caller, "this user, token or address")
-        if limit == "caller"
-        else (bound.of_organization, "this organization")
-    )
-    return Problem(
-        429, "too-many-at-once", "Too many requests at once",
-        f"At most {most} such requests of {whose} run at once, and only a limited number can wait.",
-        "Send fewer requests at once, and try again after the seconds in Retry-After.", headers=retry,
-    )  # fmt: skip

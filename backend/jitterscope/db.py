@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import select
 import threading
 import time
@@ -19,6 +20,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from jitterscope import outages
 from jitterscope.kit import allowance
+from jitterscope.kit.allowance import Allowance
 from jitterscope.settings import settings, when_replaced
 
 log = structlog.get_logger(__name__)
@@ -179,13 +181,22 @@ def isolated(what: str, **details: object) -> Iterator[None]:
         if outages.database_reason(error) is not None:
             raise
         FAILED.labels(what).inc()
-        log.exception("work_failed", what=what, **details)
+        if isinstance(error, allowance.TooMuch):
+            log.warning("work_too_large", what=what, most_bytes=error.most_bytes, **details)
+        else:
+            log.exception("work_failed", what=what, **details)
+
+
+def task_allowance(seconds: float = math.inf) -> Allowance:
+    """What one task of a worker may hold for one organization, and how long it may take besides its statements."""
+    ends = math.inf if seconds == math.inf else time.monotonic() + seconds
+    return Allowance(settings().task_max_memory_bytes, seconds, ends)
 
 
 def each_organization(what: str, work: Callable[[int], object]) -> None:
-    """Run periodic work for every organization; a failure for one does not stop the others."""
+    """Run periodic work for every organization; a failure for one, or too much data, does not stop the others."""
     for organization_id in organization_ids():
-        with isolated(what, organization=organization_id):
+        with isolated(what, organization=organization_id), allowance.limited(task_allowance()):
             work(organization_id)
 
 

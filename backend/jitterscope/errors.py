@@ -61,15 +61,15 @@ class Problem(Exception):
         self.afterwards = afterwards
 
 
-class BodyTooLarge(HTTPException):
-    """A request body is larger than its route accepts.
+class BodyRefused(HTTPException):
+    """A request body is larger or slower than its route accepts.
 
     An HTTPException because FastAPI turns any other exception raised while it reads a body into a 400.
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        super().__init__(413)
-        self.most_bytes = most_bytes
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.status)
+        self.problem = problem
 
 
 def not_found(what: str, identifier: object) -> Problem:
@@ -109,14 +109,8 @@ def problem_for(error: Exception) -> Problem:
         return error
     if isinstance(error, RequestValidationError):
         return _validation(error)
-    if isinstance(error, BodyTooLarge):
-        return Problem(
-            413,
-            "body-too-large",
-            "The body is too large",
-            f"This route accepts at most {error.most_bytes:,} bytes.",
-            "Send less in one request.",
-        )
+    if isinstance(error, BodyRefused):
+        return error.problem
     if isinstance(error, HTTPException):
         return _http(error)
     if isinstance(error, allowance.TooMuch):

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from jitterscope import cache, db, outages, proxies
-from jitterscope.bounds import OPEN, bounded
+from jitterscope.bounds import ALIVE, READY, bounded
 from jitterscope.kit.declared import anyone
 from jitterscope.settings import settings
 
@@ -38,14 +38,14 @@ class Readiness(BaseModel):
 
 
 @router.get("/healthz", include_in_schema=False)
-@bounded(OPEN)
+@bounded(ALIVE)
 async def healthz() -> dict[str, str]:
     """Liveness: never touches the database, so that a slow database does not restart the API."""
     return {"status": "ok"}
 
 
 @router.get("/readyz", include_in_schema=False, response_model_exclude_none=True)
-@bounded(OPEN)
+@bounded(READY)
 def readyz(request: Request, response: Response) -> Readiness:
     """Readiness: the database and its schema answer.
 

@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jitterscope import answers, bounds
-from jitterscope.errors import UNAVAILABLE, BodyTooLarge, problem_for, problem_response
+from jitterscope.bodies import Bodies, Body
+from jitterscope.errors import UNAVAILABLE, problem_for, problem_response
 
 log = structlog.get_logger("jitterscope.http")
 
@@ -51,6 +52,7 @@ class RequestMiddleware:
 
     def __init__(self, app: ASGIApp, hsts: bool = False, request_ids_given: bool = False) -> None:
         self._app = app
+        self._bodies = Bodies()
         self._request_ids_given = request_ids_given
         self._headers = _HEADERS + (((b"strict-transport-security", b"max-age=31536000"),) if hsts else ())
 
@@ -79,18 +81,18 @@ class RequestMiddleware:
             async with bounds.in_time(scope):
                 await send(message)
 
-        received = 0
+        body = Body(self._bodies, scope["client"][0] if scope.get("client") else "unknown")
 
         async def receive_in_bounds() -> Message:
-            nonlocal received
-            async with bounds.in_time(scope):
+            has_slot = bounds.holds_slot(scope)
+            async with bounds.in_time(scope) if has_slot else body.in_time():
                 message = await receive()
-            received += len(message.get("body", b""))
             # Checked here, where a 413 becomes a problem document like all errors: FastAPI's max_body_size sends plain
             # text.
             bound = bounds.bound_of(scope.get("endpoint"))
-            if bound is not None and bound.body_bytes is not None and received > bound.body_bytes:
-                raise BodyTooLarge(bound.body_bytes)
+            most_bytes = None if bound is None else bound.body_bytes
+            complete = message["type"] != "http.request" or not message.get("more_body", False)
+            body.arrived(len(message.get("body", b"")), most_bytes, complete=complete)
             return message
 
         structlog.contextvars.bind_contextvars(request_id=request_id)
@@ -105,6 +107,7 @@ class RequestMiddleware:
             response = problem_response(problem, request_id)
             await response(Request(scope).scope, receive, send_with_headers)
         finally:
+            body.release()
             bounds.leave(scope)
             self._record(scope, status, time.perf_counter() - started)
             structlog.contextvars.unbind_contextvars("request_id")

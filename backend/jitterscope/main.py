@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 import httpx
+from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
@@ -24,6 +25,7 @@ from jitterscope.kit.discovery import import_named
 from jitterscope.logs import configure_logging
 from jitterscope.proxies import ClientAddressMiddleware
 from jitterscope.settings import settings
+from jitterscope.slots import Slots
 from jitterscope.tenancy import refusals
 
 PREFIX = "/api/v1"
@@ -33,7 +35,7 @@ def create_app() -> FastAPI:
     """Build the application. Run it with uvicorn's `--factory`."""
     configure_logging()
     app = FastAPI(
-        dependencies=[Depends(bounds.enter_by_address)],
+        dependencies=[Depends(bounds.enter_if_anonymous)],
         title="Jitterscope",
         version="1",
         description=description or "",
@@ -43,7 +45,7 @@ def create_app() -> FastAPI:
         lifespan=_lifespan,
         generate_unique_id_function=_operation_id,
     )
-    app.state.slots = bounds.Slots()
+    app.state.slots = Slots()
     app.state.bulk = Bulk() if settings().api_lane == "front" else None
     errors.install(app, refusals.afterwards)
     app.add_exception_handler(Elsewhere, _elsewhere)
@@ -74,6 +76,8 @@ def _routers(app: FastAPI) -> Iterator[tuple[str, APIRouter]]:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    if settings().api_lane != "bulk":  # which has few, of its own
+        to_thread.current_default_thread_limiter().total_tokens = bounds.THREADS
     bulk: Bulk | None = app.state.bulk
     async with nullcontext() if bulk is None else bulk.running():
         with health.metrics_served():

@@ -28,7 +28,8 @@ class Settings(BaseSettings):
     # Encrypts channel secrets at rest: 32 random bytes as URL-safe base64 (cryptography's Fernet key). Several with
     # commas between them while the key is rotated: the first one encrypts, all of them decrypt.
     secret_key: SecretStr = SecretStr("")
-    # What browsers and notifications use to reach this service.
+    # What browsers and notifications use to reach this service. If it is a loopback address, commands for other
+    # machines have the URL by which the browser reached the service.
     public_url: str = "http://127.0.0.1:8000"
     frontend_dist: Path = REPOSITORY / "frontend" / "dist"
     # Holds jitterscope-collector, and jitterscope-collector-linux-ARCH for other machines.
@@ -51,10 +52,16 @@ class Settings(BaseSettings):
     mail_from: str = "jitterscope@localhost"
     # Event streams that one user or token can have open at once, over all API processes.
     streams_per_caller: int = Field(default=20, ge=1)
+    # Stored data that one task of a worker can hold for one organization at once.
+    task_max_memory_bytes: int = Field(default=256 * 1024**2, ge=1024**2)
     # Limits of one organization: requests above them get 429, warnings start at 80 %.
     limit_series: int = Field(default=5_000_000, ge=1)
+    limit_external_series: int = Field(default=5_000_000, ge=1)
+    limit_nodes: int = Field(default=5_000, ge=1)
+    limit_resources_per_min: int = Field(default=300_000, ge=1)
     limit_samples_per_min: int = Field(default=1_000_000_000, ge=1)
     limit_ingest_bytes_per_min: int = Field(default=6 * 1024**3, ge=1)
+    limit_unpacked_bytes_per_min: int = Field(default=12 * 1024**3, ge=1)
     limit_diagnoses_per_min: int = Field(default=3_000, ge=1)
     limit_requests_per_min: int = Field(default=12_000, ge=1)
     limit_changes_per_min: int = Field(default=120, ge=1)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from jitterscope.bounds import OPEN, bounded
+from jitterscope.bounds import FILES, bounded
 from jitterscope.kit.compressed import takes_gzip
 from jitterscope.kit.declared import anyone
 
@@ -24,7 +24,7 @@ def router(dist: Path) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/{path:path}", include_in_schema=False, dependencies=[anyone("the UI's files hold no data")])
-    @bounded(OPEN)
+    @bounded(FILES)
     def page(request: Request, path: str) -> Response:
         if path.startswith("api/"):
             raise HTTPException(404, "There is no such API route.")

@@ -12,18 +12,22 @@ from celery.signals import setup_logging, task_postrun, worker_init, worker_proc
 
 from jitterscope import db, health, outages
 from jitterscope.cache import valkey
-from jitterscope.kit import memory, startup_objects
+from jitterscope.kit import allowance, memory, startup_objects
 from jitterscope.kit.discovery import modules_named
 from jitterscope.logs import configure_logging
 from jitterscope.settings import settings
 
 
 class Work(Task):  # type: ignore[misc]
-    """A task that an outage of PostgreSQL or Valkey ends: due work stays due, and the outage is logged once."""
+    """A task that an outage of PostgreSQL or Valkey ends: due work stays due, and the outage is logged once.
+
+    What it may hold is limited: too much data of one organization fails a task, not the worker.
+    """
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         try:
-            return super().__call__(*args, **kwargs)
+            with allowance.limited(db.task_allowance()):
+                return super().__call__(*args, **kwargs)
         except Exception as error:
             if outages.noticed(error) is None:
                 raise
@@ -108,10 +112,13 @@ def task_name_of(function: Function) -> str:
     return f"{parts[1] if len(parts) > 2 else parts[0]}.{function.__name__}"
 
 
-def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:  # noqa: ANN401
-    """Queue a task by name. Call it from `db.after_commit`, so that the task finds the data it was sent for."""
+def send(task_name: str, *, countdown_s: float = 0.0, expires_s: float | None = None, **kwargs: Any) -> None:  # noqa: ANN401
+    """Queue a task by name. Call it from `db.after_commit`, so that the task finds the data it was sent for.
+
+    `expires_s`: it is dropped if it has not begun by then.
+    """
     valkey().ping()  # fails at once on an outage; the broker's client would retry for seconds
-    app.send_task(task_name, kwargs=kwargs, countdown=countdown_s or None, retry=False)
+    app.send_task(task_name, kwargs=kwargs, countdown=countdown_s or None, expires=expires_s, retry=False)
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]

@@ -27,6 +27,7 @@ _SAID = {
     "verified": "FIX VERIFIED",
     "did_not_help": "the fix did not help",
     "made_worse": "the fix made it worse",
+    "not_known": "ended",
 }
 
 

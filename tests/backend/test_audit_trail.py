@@ -64,6 +64,21 @@ class Actor:
         return list(self("GET", "/audit", params={"limit": 200})["items"])
 
 
+def test_entries_say_who_it_was_by_id(client: TestClient, organization: Organization) -> None:
+    """Names are chosen by those who bear them."""
+    login = {"email": organization.email, "password": organization.password}
+    user_id = client.post("/api/v1/auth/login", json=login).json()["user_id"]
+    named = {"name": "admin", "scopes": ["*:read"]}
+    client.post("/api/v1/tokens", json=named, headers=organization.headers)
+    items = client.get("/api/v1/audit", headers=organization.headers).json()["items"]
+    by_token, by_user = (
+        next(one for one in items if one["action"] == name) for name in ("token.create", "session.start")
+    )
+    assert (by_user["user_id"], by_user["token_id"]) == (user_id, None)
+    assert by_token["user_id"] is None
+    assert isinstance(by_token["token_id"], int)
+
+
 @pytest.mark.slow
 def test_every_change_is_recorded_as_its_route_declares(
     service: Service, receiver: Any, client: TestClient, organization: Organization

@@ -213,7 +213,7 @@ def test_images_are_made_of_files_and_versions_that_exist() -> None:
     go = re.search(r"^go (\d+\.\d+)", (REPOSITORY / "collector" / "go.mod").read_text(), re.MULTILINE)
     assert go is not None
     for text in (dockerfile, (REPOSITORY / "collector" / "Dockerfile").read_text()):
-        assert set(re.findall(r"FROM golang:([\d.]+)", text)) == {go[1]}
+        assert set(re.findall(r"FROM \S+ golang:([\d.]+)", text)) == {go[1]}
     python = re.search(r"3\.\d+", project["requires-python"])
     assert python is not None
     assert set(re.findall(r"FROM python:([\d.]+)", dockerfile)) == {python[0]}

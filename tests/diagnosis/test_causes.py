@@ -139,7 +139,7 @@ def test_findings_are_complete(name: str) -> None:
     assert len({item.id for item in found.evidence}) == len(found.evidence) >= 2
     parts = (
         snapshot.processes, snapshot.dns_servers, snapshot.dns_paths, snapshot.neighbours, snapshot.workloads,
-        snapshot.cgroups, snapshot.ancestors, snapshot.tcp_servers, snapshot.tcp_upstreams, snapshot.asked,
+        snapshot.cgroups, snapshot.ancestors, snapshot.tcp_servers, snapshot.tcp_upstreams, snapshot.called_servers,
     )  # fmt: skip
     views = {v.id: v for v in (snapshot.subject, snapshot.node, *chain.from_iterable(parts))}
     for item in found.evidence:

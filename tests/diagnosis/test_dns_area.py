@@ -144,6 +144,8 @@ def size(replicas: int) -> str:
 
 CHANGES: dict[str, list[tuple[Facts, Facts]]] = {
     "max_idle_conns": [added("max_idle_conns 2")],
+    "receive_buffer": [({"node.rmem_default": "212992"}, {"node.rmem_default": "1048576"})],
+    "larger_receive_buffer": [({"node.rmem_default": "212992"}, {"node.rmem_default": "4194304"})],
     "shorter_expire": [edited("expire 20s", "expire 1s")],
     "prefer_udp": [
         edited("force_tcp", "prefer_udp", up("10.0.0.1", prefer_udp=True)),
@@ -180,7 +182,7 @@ CHANGES: dict[str, list[tuple[Facts, Facts]]] = {
             {"dns.arguments": "dnsmasq -S 10.0.0.2", "dns.upstreams": json.dumps([up("10.0.0.2")])},
         ),
     ],
-    "serve_stale": [edited("cache 30", "cache 30 {\n        serve_stale 1h immediate\n    }")],
+    "serve_stale": [edited("cache 30", "cache 30 {\n        serve_stale 1h\n    }")],
     "read_timeout": [added("read_timeout 4s")],
     "max_concurrent": [added("max_concurrent 1000", up("10.0.0.1", force_tcp=True, max_concurrent=1000))],
     "max_tcp_connections": [
@@ -213,6 +215,7 @@ CHANGES: dict[str, list[tuple[Facts, Facts]]] = {
     ],
     "cache_more": [
         edited("cache 30", "cache 300 {\n        prefetch 10\n    }"),
+        edited("cache 30", "cache 30 {\n        success 9984 300\n        prefetch 10 1m 10%\n    }"),
         (
             {"dns.negative_cache": "no"} | corefile(FORWARD.replace("    cache 30\n", "")),
             {"dns.negative_cache": "yes"} | corefile(FORWARD),

@@ -11,7 +11,8 @@ from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.registry import RegistryError, all_causes, check
-from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.core.signals import read_cpu
+from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US
 from tests.diagnosis.scenarios import SCENARIOS, built
 from tests.support.work import calls_of
@@ -62,6 +63,19 @@ def test_of_rivals_the_better_speaks_and_lists_the_others() -> None:
     assert judged["x/three"].numbers == {"n": 3.0}
     assert "x/one it is" in judged["x/one"].reason
     assert [item.cause for item in diagnosis.not_enough_data] == ["x/four"]
+
+
+def test_a_harmless_finding_hides_no_harmful_rival() -> None:
+    """Only a finding with harm opens an incident: it must not vanish behind a risk with a higher score."""
+    risk = found("x/risk", 0.9).model_copy(update={"severity": None, "harm": "none"})
+    causes = [cause("x/risk", risk, ("x/harm",)), cause("x/harm", found("x/harm", 0.5))]
+    [first] = diagnose(EMPTY, causes).findings
+    assert (first.cause, first.severity) == ("x/harm", "warning")
+    # The rival is judged on the finding that lists it.
+    causes = [cause("x/risk", risk), cause("x/harm", found("x/harm", 0.5), ("x/risk",))]
+    [first] = diagnose(EMPTY, causes).findings
+    [rival] = first.rivals
+    assert (rival.status, rival.reason) == ("not_ruled_out", "It is there too, without measured harm: x/risk it is.")
 
 
 def test_an_empty_snapshot_lacks_everything_and_breaks_nothing() -> None:
@@ -134,6 +148,41 @@ def test_an_ancestors_quota_counts() -> None:
     finding = diagnose(replace(whole, subject=container, ancestors=(pod,))).findings[0]
     assert finding.cause == "cpu/gc_throttling"
     assert any(ref.resource_id == 9 for item in finding.evidence for ref in item.series)
+
+
+def _under(whole: Snapshot, container_us: int, pod_us: int, *, throttles: bool) -> Snapshot:
+    """The throttled cgroup is a pod; its container has a limit of its own, which is never reached."""
+    throttled = whole.subject.series["cpu_throttled_periods"] * throttles
+    pod = _limited(replace(whole.subject, id=9, key="/pod", name="/pod"), pod_us)
+    pod = replace(pod, series={**pod.series, "cpu_throttled_periods": throttled})
+    quiet = {name: values * ("throttled" not in name) for name, values in whole.subject.series.items()}
+    container = _limited(replace(whole.subject, series=quiet), container_us)
+    return replace(whole, subject=container, ancestors=(pod,))
+
+
+def _limited(view: ResourceView, quota_us: int) -> ResourceView:
+    kept = tuple(fact for fact in view.facts if fact.name != "cpu.quota_us")
+    return replace(view, facts=(*kept, FactValue("cpu.quota_us", str(quota_us), EPOCH_US)))
+
+
+def test_the_limit_that_throttles_counts_however_far_up() -> None:
+    whole = built("gc_throttling/case 1")
+    assert read_cpu(_under(whole, 200_000, 50_000, throttles=True)).owner.id == 9
+    snapshot = _under(whole, 200_000, 50_000, throttles=True)
+    kubernetes = (FactValue("workload.manager", "kubernetes", EPOCH_US),)
+    subject = replace(snapshot.subject, facts=(*snapshot.subject.facts, *kubernetes))
+    finding = diagnose(replace(snapshot, subject=subject)).findings[0]
+    assert finding.cause == "cpu/gc_throttling"
+    # The container's limit of 2 CPUs is not the one to raise, and would be lowered.
+    raised = next(fix for fix in finding.fixes if fix.id == "raise_cpu_limit")
+    assert [patch.text.endswith("/pod/cpu.max") for patch in raised.patches] == [True]
+    # A limit above it that is reached, too: with others in the pod.
+    assert read_cpu(_under(whole, 40_000, 50_000, throttles=True)).owner.id == 9
+    # Without throttling, the smallest; of equals, the nearest.
+    assert read_cpu(_under(whole, 200_000, 50_000, throttles=False)).owner.id == 9
+    assert read_cpu(_under(whole, 50_000, 50_000, throttles=False)).owner.id == whole.subject.id
+    both = replace(whole, ancestors=(replace(whole.subject, id=9),))
+    assert read_cpu(both).owner.id == whole.subject.id
 
 
 def test_gaps_stay_gaps() -> None:

@@ -11,7 +11,7 @@ import pytest
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.landing import Seen
-from jitterscope.diagnosis.core.registry import all_fixes, fix_of
+from jitterscope.diagnosis.core.registry import all_causes, all_fixes, fix_of, fixes_of
 from jitterscope.diagnosis.verification.plan import plan, sightings, watched
 from jitterscope.recordings import file
 from jitterscope.recordings.snapshots import snapshot_of
@@ -69,6 +69,15 @@ def test_every_fix_of_a_recording_is_declared(path: Path) -> None:
         if isinstance(finding, Found):
             for fix in finding.fixes:
                 declared(finding.cause, fix.id)
+
+
+def test_fixes_of_one_title_are_told_apart_on_the_page_by_their_causes() -> None:
+    titles = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
+    assert len(set(titles)) == len(titles)
+    for title, causes in re.findall(r"^### (.+?) \(((?:\w+/\w+(?:, )?)+)\)$", PAGE, re.MULTILINE):
+        for cause in causes.split(", "):
+            assert title in {kind.title for kind in fixes_of(cause.partition("/")[0])}
+            assert cause in all_causes()
 
 
 def test_the_page_names_labs_that_there_are() -> None:

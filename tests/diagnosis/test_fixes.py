@@ -22,7 +22,7 @@ KUBERNETES = {
     "workload.namespace": "kube-system",
     "workload.pod": "coredns-7c9f-x2",
     "workload.container": "coredns",
-    "workload.owner": "ReplicaSet/coredns-7c9f",
+    "workload.owner": "Deployment/coredns",
 }
 
 

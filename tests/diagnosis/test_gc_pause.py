@@ -18,6 +18,7 @@ from jitterscope.diagnosis.core.landing import Facts, Seen
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import other_runtime, simulate
+from jitterscope.diagnosis.scenarios.cpu.views import without
 from jitterscope.diagnosis.scenarios.runtime.gc_pause_scenario import JVM
 from tests.diagnosis.scenarios import built
 
@@ -54,6 +55,19 @@ def test_a_collector_that_gets_no_cpu_is_not_the_cause() -> None:
     verdict = CAUSE.detect(starved)
     assert isinstance(verdict, NotFound)
     assert "got hardly any CPU" in verdict.reason
+
+
+def test_a_pause_whose_waits_nobody_recorded_is_less_certain() -> None:
+    """Without its CPU time, what shows waits for a CPU and for memory must exclude them."""
+    levels = []
+    for gone in ((), ("process_cpu_us",), ("process_cpu_us", "process_run_delay_us", "psi_memory_some_us")):
+        snapshot = built("gc_pause/JVM")
+        for metric in gone:
+            snapshot = without(snapshot, metric)
+        found = CAUSE.detect(snapshot)
+        assert isinstance(found, Found)
+        levels.append(found.confidence)
+    assert levels == ["high", "medium", "low"]
 
 
 def test_neighbours_that_use_the_rest_are_not_blamed() -> None:

@@ -134,7 +134,7 @@ def test_the_forward_line_of_the_server_itself_is_patched() -> None:
 @pytest.mark.parametrize(
     ("facts", "word"),
     [
-        ({"manager": "kubernetes", "namespace": "dns", "container": "coredns", "owner": "ReplicaSet/coredns-5d"},
+        ({"manager": "kubernetes", "namespace": "dns", "container": "coredns", "owner": "Deployment/coredns"},
          "deployment/coredns"),
         ({"manager": "docker", "container": "dns"}, "docker update --memory"),
         ({"manager": "systemd", "container": "coredns.service"}, "MemoryMax="),

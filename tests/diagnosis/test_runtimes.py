@@ -95,6 +95,32 @@ def test_the_heap_of_a_jvm() -> None:
     assert jvm.heap_limit_bytes(java(), None) is None
 
 
+@pytest.mark.parametrize(
+    ("memory_mib", "set_", "heap_mib"),
+    [
+        # Half of a small memory (MinRAMPercentage), 96 MiB × 1.3 up to four times that, a quarter of a large one.
+        (200, (), 100),
+        (240, (), 120),
+        (256, (), 124.8),
+        (400, (), 124.8),
+        (512, (), 128),
+        (200, ("-XX:MaxRAMPercentage=75",), 100),
+        (200, ("-XX:MinRAMPercentage=25",), 50),
+        (256, ("-XX:MaxRAMPercentage=75",), 192),
+    ],
+)
+def test_the_default_heap_in_a_small_container(memory_mib: int, set_: tuple[str, ...], heap_mib: float) -> None:
+    assert jvm.heap_limit_bytes(java(*set_), memory_mib * MIB) == pytest.approx(heap_mib * MIB, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("version", "has"),
+    [("17.0.9", True), ("10.0.2", True), ("9.0.4", False), ("1.8.0_392", True), ("1.8.0_151", False), ("1.8.0", None)],
+)
+def test_old_jvms_have_no_processor_count(version: str, has: bool | None) -> None:
+    assert jvm.has_processor_count(java(version=version)) is has
+
+
 def test_the_gc_threads_of_node() -> None:
     assert nodejs.gc_threads(process(), 16).value == 5
     assert nodejs.gc_threads(process(), 2).value == 2

@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, ResourceView, Snapshot
-from jitterscope.diagnosis.core.whatif import Asked
+from jitterscope.diagnosis.core.whatif import Trials
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
 from tests.diagnosis.scenarios import built
 
@@ -113,7 +113,7 @@ def test_slow_is_what_takes_far_longer_than_usual() -> None:
 
 def test_a_replay_counts_as_slow_what_is_slow_for_the_server() -> None:
     usual, far = (
-        answer(built(f"gc_throttling/{name}"), Asked()) for name in ("HTTP", "HTTP, answers that usually take 30 ms")
+        answer(built(f"gc_throttling/{name}"), Trials()) for name in ("HTTP", "HTTP, answers that usually take 30 ms")
     )
     assert usual.slow_threshold_us == 20_000
     assert far.slow_threshold_us == pytest.approx(90_000, rel=0.05)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from jitterscope.diagnosis.areas.cpu.readings.throttling import analyse
 from jitterscope.diagnosis.core import blocked, wording
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found, NotEnoughData
@@ -100,6 +101,27 @@ def test_harm_is_not_none_where_no_server_was_watched(cause: str) -> None:
     blind = finding(built(f"{cause.removeprefix('cpu/')}/serves nothing"), cause)
     assert blind is not None
     assert (blind.severity, blind.harm) == (None, "not_measured")
+
+
+def test_a_limit_that_was_not_read_is_not_none_where_something_is_throttled() -> None:
+    snapshot = built("limit_too_low/small heap")
+    facts = tuple(fact for fact in snapshot.subject.facts if fact.name != "cpu.quota_us")
+    result = CAUSES["cpu/limit_too_low"].detect(replace(snapshot, subject=replace(snapshot.subject, facts=facts)))
+    assert isinstance(result, NotEnoughData)
+    assert result.missing == ["cpu.quota_us"]
+
+
+def test_requests_that_were_not_counted_when_stalls_began_may_have_been_a_burst() -> None:
+    snapshot = built("gc_throttling/case 1")
+    [server] = snapshot.dns_servers
+    queries = server.series["dns_queries"].copy()
+    for item in analyse(snapshot).judged:
+        queries[item.episode.start : item.episode.first + 1] = np.nan
+    gaps = replace(snapshot, dns_servers=(replace(server, series={**server.series, "dns_queries": queries}),))
+    assert CAUSES["cpu/request_burst"].detect(snapshot).kind == "not_found"
+    result = CAUSES["cpu/request_burst"].detect(gaps)
+    assert isinstance(result, NotEnoughData)
+    assert result.missing == ["dns_queries"]
 
 
 def test_queries_without_times_are_no_slow_answers() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from jitterscope.diagnosis.areas.kernel.readings import kernel_memory
 from jitterscope.diagnosis.core.engine import diagnose, judges
-from jitterscope.diagnosis.core.finding import Found
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu.views import without
@@ -113,6 +113,27 @@ def test_loads_that_were_counted_but_not_recorded_are_not_denied() -> None:
     assert found.rivals[0].status == "not_enough_data"
 
 
+def test_waiting_for_memory_harms_nobody_that_is_not_timed() -> None:
+    snapshot = built("reclaim_stall/a cgroup that serves no DNS")
+    few = snapshot.subject.series["psi_memory_some_us"].copy()
+    few[172:] = 0.0
+    short = replace(
+        snapshot, subject=replace(snapshot.subject, series={**snapshot.subject.series, "psi_memory_some_us": few})
+    )
+    risk = CAUSES["memory/reclaim_stall"].detect(short)
+    assert isinstance(risk, Found)
+    assert (risk.severity, risk.harm) == (None, "not_measured")
+
+
+def test_growth_that_may_be_page_cache_is_no_forecast() -> None:
+    """A program that reads files, without the series that tells page cache from the rest."""
+    leak = built("limit_oom/a slow leak")
+    assert isinstance(CAUSES["memory/limit_oom"].detect(leak), Found)
+    result = CAUSES["memory/limit_oom"].detect(without(leak, "memory_file_bytes"))
+    assert isinstance(result, NotEnoughData)
+    assert result.missing == ["memory_file_bytes"]
+
+
 HARM = {
     "dentry_reclaim_contention/a pod is deleted": "measured",
     "negative_dentry_growth/slow": "predicted",
@@ -124,6 +145,7 @@ HARM = {
     "query_burst_oom/it passed": "none",
     "query_burst_oom/a second after it began": "predicted",
     "reclaim_stall/a node": "measured",
+    "reclaim_stall/a cgroup full of page cache, whose answers are as quick as ever": "none",
     "bpf_verification/half a second of three": "none",
     "pod_slo/the network plugin": "measured",
 }

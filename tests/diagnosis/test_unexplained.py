@@ -175,6 +175,29 @@ def test_what_was_recorded_need_not_be_read_by_hand(kind: Kind) -> None:
     assert "wchan" in fix.patches[0].text
 
 
+@pytest.mark.parametrize(
+    ("starts_s", "throttled_s", "seen"),
+    [
+        (1.0, None, True),  # it has been calm for 19 s
+        (12.0, None, False),
+        (-40.0, (0.0, 40.0), False),  # throttled since its start, a minute ago
+        (-40.0, (20.0, 21.0), True),
+        (-40.0, (0.0, 9.0), True),  # without throttling, it would be over
+        (-200.0, (0.0, 40.0), True),
+    ],
+)
+def test_a_start_is_over_with_its_first_calm_stretch(
+    starts_s: float, throttled_s: tuple[float, float] | None, *, seen: bool
+) -> None:
+    snapshot = held("stopped", starts_s=starts_s)
+    if throttled_s is not None:
+        throttled = np.zeros(snapshot.ticks)
+        throttled[slice(*(int(10 * at) for at in throttled_s))] = 1.0
+        columns = {**snapshot.subject.series, "cpu_throttled_periods": throttled}
+        snapshot = replace(snapshot, subject=replace(snapshot.subject, series=columns))
+    assert bool(stalls(snapshot).clear) == seen
+
+
 @pytest.mark.parametrize(("onset_s", "last_s"), [(20.0, 20.4), (10.0, 30.0), (20.9, 22.0), (17.0, 19.5)])
 def test_what_a_harmful_finding_covers_is_explained(onset_s: float, last_s: float) -> None:
     result = judged(held("stopped"), other(onset_s, last_s))

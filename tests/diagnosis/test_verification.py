@@ -63,6 +63,28 @@ def verdict(before: Blocks, after: Blocks, least_s: float = 60.0, **predicted: I
     return judge(comparable(before, after, PLAN.loads), PLAN, predicted, least_s)
 
 
+def test_a_pause_as_long_as_one_before_the_change_is_no_help() -> None:
+    """A fault that rests for two minutes is not over after one."""
+    hit = np.zeros(1800, np.bool_)
+    hit[0:300:10] = hit[1500:1800:10] = True
+    before, after = _stalls(hit), _stalls(np.zeros(900, np.bool_))
+    found = verdict(before, after)
+    assert (found.verdict, found.needed_s, found.collected_s) == ("waiting", 120.0, 90.0)
+    assert verdict(before, _stalls(np.zeros(1300, np.bool_))).verdict == "verified"
+
+
+def _stalls(hit: np.typing.NDArray[np.bool_]) -> Blocks:
+    n = len(hit)
+    container = {
+        "cpu_usage_us": np.full(n, 30_000.0),
+        "cpu_throttled_us": np.where(hit, 70_000.0, 0.0),
+        "cpu_periods": np.ones(n),
+        "cpu_throttled_periods": hit.astype(np.float64),
+    }
+    made = window(container, {"dns_queries": np.full(n, 100.0), "dns_slow": np.where(hit, 50.0, 0.0)})
+    return blocks(made, PLAN.measures, PLAN.loads)
+
+
 def test_the_rate_test_is_the_exact_one() -> None:
     for k0, t0, k1, t1 in ((6, 60.0, 0, 60.0), (20, 120.0, 9, 60.0), (3, 30.0, 12, 60.0)):
         share = t1 / (t0 + t1)
@@ -165,7 +187,7 @@ def test_what_keeps_a_verdict_waiting() -> None:
     early = verdict(before, side(None, 30))
     assert early.verdict == "waiting"
     assert early.waiting_for is not None
-    assert "60 s under comparable load, of which 30 s are there" in early.waiting_for
+    assert "60 s under comparable load: 30 s so far" in early.waiting_for
     assert (early.needed_s, early.collected_s) == (60.0, 30.0)
     rare = verdict(side(60.0, 120, seed=10), side(None, 120))
     assert rare.verdict == "waiting", "a stall a minute can stay away for two by chance"
@@ -229,6 +251,42 @@ def test_without_a_load_everything_is_compared() -> None:
     match = comparable(side(5.0, 120), side(None, 60, seed=4), ())
     assert (match.by, match.why_not) == (None, None)
     assert (len(match.before), len(match.after)) == (12, 6)
+
+
+@pytest.mark.parametrize("served", ["tcp", "dns", "both"])
+@pytest.mark.parametrize("cause", ["app", "cpu", "io", "memory", "net", "runtime", "unexplained"])
+def test_no_fix_is_verified_because_traffic_fell(cause: str, served: str) -> None:
+    """Of a service that also answers a few queries, these say nothing about its load."""
+    loads = plan(f"{cause}/any", None).loads
+    ran = Measure("ran", "Ran", "1", ("cpu_usage_us",), lambda _: Amounts(np.ones(600), np.ones(600)))
+
+    def half(requests: float) -> Blocks:
+        ticks = np.ones(600)
+        tcp = ResourceView(4, "tcp_server", "/a:80", "a:80", {"requests": requests * ticks})
+        queries = 5 * ticks if served == "both" else requests * ticks
+        made = window({"cpu_usage_us": 30_000 * ticks}, None if served == "tcp" else {"dns_queries": queries})
+        return blocks(made if served == "dns" else replace(made, tcp_servers=(tcp,)), [ran], loads)
+
+    assert comparable(half(100.0), half(100.0), loads).why_not is None
+    fell = comparable(half(100.0), half(20.0), loads)
+    assert fell.by is not None
+    assert fell.by.unit == ("queries/s" if served == "dns" else "requests/s")
+    assert fell.why_not is not None
+
+
+@pytest.mark.parametrize("cause", ["app/lock_or_dependency", "runtime/gc_pause", "unexplained/slow_answers"])
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("cpu.quota_us", "50000", "100000"),
+        ("memory.limit_bytes", "100000000", "200000000"),
+        ("go.env.GOMAXPROCS", "4", "2"),
+        ("runtime.options", "[]", '["-Xmx420m"]'),
+    ],
+)
+def test_a_changed_limit_or_runtime_is_noticed_whatever_the_cause(cause: str, name: str, old: str, new: str) -> None:
+    before = {**LIMITED, name: old}
+    assert [step.name for step in steps(watched(cause, ()), before, {**before, name: new}, False)] == [name]
 
 
 def counted(every_s: float | None, seconds: float, better: str = "lower", share: float = 0.0) -> tuple[Blocks, Plan]:

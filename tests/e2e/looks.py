@@ -25,8 +25,8 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(600)
 
 
-def below_the_bar(page: Page, part: Locator, bar_px: int = 110) -> None:
-    """Scrolls to a part, below the bar that stays on top."""
+def below_the_bar(page: Page, part: Locator, bar_px: int = 135) -> None:
+    """Scrolls to a part, below the bar and the links to sections that stay on top."""
     part.evaluate("(node, bar) => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - bar)", bar_px)
     settled(page)
 

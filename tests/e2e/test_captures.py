@@ -169,16 +169,21 @@ def test_seconds_and_processes(open_window: OpenWindow, incidents: Incidents) ->
     expect(box(section, "kswapd0")).to_be_visible()
 
 
-def test_of_a_container_its_own_stacks_can_be_seen_alone(open_window: OpenWindow, incidents: Incidents) -> None:
+def test_a_container_opens_at_its_own_stacks_and_the_node_is_one_press_away(
+    open_window: OpenWindow, incidents: Incidents
+) -> None:
     page = open_window().page
     section = open_captures(page, incidents.container)
-    row = section.get_by_role("table", name="Processes of the capture").get_by_role("row").filter(has_text="coredns")
-    expect(row).to_contain_text("(subject)")
     tabs = section.get_by_role("group", name="Stacks of").get_by_role("button")
     expect(tabs.first).to_have_attribute("aria-pressed", "true")
-    tabs.nth(1).click()
-    expect(box(section, "kswapd0")).to_have_count(0)
+    expect(tabs.first).to_contain_text(POD)
     expect(box(section, "coredns")).to_have_accessible_name(re.compile("process, 100 % of samples"))
+    expect(box(section, "kswapd0")).to_have_count(0)
+    rows = section.get_by_role("table", name="Processes of the capture").get_by_role("row")
+    expect(rows.filter(has_text="kubelet")).to_have_count(0)
+    section.get_by_role("button", name="Whole node").click()
+    expect(box(section, "kswapd0")).to_be_visible()
+    expect(rows.filter(has_text="coredns")).to_contain_text("(subject)")
 
 
 def test_an_incident_without_captures_says_nothing_of_them(open_window: OpenWindow, product: Product) -> None:

@@ -172,7 +172,9 @@ def test_a_newcomer_sees_what_to_do_and_a_viewer_whom_to_ask(
     theirs.get_by_label("Your name").fill("Vera")
     theirs.get_by_label("Password").fill(PASSWORD)
     theirs.get_by_role("button", name="Join").click()
-    expect(theirs.get_by_text("Your role cannot add one. Ask an editor or an admin of Newcomers.")).to_be_visible()
+    why = "Your role, viewer, cannot add collectors or revoke their tokens. Ask an editor or admin of Newcomers."
+    expect(theirs.locator("main p").filter(has_text=why)).to_be_visible()
+    expect(theirs.locator("main").get_by_role("button", name="Add collector")).to_have_accessible_description(why)
     expect(theirs.locator("main").get_by_role("link", name="Add collector")).to_have_count(0)
     page.locator("main").get_by_role("link", name="Add collector").click()
     expect(page.get_by_label("Token name")).to_be_visible()
@@ -184,6 +186,7 @@ def test_nothing_open_is_no_claim_about_what_is_not_measured(
     feed(product, newcomer.organization_id, (Serving("shop", 8080, 41), Serving("stock", 9090, 42)))
     page = enter(open_window, newcomer.email)
     expect(page.get_by_role("heading", level=1)).to_have_text("No open incidents")
+    expect(page.get_by_text("Watching 2 containers. Highest 100 ms of the last hour: ")).to_be_visible()
     expect(page.get_by_text("Answers of all 2 containers were timed in the last hour.")).to_be_visible()
     expect(page.get_by_text("0 of 2 containers were throttled in the last hour.")).to_be_visible()
     for text in ("No risks found.", "No fix has been verified yet.", "No changes seen or reported."):
@@ -197,6 +200,7 @@ def test_nothing_open_is_no_claim_about_what_is_not_measured(
         )
     page.reload()
     expect(page.get_by_text("The only collector is silent: nothing is measured now.")).to_be_visible()
+    expect(page.get_by_text("Watching")).to_have_count(0)
     expect(page.get_by_role("heading", level=1)).to_have_text("No open incidents")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Product, picture
@@ -37,7 +38,8 @@ def test_pages(look: Look, product: Product) -> None:
 def test_incident(look: Look, product: Product) -> None:
     page = look.page
     page.goto(f"/incidents/{product.incident_id}?try=cpu_limit:1")
-    expect(picture(page)).to_be_visible()
+    # Without scrolling, on a phone too.
+    expect(picture(page)).to_be_in_viewport()
     look.at("incident")
     below_the_bar(page, page.get_by_role("region", name="What happened"))
     look.at("timeline")
@@ -51,6 +53,12 @@ def test_incident(look: Look, product: Product) -> None:
         look.at("whatif-runs")
     below_the_bar(page, page.get_by_role("heading", name="Other causes considered"))
     look.at("evidence-of-incident")
+    # The links to sections stay below the bar.
+    bar = page.get_by_role("banner").bounding_box()
+    links = page.get_by_role("navigation", name="Sections").bounding_box()
+    assert bar is not None
+    assert links is not None
+    assert links["y"] == pytest.approx(bar["y"] + bar["height"], abs=1)
 
 
 def test_verification_and_calibration(look: Look, verified_incident: int) -> None:

@@ -51,6 +51,7 @@ def test_from_a_container_to_the_quantiles_of_one_zone(open_window: OpenWindow, 
     expect(page.get_by_role("button", name="Quantiles")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("main")).to_contain_text("2 label sets.")
     shown(page, 'zone="."')
+    expect(page.get_by_role("button", name=f'Export {NAME} zone="."')).to_be_visible()
     page.get_by_label("Filter by label").select_option("zone")
     page.get_by_label("Value").select_option("cluster.local.")
     page.get_by_role("button", name="Add filter").press("Enter")

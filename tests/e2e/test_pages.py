@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenWindow, Product, picture
 from tests.e2e.recorded_batches import RecordedNode, ingest
+from tests.e2e.test_accessibility import settle, violations
 
 
 def test_explorer_shows_limits_and_leads_to_the_resource(open_window: OpenWindow, product: Product) -> None:
@@ -49,6 +50,22 @@ def test_the_tab_says_how_many_incidents_are_open(open_window: OpenWindow, produ
     expect(stranger).to_have_title("Sign in · Jitterscope")
 
 
+def test_an_unknown_address_offers_the_places_and_the_search(open_window: OpenWindow) -> None:
+    page = open_window().page
+    for path in ("/no-such-page", "/incidents/7/no-such-page"):
+        page.goto(path)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Page not found")
+        links = page.get_by_role("navigation", name="Places to go").get_by_role("link")
+        expect(links).to_have_text(["Home", "Issues", "Explore", "Evidence"])
+        settle(page)
+        assert violations(page) == []
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog").get_by_role("combobox")).to_be_focused()
+    page.keyboard.press("Escape")
+    links.filter(has_text="Issues").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Incidents")
+
+
 def test_add_a_collector_shows_secret_once_and_first_data_live(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
     page.goto("/settings/collectors")
@@ -60,7 +77,7 @@ def test_add_a_collector_shows_secret_once_and_first_data_live(open_window: Open
     assert product.url in command
     token = re.search(r"jsi_[A-Za-z0-9_-]+", command)
     assert token is not None
-    ingest(product.url, token[0], RecordedNode("limit", "node-new"))
+    ingest(product.url, token[0], RecordedNode("limit", "node-new", "coredns-new"))
     expect(page.get_by_text("First data received from")).to_be_visible(timeout=10_000)
     page.reload()
     expect(page.get_by_role("heading", name="node-new")).to_be_visible()
@@ -120,7 +137,13 @@ def test_an_api_token_works_until_it_is_revoked(open_window: OpenWindow, product
     headers = {"Authorization": f"Bearer {secret}"}
     assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 200
     page.get_by_role("button", name="Revoke grafana").click()
-    expect(page.get_by_text("revoked")).to_be_visible()
+    dialog = page.get_by_role("dialog", name="Revoke token: grafana")
+    expect(dialog).to_contain_text("Programs that use it are refused from their next request on.")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 200
+    page.get_by_role("button", name="Revoke grafana").click()
+    dialog.get_by_role("button", name="Revoke token").click()
+    expect(page.get_by_role("cell", name="revoked", exact=True)).to_be_visible()
     assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 401
 
 

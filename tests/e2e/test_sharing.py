@@ -90,6 +90,9 @@ def test_the_link_to_a_view_is_one_click_or_one_key_away(incident_page: Page, op
 
 def test_the_palette_has_what_the_page_can_do(incident_page: Page) -> None:
     incident_page.keyboard.press("Control+k")
+    for command in ("Copy link to this view", "Compare with another time"):
+        expect(incident_page.get_by_role("option", name=command, exact=True)).to_have_count(1)
+    expect(incident_page.get_by_role("option", name=re.compile("^Copy patch: "))).to_have_count(1)
     incident_page.get_by_role("dialog").get_by_role("combobox").fill("share")
     incident_page.get_by_role("option", name="Share: post-mortem").click()
     expect(incident_page.get_by_role("dialog", name="Post-mortem")).to_be_visible()
@@ -247,7 +250,7 @@ def test_a_viewer_reads_why_it_cannot_share(open_window: OpenWindow, product: Pr
     share(page, "Read-only link")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Create link")).to_be_disabled()
-    expect(dialog.get_by_text("Your role can read, but not share. Ask an editor or admin.")).to_be_visible()
+    expect(dialog.locator("p").filter(has_text="Your role, viewer, cannot create or revoke links.")).to_be_visible()
     for button in dialog.get_by_role("button", name="Revoke the link").all():
         expect(button).to_be_disabled()
     assert violations(page) == []

@@ -16,7 +16,7 @@ def test_a_viewer_keeps_a_view_and_shares_none(open_window: OpenWindow, product:
     page.get_by_role("menuitem", name="Save this view").press("Enter")
     dialog = page.get_by_role("dialog", name="Save this view")
     dialog.get_by_label("Name").fill("My node")
-    expect(dialog.get_by_text("Only you see it: your role cannot share views.")).to_be_visible()
+    expect(dialog.get_by_text("Only you see it. Your role, viewer, cannot share views.")).to_be_visible()
     expect(dialog.get_by_role("checkbox")).to_have_count(0)
     dialog.get_by_role("button", name="Save view").click()
     page.get_by_role("button", name="View: My node ▾").click()

@@ -202,7 +202,7 @@ TRIES = [
     tried(420, "memory/limit_oom", "coredns-oom leak", "cache_capacity", "seen", "verified"),
     tried(200, "kernel/negative_dentry_growth", "negative-dentries storm", "stop_lookups", "declared", "verified",
           SESSION),
-    tried(200, "kernel/negative_dentry_growth", "negative-dentries storm", "vfs_cache_pressure", "declared",
+    tried(200, "kernel/negative_dentry_growth", "negative-dentries storm", "vfs_cache_pressure", "seen",
           "did_not_help", SESSION),
     tried(200, "kernel/nss_stat_storm", "negative-dentries nss", "nss_variable", "declared", "verified",
           by_turn=True),

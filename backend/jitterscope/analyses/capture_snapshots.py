@@ -14,12 +14,12 @@ from jitterscope.analyses import views
 from jitterscope.analyses.capture_figures import dense, window
 from jitterscope.analyses.names import Names
 from jitterscope.analyses.timeline import MOST_TICKS
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Queries, ResourceView, Snapshot
 
 Content = dict[str, Any]
 _MOST_SUBJECTS = 6
 _MOST_SERVERS = 32
-_GIVEN_UP_US = 5_000_000
 _LISTED = 400
 _RESULTS = {0: "NOERROR", 1: "NXDOMAIN", 2: "SERVFAIL", 3: "REFUSED"}
 
@@ -64,7 +64,7 @@ def _server(content: Content, server: Content, entry: Content, start: int, ticks
         "dns_servfail": dense(entry, step, start, ticks, "servfail"),
         "dns_refused": dense(entry, step, start, ticks, "refused"),
         # Given up after 5 s, as the collector counts them; queries sent at the end of the file may still be answered.
-        "dns_timeouts": dense(entry, step, start - _GIVEN_UP_US, ticks, "unanswered"),
+        "dns_timeouts": dense(entry, step, start - GIVEN_UP_US, ticks, "unanswered"),
     }
     if server["tcp"]["connections"]:
         series["dns_tcp_connections"] = dense(entry, step, start, ticks, "connections_end", gauge=True)

@@ -19,7 +19,7 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import Principal, require, still_allowed
 
 router = APIRouter(prefix="/analyses", tags=["analyses"])
 Reader = Annotated[Principal, Depends(require("analyses:read"))]
@@ -49,12 +49,20 @@ async def create_analysis(
     """Upload an evidence file: a packet capture, a dnsmasq or CoreDNS log, a metrics page, cpu.stat, `top -b` output,
     or process counts. Its type is detected from the content. It is analyzed in the background; `analysis` events
     report the progress."""
-    arrived = await upload.receive(request, name)
-    return await asyncio.to_thread(_keep, principal, arrived)
+    kept = await asyncio.to_thread(_kept_bytes, principal)
+    arrived = await upload.receive(request, principal.organization_id, kept, name)
+    return await asyncio.to_thread(_keep, request, arrived)
 
 
-def _keep(principal: Principal, arrived: upload.Upload) -> AnalysisSummary:
+def _kept_bytes(principal: Principal) -> int:
+    with organization_session(principal.organization_id) as session:
+        return service.kept_bytes(session)
+
+
+def _keep(request: Request, arrived: upload.Upload) -> AnalysisSummary:
     try:
+        # A file can take an hour to arrive: its sender may have been removed meanwhile.
+        principal = still_allowed(request, "analyses:write")
         with organization_session(principal.organization_id) as session:
             return _summary(service.add_file(session, principal, arrived))
     finally:

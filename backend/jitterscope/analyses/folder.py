@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -21,11 +22,20 @@ def path_of(organization_id: int, analysis_id: int) -> Path:
     return settings().evidence_path / str(int(organization_id)) / str(int(analysis_id))
 
 
-def new_incoming() -> Path:
-    """A unique path for an upload; its folder exists and is private to the service."""
+def new_incoming(organization_id: int) -> Path:
+    """A unique path for an upload of an organization; its folder exists and is private to the service."""
     folder = settings().evidence_path / _INCOMING
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder / secrets.token_hex(16)
+    return folder / f"{int(organization_id)}-{secrets.token_hex(16)}"
+
+
+def incoming_bytes(organization_id: int) -> int:
+    """Bytes that unfinished uploads of an organization take, by whichever process they are received."""
+    total = 0
+    for path in (settings().evidence_path / _INCOMING).glob(f"{int(organization_id)}-*"):
+        with contextlib.suppress(FileNotFoundError):  # finished meanwhile
+            total += path.stat().st_size
+    return total
 
 
 def keep(incoming: Path, organization_id: int, analysis_id: int) -> None:

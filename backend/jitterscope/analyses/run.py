@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import structlog
 from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
+from sqlalchemy.orm import Session
 
 from jitterscope.analyses import folder
 from jitterscope.analyses.child import Refused
@@ -28,8 +31,10 @@ MOST_ATTEMPTS = 3
 BEAT_S = 2.0
 # A claim without a heartbeat for this long is abandoned.
 STALE_S = 20.0
-# Diagnoses continue while files are read.
-_slots = threading.BoundedSemaphore(2)
+# Files read at once by a worker: diagnoses continue meanwhile.
+_PLACES = 2
+_places = threading.Lock()
+_taken = 0
 # Any file may unpack to this much, however small; the last value is the slowest reader's throughput per second of CPU.
 _SMALL_BYTES = 256 * 1024**2
 _START_CPU_S = 20
@@ -42,14 +47,35 @@ class _Gone(Exception):
 
 def run(organization_id: int, analysis_id: int) -> None:
     """Analyze a file if it is queued. Safe to call twice, and concurrently."""
-    if not _slots.acquire(blocking=False):
-        return  # stays queued; `waiting` finds it
-    try:
-        row = _claim(organization_id, analysis_id)
+    with _place() as free:
+        if free is None:
+            return  # stays queued; `waiting` finds it
+        # The last place of a worker is for organizations that have none: a file can take half an hour.
+        row = _claim(organization_id, analysis_id, None if free else 1)
         if row is not None:
             _carry_out(row)
+
+
+@contextmanager
+def _place() -> Iterator[int | None]:
+    """Take a place of this worker, if there is one: how many others are free then."""
+    global _taken
+    with _places:
+        free = None if _taken == _PLACES else _PLACES - _taken - 1
+        _taken += free is not None
+    try:
+        yield free
     finally:
-        _slots.release()
+        with _places:
+            _taken -= free is not None
+
+
+def turns(organization_ids: Sequence[int]) -> list[tuple[int, int]]:
+    """(organization, its oldest analysis without a worker): fewest running first, then the longest wait."""
+    waits = {organization_id: ids[0] for organization_id in organization_ids if (ids := waiting(organization_id))}
+    running = {organization_id: _running(organization_id) for organization_id in waits}
+    order = sorted(waits, key=lambda one: (running[one], waits[one]))
+    return [(one, waits[one]) for one in order if running[one] < settings().evidence_at_once]
 
 
 def waiting(organization_id: int) -> list[int]:
@@ -58,20 +84,30 @@ def waiting(organization_id: int) -> list[int]:
         return list(session.scalars(select(AnalysisRow.id).where(_free()).order_by(AnalysisRow.id).limit(20)))
 
 
+def _running(organization_id: int) -> int:
+    with organization_session(organization_id) as session:
+        return _running_in(session)
+
+
+def _running_in(session: Session) -> int:
+    query = select(func.count()).select_from(AnalysisRow).where(AnalysisRow.state == "running", ~_free())
+    return session.scalar(query) or 0
+
+
 def _free() -> ColumnElement[bool]:
     stale = datetime.now(UTC) - timedelta(seconds=STALE_S)
     return or_(AnalysisRow.state == "queued", and_(AnalysisRow.state == "running", AnalysisRow.heartbeat_at < stale))
 
 
-def _claim(organization_id: int, analysis_id: int) -> AnalysisRow | None:
-    """Claim the analysis; None if it is done or claimed by another worker."""
+def _claim(organization_id: int, analysis_id: int, most: int | None = None) -> AnalysisRow | None:
+    """Claim the analysis; None if it is done, claimed by another worker, or `most` of the organization are running."""
+    most = settings().evidence_at_once if most is None else most
     with organization_session(organization_id) as session:
         # Two workers must not both take the last slot of the organization.
         session.execute(
             text("SELECT pg_advisory_xact_lock(hashtextextended('analyses run', :id))"), {"id": organization_id}
         )
-        running = session.scalar(select(func.count()).where(AnalysisRow.state == "running", ~_free())) or 0
-        if running >= settings().evidence_at_once:
+        if _running_in(session) >= most:
             return None
         query = select(AnalysisRow).where(AnalysisRow.id == analysis_id, _free()).with_for_update(skip_locked=True)
         row = session.scalar(query)

@@ -11,10 +11,10 @@ from jitterscope import worker
 from jitterscope.analyses import folder
 from jitterscope.analyses.models import AnalysisRow
 from jitterscope.analyses.report import Report
-from jitterscope.analyses.upload import Upload
+from jitterscope.analyses.upload import Upload, evidence_full
 from jitterscope.audit import service as audit
 from jitterscope.db import after_commit
-from jitterscope.errors import Problem, not_found
+from jitterscope.errors import not_found
 from jitterscope.events.publish import publish
 from jitterscope.settings import settings
 from jitterscope.tenancy.auth import Principal
@@ -28,13 +28,8 @@ def add_file(session: Session, principal: Principal, upload: Upload) -> Analysis
     session.execute(
         text("SELECT pg_advisory_xact_lock(hashtextextended('analyses', :id))"), {"id": principal.organization_id}
     )
-    kept = session.scalar(select(func.coalesce(func.sum(AnalysisRow.size_bytes), 0)).where(AnalysisRow.file_kept)) or 0
-    if int(kept) + upload.size_bytes > settings().evidence_max_kept_bytes:
-        raise Problem(
-            413, "evidence-full", "Too many files",
-            f"The organization keeps {int(kept):,} bytes; at most {settings().evidence_max_kept_bytes:,} fit.",
-            "Delete analyses that are no longer needed.",
-        )  # fmt: skip
+    if upload.size_bytes > settings().evidence_max_kept_bytes - kept_bytes(session):
+        raise evidence_full()
     now = datetime.now(UTC)
     row = AnalysisRow(
         organization_id=principal.organization_id,
@@ -54,6 +49,12 @@ def add_file(session: Session, principal: Principal, upload: Upload) -> Analysis
     after_commit(session, lambda: publish(organization_id, "analysis", id, state="queued"))
     after_commit(session, lambda: worker.send(TASK, organization_id=organization_id, analysis_id=id))
     return row
+
+
+def kept_bytes(session: Session) -> int:
+    """Size of all files that the organization keeps."""
+    kept = session.scalar(select(func.coalesce(func.sum(AnalysisRow.size_bytes), 0)).where(AnalysisRow.file_kept))
+    return int(kept or 0)
 
 
 def add_report(session: Session, principal: Principal, name: str, size_bytes: int, report: Report) -> AnalysisRow:

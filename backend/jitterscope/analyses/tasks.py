@@ -27,15 +27,14 @@ def analyse(organization_id: int, analysis_id: int) -> None:
 
 @worker.periodic(seconds=5)
 def visit() -> None:
-    """Requeue what waits: its message was lost, its worker died, or no worker had a free slot."""
-    for organization_id in organization_ids():
-        for analysis_id in run.waiting(organization_id):
-            worker.app.send_task(
-                service.TASK,
-                kwargs={"organization_id": organization_id, "analysis_id": analysis_id},
-                expires=5,
-                retry=False,
-            )
+    """Requeue what waits, in turns: its message was lost, its worker died, or no worker had a free place."""
+    for organization_id, analysis_id in run.turns(organization_ids()):
+        worker.app.send_task(
+            service.TASK,
+            kwargs={"organization_id": organization_id, "analysis_id": analysis_id},
+            expires=5,
+            retry=False,
+        )
 
 
 @worker.periodic(seconds=600)

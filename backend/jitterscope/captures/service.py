@@ -5,13 +5,14 @@ Every function takes a session of `db.organization_session`: rows of other organ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Row, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
+from jitterscope import counted
 from jitterscope.captures import wire
 from jitterscope.captures.model import Capture
 
@@ -26,8 +27,15 @@ _INSERT = text(
 )
 _WITHIN = "resource_id = ANY(:resources) AND start_us > :earliest AND start_us < :to_us AND end_us > :from_us"
 _LIST = text(f"SELECT {_COLUMNS} FROM captures WHERE {_WITHIN} ORDER BY start_us DESC, id LIMIT :limit")  # noqa: S608
-_ONE = text(f"SELECT {_COLUMNS}, payload FROM captures WHERE {_WITHIN} AND id = :id")  # noqa: S608
-_ALL = text(f"SELECT resource_id, payload FROM captures WHERE {_WITHIN} ORDER BY start_us, id LIMIT :limit")  # noqa: S608
+_CONTENTS = (
+    "resource_id = ANY(%(resources)s::bigint[]) AND start_us > %(earliest)s AND start_us < %(to_us)s "
+    "AND end_us > %(from_us)s"
+)
+_ONE = f"SELECT {_COLUMNS}, payload FROM captures WHERE {_CONTENTS} AND id = %(id)s"  # noqa: S608
+_ALL = (
+    f"SELECT resource_id, end_us, payload FROM captures WHERE {_CONTENTS} "  # noqa: S608
+    "ORDER BY start_us, id LIMIT %(limit)s"
+)
 _RESOURCES = bindparam("resources", type_=ARRAY(BIGINT))
 
 
@@ -89,18 +97,24 @@ def one(
     session: Session, capture_id: int, resource_ids: Sequence[int], from_us: int, to_us: int
 ) -> tuple[CaptureRow, Capture] | None:
     """One of `within`, with its content."""
-    found = session.execute(
-        _ONE.bindparams(_RESOURCES), {"id": capture_id, **_window(resource_ids, from_us, to_us)}
-    ).one_or_none()
-    return None if found is None else (_row(found), wire.unpack(found.payload))
+    wanted = {"id": capture_id, **_window(resource_ids, from_us, to_us)}
+    with counted.rows(session, _ONE, wanted, at_once=1) as found:
+        captures = [(CaptureRow(*row[:-1]), wire.unpack(row[-1])) for row in found]
+    return captures[0] if captures else None
 
 
 def contents(
-    session: Session, resource_ids: Sequence[int], from_us: int, to_us: int, limit: int
+    session: Session,
+    resource_ids: Sequence[int],
+    from_us: int,
+    to_us: int,
+    limit: int,
+    ending: Callable[[int], bool],
 ) -> list[tuple[int, Capture]]:
-    """(resource id, capture) of the first `limit` that reach into [from_us, to_us)."""
-    found = session.execute(_ALL.bindparams(_RESOURCES), {"limit": limit, **_window(resource_ids, from_us, to_us)})
-    return [(row.resource_id, wire.unpack(row.payload)) for row in found]
+    """(resource id, capture) of the first `limit` that reach into [from_us, to_us) and have a wanted end (µs)."""
+    wanted = {"limit": limit, **_window(resource_ids, from_us, to_us)}
+    with counted.rows(session, _ALL, wanted, at_once=1) as found:
+        return [(resource_id, wire.unpack(payload)) for resource_id, end_us, payload in found if ending(end_us)]
 
 
 def _window(resource_ids: Sequence[int], from_us: int, to_us: int) -> dict[str, object]:

@@ -8,13 +8,18 @@ import numpy as np
 import zstandard
 
 from jitterscope.captures.model import Capture, CapturedProcess, IntArray, Rows, Samples, Waits
+from jitterscope.kit.allowance import hold
 from jitterscope.pb import ingest_pb2 as pb
 
 _LEVEL = 3
+# Memory per byte of the message: a byte of a list of numbers is 4 in the parsed message and 8 in an array.
+_UNPACKED = 12
 
 
 def capture_of(message: pb.Capture) -> Capture:
     """The arrays of a validated message."""
+    # One object per string that frames refer to: there can be millions of frames.
+    numbers = tuple(range(len(message.strings)))
     return Capture(
         reason=message.reason,
         start_us=message.start_us,
@@ -23,7 +28,10 @@ def capture_of(message: pb.Capture) -> Capture:
         lost_samples=message.lost_samples,
         strings=tuple(message.strings),
         processes=tuple(CapturedProcess(one.pid, one.command, one.cgroup) for one in message.processes),
-        stacks=tuple((tuple(one.kernel), tuple(one.user)) for one in message.stacks),
+        stacks=tuple(
+            (tuple(map(numbers.__getitem__, one.kernel)), tuple(map(numbers.__getitem__, one.user)))
+            for one in message.stacks
+        ),
         samples=Samples(*map(_array, (message.offset_us, message.stack, message.process, message.cpu))),
         rows=Rows(
             *map(
@@ -92,7 +100,8 @@ def pack(message: pb.Capture) -> bytes:
 
 
 def unpack(payload: bytes) -> Capture:
-    """Unpack the output of `pack`."""
+    """Unpack the output of `pack`. Counts what it takes; raises TooMuch."""
+    hold(_UNPACKED * zstandard.frame_content_size(payload))
     return capture_of(pb.Capture.FromString(zstandard.ZstdDecompressor().decompress(payload)))
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import HEAVY, QUICK, bounded
@@ -54,7 +54,7 @@ def list_changes(
 ) -> Changes:
     """Changes of limits, images, versions, and settings from the history of facts, and reported changes; by default of
     the last 24 h, at most of 7 days."""
-    from_us, to_us = asked.newest_window(from_, to, time.time_ns() // 1000, _DAY_US, _LONGEST_US)
+    from_us, to_us = requested_window.newest_window(from_, to, time.time_ns() // 1000, _DAY_US, _LONGEST_US)
     with organization_session(principal.organization_id) as session:
         if not resource:
             found, complete = service.everywhere(session, from_us, to_us)

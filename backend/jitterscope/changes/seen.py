@@ -76,13 +76,13 @@ def _read(session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: in
     names = sorted({name for facts in watched.values() for one in facts for name in _read_with(one)})
     ids = [row.id for row in rows]
     history = inventory.facts(session, ids, from_us, to_us + 1, [*names, *_WORKLOAD, *_PROGRAM])
-    nodes = inventory.resources(session, sorted({row.node_id for row in rows}))
+    nodes = inventory.resources_to_show(session, sorted({row.node_id for row in rows}))
     named = {row.id: workload for row in rows if (workload := inventory.workload_of(history[row.id])) is not None}
     groups: dict[Group, list[_Life]] = {}
     for row in rows:
         groups.setdefault(_group(row, history[row.id], named), []).append(_life(row, history[row.id], from_us))
     found = [
-        Seen(at_us, row, nodes[row.node_id], _name(named, row), is_rollout, 1, made)
+        Seen(at_us, nodes.get(row.id, row), nodes[row.node_id], _name(named, row), is_rollout, 1, made)
         for lives in groups.values()
         for at_us, row, is_rollout, made in _changes(lives, watched[lives[0].row.kind], from_us)
         if row.node_id in nodes and at_us <= to_us

@@ -59,7 +59,8 @@ def of_resources(session: Session, rows: Sequence[ResourceRow], from_us: int, to
 
 def of_reports(session: Session, rows: Sequence[ChangeRow]) -> list[Change]:
     """Reports as entries of the list."""
-    named = inventory.resources(session, sorted({row.resource_id for row in rows if row.resource_id is not None}))
+    ids = sorted({row.resource_id for row in rows if row.resource_id is not None})
+    named = inventory.resources_to_show(session, ids)
     return [_of_report(row, named.get(row.resource_id or 0)) for row in rows]
 
 

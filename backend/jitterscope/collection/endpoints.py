@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from jitterscope import policies
 from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
-from jitterscope.collection import store
+from jitterscope.collection import service
 from jitterscope.collection.models import CollectionPolicyRow
 from jitterscope.collection.schemas import Collection, CollectionRequest, SourceSwitch
 from jitterscope.collection.switches import SWITCHES
@@ -39,7 +39,7 @@ def set_collection(
     Ingest drops what is off within seconds. Collectors learn of it with their next batch and stop reading it.
     """
     with organization_session(principal.organization_id) as session:
-        before = store.set_off(session, principal.organization_id, request.off, principal.actor)
+        before = service.set_off(session, principal.organization_id, request.off, principal.actor)
         after = sorted(request.off)
         if list(before) != after:
             audit.record(session, principal, "collection.change", "collection", {"off": {"from": before, "to": after}})

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.bounds import HEAVY, bounded
 from jitterscope.containers import figures, listing
 from jitterscope.containers.figures import MINUTE_US
@@ -44,7 +44,7 @@ def list_containers(
 ) -> Containers:
     """Containers in a window, widened to whole minutes; by default the last hour, at most 24 h."""
     now_us = time.time_ns() // 1000
-    from_us, to_us, first = asked.page_in_minutes(cursor, from_, to, now_us, _DEFAULT_US, _LONGEST_US)
+    from_us, to_us, first = requested_window.page_in_minutes(cursor, from_, to, now_us, _DEFAULT_US, _LONGEST_US)
     wanted = Wanted((from_us, to_us), search.replace("\0", ""), node, gone, every, throttled)
     with organization_session(principal.organization_id) as session:
         found = listing.read(session, wanted, order, descending, slice(first, first + limit))

@@ -85,7 +85,7 @@ def everything(session: Session, wanted: Wanted) -> tuple[list[Entry], int]:
         session, wanted.containing, wanted.node_id, from_us, gone_us=None if wanted.gone else to_us - GONE_US,
         every=wanted.every, limit=MAX_CONTAINERS,
     )  # fmt: skip
-    nodes = inventory.resources(session, sorted({row.node_id for row in rows}))
+    nodes = inventory.resources_to_show(session, sorted({row.node_id for row in rows}))
     facts = inventory.facts(session, [row.id for row in rows], to_us)
     by_id = {row.id: row for row in rows}
     entries = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.diagnosis.areas.dns.readings.names import KIND as NAMES
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, ResourceView, Snapshot
 from jitterscope.incidents.scheduling import snapshots
@@ -36,7 +36,7 @@ def window(
     session: Session, node_id: int | None, from_: str | None, to: str | None, now_us: int, longest_us: int
 ) -> NodeWindow:
     """By default the newest five minutes of the node with the most servers. Raises Problem 404, 422."""
-    since_us, until_us = asked.newest_window(from_, to, now_us, DEFAULT_WINDOW_US, longest_us)
+    since_us, until_us = requested_window.newest_window(from_, to, now_us, DEFAULT_WINDOW_US, longest_us)
     nodes = inventory.dns_nodes(session, since_us, until_us)
     node = node_windows.chosen(session, node_id, nodes)
     if to is None and node is not None:
@@ -44,7 +44,7 @@ def window(
         if from_ is None:
             since_us += newest_us - until_us
         until_us = newest_us if newest_us > since_us else until_us
-    return NodeWindow(*asked.on_grid(since_us, until_us), node, tuple(nodes))
+    return node_windows.shown(session, requested_window.on_grid(since_us, until_us), node, nodes)
 
 
 def servers(session: Session, node: ResourceRow, from_us: int, to_us: int) -> Servers:

@@ -12,6 +12,7 @@ from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
 from jitterscope.incidents.verification import window
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.inventory import service as inventory
+from jitterscope.kit.allowance import borrowed
 from jitterscope.series.pins import PinnedWindow
 
 _MARGIN = timedelta(minutes=5)
@@ -22,19 +23,26 @@ def windows(session: Session) -> list[PinnedWindow]:
     rows = session.scalars(select(IncidentRow).where(or_(IncidentRow.resolved_at.is_(None), IncidentRow.pinned)))
     result: list[PinnedWindow] = []
     for row in rows:
-        from_us, to_us = us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN)
-        tree = inventory.subject_tree(session, row.subject_id, from_us, to_us)
-        if tree is None:
-            continue
-        if tree.subject.id != tree.node.id:
-            tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
-            tree = inventory.with_asked_servers(session, tree, from_us, to_us)
-            tree = inventory.with_busiest_cgroups(session, tree, us_of(row.window_from), us_of(row.window_to))
-        own = (tree.subject, *tree.lives, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.probes)
-        own = (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.asked)
-        members = (*own, *tree.dns_paths, *tree.neighbours, *tree.workloads, *tree.cgroups)
-        result.append(PinnedWindow(tuple(member.id for member in members), from_us, to_us))
+        with borrowed():
+            members = _neighborhood(session, row)
+        if members:
+            result.append(PinnedWindow(members, us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN)))
     return result + _compared(session)
+
+
+def _neighborhood(session: Session, row: IncidentRow) -> tuple[int, ...]:
+    """Ids of an incident's subject and everything that its pages show; empty if the subject no longer exists."""
+    from_us, to_us = us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN)
+    tree = inventory.subject_tree(session, row.subject_id, from_us, to_us)
+    if tree is None:
+        return ()
+    if tree.subject.id != tree.node.id:
+        tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
+        tree = inventory.with_called_servers(session, tree, from_us, to_us)
+        tree = inventory.with_busiest_cgroups(session, tree, us_of(row.window_from), us_of(row.window_to))
+    own = (tree.subject, *tree.lives, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.probes)
+    own = (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.called_servers)
+    return tuple(member.id for member in (*own, *tree.dns_paths, *tree.neighbours, *tree.workloads, *tree.cgroups))
 
 
 def _compared(session: Session) -> list[PinnedWindow]:
@@ -42,7 +50,8 @@ def _compared(session: Session) -> list[PinnedWindow]:
     result: list[PinnedWindow] = []
     for row in session.scalars(select(VerificationRow).where(VerificationRow.state == "waiting")):
         from_us, to_us = us_of(row.before_from), us_of(row.before_to)
-        tree = inventory.subject_tree(session, row.before_subject_id, from_us, to_us)
+        with borrowed():
+            tree = inventory.subject_tree(session, row.before_subject_id, from_us, to_us)
         if tree is not None and from_us < to_us:
             result.append(PinnedWindow(window.members(tree), from_us, to_us))
     return result

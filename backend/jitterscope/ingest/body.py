@@ -7,6 +7,8 @@ from fastapi import Request
 from google.protobuf.message import DecodeError
 
 from jitterscope.errors import Problem
+from jitterscope.ingest import limits
+from jitterscope.kit import protobuf_counts
 from jitterscope.pb.ingest_pb2 import Batch
 
 # The most history that a frame may require; the collectors' compressors stay far below.
@@ -46,9 +48,12 @@ def decompress(body: bytes, limit_bytes: int) -> bytes:
 
 
 def parse(content: bytes) -> Batch:
-    """Parse the protobuf message. Raises Problem 400 if the bytes are not an ingest.v1.Batch."""
+    """Parse the protobuf message. Raises Problem 400 if it has too much of anything or is not an ingest.v1.Batch."""
     try:
+        protobuf_counts.check(content, limits.COUNTED)
         return Batch.FromString(content)
+    except protobuf_counts.TooMany as error:
+        raise malformed(str(error)) from None
     except (DecodeError, ValueError, RecursionError) as error:
         raise malformed(f"it is not an ingest.v1.Batch ({error})") from None
 

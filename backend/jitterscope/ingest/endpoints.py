@@ -12,7 +12,7 @@ from prometheus_client import Counter
 
 from jitterscope.answers import refuses
 from jitterscope.bounds import INGEST, bounded
-from jitterscope.collection import store as collection
+from jitterscope.collection import service as collection
 from jitterscope.collection.switches import dropped
 from jitterscope.errors import Problem
 from jitterscope.ingest import body as bodies
@@ -68,7 +68,10 @@ async def ingest(
 
 def _accept(organization_id: int, body: bytes) -> tuple[Stored, tuple[str, ...]]:
     """Store a batch; returns what became of it, and which sources are off."""
-    batch = bodies.parse(bodies.decompress(body, settings().ingest_max_batch_bytes))
+    content = bodies.decompress(body, settings().ingest_max_batch_bytes)
+    # Before parsing: whatever the batch turns out to be, unpacking and parsing it is work.
+    limits.spend(organization_id, {"ingest_bytes": len(body), "unpacked_bytes": len(content)})
+    batch = bodies.parse(content)
     now_us = time.time_ns() // 1000
     try:
         valid = validate(batch, now_us, now_us - retention.accepted_us(organization_id))
@@ -81,8 +84,8 @@ def _accept(organization_id: int, body: bytes) -> tuple[Stored, tuple[str, ...]]
     valid = without(valid, dropped(off))
     series = [len(block.resource) for block in valid.blocks]
     samples = sum(count * block.tick_count for count, block in zip(series, valid.blocks, strict=True))
-    limits.check_series(organization_id, valid.resources[0].key, sum(series))
-    limits.spend(organization_id, {"samples": samples, "ingest_bytes": len(body)})
+    limits.check_node(organization_id, valid.resources[0].key, sum(series))
+    limits.spend(organization_id, {"samples": samples})
     if valid.too_old:
         TOO_OLD.inc(valid.too_old)
         log.info("samples_too_old", organization=organization_id, count=valid.too_old)

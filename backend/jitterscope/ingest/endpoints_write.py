@@ -56,11 +56,12 @@ async def write(request: Request, principal: Annotated[Principal, Depends(requir
 def _accept(principal: Principal, agent: str, message: str, body: bytes) -> Response:
     organization_id = principal.organization_id
     content = remote_write.decompress(body, settings().ingest_max_batch_bytes)
+    limits.spend(organization_id, {"ingest_bytes": len(body), "unpacked_bytes": len(content)})
     parsed = remote_write.parse(message, content)
     samples, written = _within(organization_id, parsed)
     last = None
     if samples:
-        limits.spend(organization_id, {"samples": written, "ingest_bytes": len(body)})
+        limits.spend(organization_id, {"samples": written})
         first = min(one.samples[0][0] for one in samples)
         last = max(one.samples[-1][0] for one in samples)
         partitions.ensure(first, last)

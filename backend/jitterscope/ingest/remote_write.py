@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import cramjam
 from google.protobuf.message import DecodeError
 
 from jitterscope.errors import Problem
+from jitterscope.kit import protobuf_counts
+from jitterscope.kit.protobuf_counts import Counted
 from jitterscope.pb import prometheus_v1_pb2 as v1
 from jitterscope.pb import prometheus_v2_pb2 as v2
 from jitterscope.series.external_metrics import FAMILY_SUFFIXES, Described
@@ -19,6 +21,30 @@ _MAX_SAMPLES = 500_000
 _MAX_LABELS = 64
 _MAX_NAME, _MAX_VALUE = 200, 2048
 _MAX_METADATA = 10_000
+# Together in one request, counted before it is parsed. Exemplars and native histograms are not stored.
+_SAMPLES = Counted("samples", _MAX_SAMPLES)
+_NOT_STORED = Counted("exemplars and native histograms", 100_000)
+_COUNTED_V1 = {
+    1: Counted(
+        "series",
+        _MAX_SERIES,
+        within={1: Counted("labels", 20 * _MAX_SERIES), 2: _SAMPLES, 3: _NOT_STORED, 4: _NOT_STORED},
+    ),
+    3: Counted("metadata", 5 * _MAX_METADATA),
+}
+_COUNTED_V2 = {
+    4: Counted("symbols", 20 * _MAX_SERIES),
+    5: Counted(
+        "series",
+        _MAX_SERIES,
+        within={
+            1: Counted("bytes of labels_refs", 8 * 1024 * 1024, packed=True),
+            2: _SAMPLES,
+            3: _NOT_STORED,
+            4: _NOT_STORED,
+        },
+    ),
+}
 # In both versions; the numbers are the same.
 _TYPES = ("unknown", "counter", "gauge", "histogram", "gaugehistogram", "summary", "info", "stateset")
 # The last value of a series that has ended; not a measurement.
@@ -63,13 +89,7 @@ def decompress(body: bytes, limit_bytes: int) -> bytes:
     try:
         size = cramjam.snappy.decompress_raw_len(body)
         if size > limit_bytes:
-            raise Problem(
-                413,
-                "write-too-large",
-                "Request too large",
-                f"A request can have at most {limit_bytes} bytes unpacked.",
-                "Lower max_samples_per_send of the sender's queue_config.",
-            )
+            raise _too_large(f"it unpacks to {size} bytes, more than {limit_bytes}")
         return bytes(cramjam.snappy.decompress_raw(body))
     except cramjam.DecompressionError as error:
         raise _malformed(f"it is not snappy's block format ({error})") from None
@@ -78,15 +98,18 @@ def decompress(body: bytes, limit_bytes: int) -> bytes:
 def parse(message: str, content: bytes) -> WriteRequest:
     """The series of a request; single invalid series are left out and named in `invalid`."""
     try:
+        protobuf_counts.check(content, _COUNTED_V1 if message == V1 else _COUNTED_V2)
         if message == V1:
             return _parse_v1(v1.WriteRequest.FromString(content))
         return _parse_v2(v2.Request.FromString(content))
+    except protobuf_counts.TooMany as error:
+        raise _too_large(str(error)) from None
     except (DecodeError, ValueError, RecursionError) as error:
         raise _malformed(f"it is not the message that the content type declares ({error})") from None
 
 
 def _parse_v1(request: v1.WriteRequest) -> WriteRequest:
-    _bounds(len(request.timeseries), sum(len(series.samples) for series in request.timeseries))
+    _bounds(request.timeseries)
     result = WriteRequest()
     for series in request.timeseries:
         result.histograms += len(series.histograms)
@@ -99,7 +122,7 @@ def _parse_v1(request: v1.WriteRequest) -> WriteRequest:
 
 
 def _parse_v2(request: v2.Request) -> WriteRequest:
-    _bounds(len(request.timeseries), sum(len(series.samples) for series in request.timeseries))
+    _bounds(request.timeseries)
     symbols = list(request.symbols)
     result = WriteRequest()
     for series in request.timeseries:
@@ -160,15 +183,22 @@ def _fault(name: str, labels: dict[str, str]) -> str | None:
     return None
 
 
-def _bounds(series: int, samples: int) -> None:
-    if series > _MAX_SERIES or samples > _MAX_SAMPLES:
-        raise Problem(
-            413,
-            "write-too-large",
-            "Request too large",
-            f"A request can have {_MAX_SERIES} series and {_MAX_SAMPLES} samples; this one has {series} and {samples}.",
-            "Lower max_samples_per_send of the sender's queue_config.",
-        )
+def _bounds(series: Sequence[v1.TimeSeries] | Sequence[v2.TimeSeries]) -> None:
+    if len(series) > _MAX_SERIES:
+        raise _too_large(f"it has {len(series)} series, more than {_MAX_SERIES}")
+    samples = sum(len(one.samples) for one in series)
+    if samples > _MAX_SAMPLES:
+        raise _too_large(f"it has {samples} samples, more than {_MAX_SAMPLES}")
+
+
+def _too_large(why: str) -> Problem:
+    return Problem(
+        413,
+        "write-too-large",
+        "Request too large",
+        f"The request was rejected: {why}. Nothing of it was stored.",
+        "Lower max_samples_per_send of the sender's queue_config.",
+    )
 
 
 def _malformed(why: str) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -88,6 +89,7 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
     blocks = recent.of(batch.blocks, lambda block: _block(block, bits, clock))
     histograms = recent.of(batch.distributions, lambda block: _histogram(block, bits, clock))
     facts = recent.of(batch.facts, lambda fact: _fact(fact, len(resources), clock))
+    _facts_of_resources(facts)
     events = recent.of(batch.events, lambda event: _event(event, len(resources), clock))
     queries = recent.of(batch.queries, lambda block: _queries(block, resources, clock))
     captures = recent.of(batch.captures, lambda one: validation_captures.validate(one, len(resources), clock))
@@ -224,6 +226,17 @@ def _fact(fact: pb.Fact, resources: int, clock: Clock) -> FactSpec:
     )
 
 
+def _facts_of_resources(facts: Iterable[FactSpec]) -> None:
+    """Whoever opens a resource reads all its facts."""
+    counts: Counter[int] = Counter()
+    sizes: Counter[int] = Counter()
+    for fact in facts:
+        counts[fact.resource] += 1
+        sizes[fact.resource] += len(fact.value)
+    at_most(max(counts.values(), default=0), limits.MAX_FACTS_OF_RESOURCE, "facts of one resource")
+    at_most(max(sizes.values(), default=0), limits.MAX_FACT_BYTES_OF_RESOURCE, "characters of facts of one resource")
+
+
 def _event(event: pb.Event, resources: int, clock: Clock) -> EventSpec:
     index(event.resource, resources, "an event")
     check(limits.NAME.fullmatch(event.kind) is not None, "an event has a malformed kind")
@@ -235,6 +248,8 @@ def _event(event: pb.Event, resources: int, clock: Clock) -> EventSpec:
         )
         for key, value in event.attributes.items()
     }
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in attributes.items())
+    at_most(size, limits.MAX_ATTRIBUTE_BYTES, f"bytes of attributes of the event {event.kind}")
     clock.stored(event.start_us, f"the event {event.kind}")
     return EventSpec(event.resource, event.kind, event.start_us, event.duration_us, attributes)
 

@@ -56,8 +56,12 @@ def validate(capture: pb.Capture, resources: int, clock: Clock) -> CaptureSpec:
 
 
 def _frames(capture: pb.Capture) -> None:
+    total = 0
     for stack in capture.stacks:
-        at_most(len(stack.kernel) + len(stack.user), limits.MAX_FRAMES, "frames in a stack")
+        count = len(stack.kernel) + len(stack.user)
+        at_most(count, limits.MAX_FRAMES, "frames in a stack")
+        total += count
+    at_most(total, limits.MAX_CAPTURE_FRAMES, "frames in a capture")
     frames = np.fromiter(chain.from_iterable(chain(one.kernel, one.user) for one in capture.stacks), np.int64)
     if len(frames):
         index(int(frames.max()), len(capture.strings), "a frame of a capture")

@@ -71,6 +71,15 @@ _FACTS_CHANGED = text(
     "JOIN collectors c ON c.node_id = CASE r.kind WHEN 'node' THEN r.id ELSE r.node_id END WHERE r.id = ANY(:ids)"
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 
+_SILENT_SINCE = text(
+    "SELECT sealed_at_us FROM collectors WHERE node_id = :node AND last_seen_at < now() - CAST(:least AS interval)"
+)
+_ON_SILENT_NODES = text(
+    "SELECT r.id FROM resources r "
+    "JOIN collectors c ON c.node_id = CASE r.kind WHEN 'node' THEN r.id ELSE r.node_id END "
+    "WHERE r.id = ANY(:ids) AND c.last_seen_at < now() - CAST(:silent AS interval)"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+
 
 def seen(
     session: Session,
@@ -156,6 +165,20 @@ def sealed_at_us(session: Session, node_id: int) -> int | None:
     statement = text("SELECT sealed_at_us FROM collectors WHERE node_id = :node")
     newest: int | None = session.scalar(statement, {"node": node_id})
     return newest
+
+
+def silent_since_us(session: Session, node_id: int, least: timedelta) -> int | None:
+    """When the newest batch of a node's collector was sealed, if none has arrived for `least`.
+
+    None if one has arrived, or without a collector.
+    """
+    newest: int | None = session.scalar(_SILENT_SINCE, {"node": node_id, "least": least})
+    return newest
+
+
+def on_silent_nodes(session: Session, resource_ids: Sequence[int]) -> set[int]:
+    """Those of the resources whose node's collector is silent."""
+    return set(session.execute(_ON_SILENT_NODES, {"ids": list(resource_ids), "silent": SILENT}).scalars())
 
 
 def sources_of(session: Session, node_id: int) -> list[SourceRow]:

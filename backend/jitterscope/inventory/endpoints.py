@@ -28,6 +28,7 @@ from jitterscope.inventory.schemas import (
 )
 from jitterscope.inventory.types import FactRow, ResourceKind
 from jitterscope.kit import cursor as cursors
+from jitterscope.kit.allowance import hold, room
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
 from jitterscope.series import service as series
@@ -40,6 +41,8 @@ router = APIRouter(tags=["inventory"])
 ReadResources = Annotated[Principal, Depends(require("resources:read"))]
 ReadCollectors = Annotated[Principal, Depends(require("collectors:read"))]
 _MINUTE_US = 60_000_000
+# Memory per listed collector, with its sources.
+_COLLECTOR_BYTES = 20_000
 _FOREVER_US = 2**62
 
 
@@ -79,7 +82,7 @@ def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
             **item.model_dump(),
             ancestors=[
                 ResourceRef.model_validate(one)
-                for one in service.ancestors(session, resource_id)
+                for one in service.told_apart(session, service.ancestors(session, resource_id))
                 if one.id != resource_id
             ],
             children=[ResourceRef.model_validate(one) for one in service.children(session, resource_id)],
@@ -100,11 +103,14 @@ def list_collectors(principal: ReadCollectors) -> list[CollectorItem]:
             select(Collector, Resource)
             .join(Resource, Resource.id == Collector.node_id)
             .order_by(Collector.first_seen_at.desc())
+            .limit(room(_COLLECTOR_BYTES))
         ).all()
-        return [_collector(session, collector, node) for collector, node in rows]
+        hold(len(rows) * _COLLECTOR_BYTES)
+        names = service.names_of_namesakes(session)
+        return [_collector(session, collector, node, names.get(node.id, node.name)) for collector, node in rows]
 
 
-def _collector(session: Session, collector: Collector, node: Resource) -> CollectorItem:
+def _collector(session: Session, collector: Collector, node: Resource, name: str) -> CollectorItem:
     now_us = _now_us()
     ticks = series.read_series(
         session, [node.id], ("collector_lateness_us", "collector_cpu_us", "collector_rss_bytes"),
@@ -115,7 +121,7 @@ def _collector(session: Session, collector: Collector, node: Resource) -> Collec
     memory = ticks.get((node.id, "collector_rss_bytes"))
     silent = collector.last_seen_at < datetime.now(UTC) - SILENT
     return CollectorItem(
-        node=ResourceRef.model_validate(node),
+        node=ResourceRef(id=node.id, kind="node", key=node.key, name=name),
         version=collector.version,
         state="silent" if silent else "receiving",
         first_seen_at=collector.first_seen_at,

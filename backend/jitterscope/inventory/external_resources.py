@@ -11,6 +11,8 @@ from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, TEXT
 from sqlalchemy.orm import Session
 
+from jitterscope.tenancy import limits
+
 _CONTAINERS = text(
     "SELECT c.name, c.id, n.name AS node FROM resources c JOIN resources n ON n.id = c.node_id "
     "WHERE c.kind = 'cgroup' AND c.name = ANY(:names) ORDER BY c.last_seen_at DESC, c.id"
@@ -20,7 +22,8 @@ _TARGETS = text(
     """
     INSERT INTO resources (organization_id, kind, key, name)
     SELECT :organization, 'external', key, name FROM unnest(:keys, :names) AS wanted (key, name) ORDER BY key
-    ON CONFLICT (organization_id, node_id, kind, key) DO UPDATE SET last_seen_at = now() RETURNING id, key
+    ON CONFLICT (organization_id, node_id, kind, key) DO UPDATE SET last_seen_at = now()
+    RETURNING id, key, xmax = 0 AS created
     """
 ).bindparams(bindparam("keys", type_=ARRAY(TEXT)), bindparam("names", type_=ARRAY(TEXT)))
 
@@ -57,7 +60,9 @@ def resolve(session: Session, organization_id: int, labels: Sequence[Mapping[str
         wanted = dict(targets.values())
         rows = session.execute(
             _TARGETS, {"organization": organization_id, "keys": list(wanted), "names": list(wanted.values())}
-        )
+        ).all()
+        if created := sum(row.created for row in rows):
+            limits.spend(organization_id, {"resources": created})
         made = {row.key: row.id for row in rows}
     return [
         made[targets[at][0]] if at in targets else _on_its_node(known[containers[at]], one)

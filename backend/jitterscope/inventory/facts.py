@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import TextClause, bindparam, text
+from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, BOOLEAN, TEXT
 from sqlalchemy.orm import Session
 
+from jitterscope import counted
 from jitterscope.inventory.types import FactRow
 
 # A fact that repeats the value in effect at its time is not a change; a late one is inserted at its time.
@@ -31,24 +32,23 @@ _STORE = text(
 )  # fmt: skip
 
 
-def _over_time(only: str) -> TextClause:
+def _over_time(only: str) -> str:
     """Facts in effect at a time, then their changes; `only` is an extra condition."""
-    return text(
-        f"""
+    return f"""
         SELECT resource_id, name, value, since_us FROM (
             SELECT DISTINCT ON (resource_id, name) resource_id, name, value, since_us FROM facts
-             WHERE resource_id = ANY(:ids) {only} AND since_us <= :from_us ORDER BY resource_id, name, since_us DESC
+             WHERE resource_id = ANY(%(ids)s::bigint[]) {only} AND since_us <= %(from_us)s
+             ORDER BY resource_id, name, since_us DESC
         ) AS before
         UNION ALL
         SELECT resource_id, name, value, since_us FROM facts
-         WHERE resource_id = ANY(:ids) {only} AND since_us > :from_us AND since_us < :to_us
+         WHERE resource_id = ANY(%(ids)s::bigint[]) {only} AND since_us > %(from_us)s AND since_us < %(to_us)s
         ORDER BY resource_id, since_us, name
         """  # noqa: S608
-    ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 
 
 _ALL = _over_time("")
-_NAMED = _over_time("AND name = ANY(:names)").bindparams(bindparam("names", type_=ARRAY(TEXT)))
+_NAMED = _over_time("AND name = ANY(%(names)s::text[])")
 
 _RENAME = text(
     "UPDATE resources SET name = wanted.name FROM unnest(:ids, :names) AS wanted (id, name) "
@@ -117,8 +117,9 @@ def in_effect(
     if result:
         wanted = {"ids": list(result), "from_us": from_us, "to_us": from_us if to_us is None else to_us}
         narrowed = {} if names is None else {"names": list(names)}
-        for row in session.execute(_ALL if names is None else _NAMED, wanted | narrowed):
-            result[row.resource_id].append(FactRow(row.name, row.value, row.since_us))
+        with counted.rows(session, _ALL if names is None else _NAMED, wanted | narrowed) as found:
+            for resource_id, name, value, since_us in found:
+                result[resource_id].append(FactRow(name, value, since_us))
     return {resource_id: tuple(facts) for resource_id, facts in result.items()}
 
 

@@ -22,6 +22,14 @@ class NodeWindow:
     nodes: tuple[ResourceRow, ...]
 
 
+def shown(
+    session: Session, span: tuple[int, int], node: ResourceRow | None, nodes: Sequence[ResourceRow]
+) -> NodeWindow:
+    """The window (µs) with nodes of one name told apart."""
+    one = None if node is None else inventory.told_apart(session, [node])[0]
+    return NodeWindow(*span, one, tuple(inventory.told_apart(session, nodes)))
+
+
 def chosen(session: Session, node_id: int | None, nodes: Sequence[ResourceRow]) -> ResourceRow | None:
     """The node of resource `node_id`, otherwise the first of `nodes`. Raises Problem 404 if there is no such node."""
     if node_id is None:

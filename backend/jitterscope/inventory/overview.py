@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import facts
+from jitterscope.inventory import facts, node_names
 from jitterscope.inventory.models import Resource
 from jitterscope.inventory.schemas import ResourceItem, ResourceRef, ResourceUsage
 from jitterscope.inventory.types import FactRow
@@ -72,7 +72,8 @@ def with_id(session: Session, resource_id: int) -> Resource | None:
 def items(session: Session, rows: Sequence[Resource], now_us: int) -> list[ResourceItem]:
     """The rows with names, limits, and usage."""
     ids = [row.id for row in rows]
-    nodes = _refs(session, {row.node_id or row.id for row in rows})
+    names = node_names.of_namesakes(session)
+    nodes = _refs(session, {row.node_id or row.id for row in rows}, names)
     current = facts.in_effect(session, ids, _FOREVER_US)
     usage = _usage(session, rows, now_us)
     now = datetime.now(UTC)
@@ -81,7 +82,7 @@ def items(session: Session, rows: Sequence[Resource], now_us: int) -> list[Resou
             id=row.id,
             kind=row.kind,
             key=row.key,
-            name=row.name,
+            name=names.get(row.id, row.name),
             node=nodes[row.node_id or row.id],
             parent_id=None if row.parent_id == row.id else row.parent_id,
             first_seen_at=row.first_seen_at,
@@ -112,9 +113,10 @@ def _positive(known: Sequence[FactRow], name: str) -> float | None:
     return value if 0 < value < float("inf") else None
 
 
-def _refs(session: Session, ids: set[int]) -> dict[int, ResourceRef]:
+def _refs(session: Session, ids: set[int], names: Mapping[int, str]) -> dict[int, ResourceRef]:
     return {
-        row.id: ResourceRef.model_validate(row) for row in session.scalars(select(Resource).where(Resource.id.in_(ids)))
+        row.id: ResourceRef(id=row.id, kind=row.kind, key=row.key, name=names.get(row.id, row.name))
+        for row in session.scalars(select(Resource).where(Resource.id.in_(ids)))
     }
 
 

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from jitterscope.db import after_commit
 from jitterscope.inventory.types import ResourceKind
 from jitterscope.kit.perobject import PerObject
+from jitterscope.tenancy import limits
 
 # How often `last_seen_at` of a resource is updated, and thus how long a cached id is assumed to exist.
 _TOUCH_S = 60.0
@@ -58,7 +59,7 @@ _UPSERT = text(
     ON CONFLICT (organization_id, node_id, kind, key) DO UPDATE SET
         first_seen_at = least(resources.first_seen_at, excluded.first_seen_at),
         last_seen_at = greatest(resources.last_seen_at, excluded.last_seen_at)
-    RETURNING id, kind, key, parent_id
+    RETURNING id, kind, key, parent_id, xmax = 0 AS created
     """
 ).bindparams(bindparam("kinds", type_=ARRAY(TEXT)), bindparam("keys", type_=ARRAY(TEXT)))
 
@@ -82,7 +83,8 @@ _THROTTLED = text(
 def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_at: datetime) -> NDArray[np.int64]:
     """Ids parallel to `specs`, whose first entry is the node and whose parents come before their children.
 
-    `seen_at` is when the collector saw them, which for a spooled batch is long before now.
+    `seen_at` is when the collector saw them, which for a spooled batch is long before now. Raises Problem 429 if the
+    organization has too many new ones.
     """
     cache_key = (organization_id, specs[0].key)
     nodes = _caches.of(session.get_bind())
@@ -143,9 +145,13 @@ def _upsert(
             "kinds": [spec.kind for spec in specs], "keys": [spec.key for spec in specs],
         },
     )  # fmt: skip
+    created = 0
     for row in rows:
         fresh.ids[row.kind, row.key] = (row.id, row.parent_id)
         fresh.touched[row.id] = now
+        created += row.created
+    if created:
+        limits.spend(organization_id, {"resources": created})
 
 
 def _adopt(session: Session, specs: Sequence[Spec], ids: NDArray[np.int64], known: _Node, fresh: _Node) -> None:

@@ -5,8 +5,8 @@ Every function takes a session of `db.organization_session`, which sees no rows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
@@ -15,8 +15,10 @@ from jitterscope.inventory import (
     collectors,
     containers,
     dns_servers,
+    dns_upstreams,
     narrow,
     neighbours,
+    node_names,
     nodes,
     overview,
     pods,
@@ -24,7 +26,6 @@ from jitterscope.inventory import (
     tree,
     workload_names,
 )
-from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import servers as serving
 from jitterscope.inventory import successors as rollouts
@@ -43,6 +44,21 @@ def resource(session: Session, resource_id: int) -> ResourceRow | None:
 def resources(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
     """The given resources that exist, by id."""
     return tree.by_id(session, resource_ids)
+
+
+def resources_to_show(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
+    """As `resources`, for people: nodes of one name are told apart. Do not match by these names."""
+    return {row.id: row for row in node_names.told_apart(session, tree.by_id(session, resource_ids).values())}
+
+
+def told_apart(session: Session, rows: Iterable[ResourceRow]) -> list[ResourceRow]:
+    """The same for known rows."""
+    return node_names.told_apart(session, rows)
+
+
+def names_of_namesakes(session: Session) -> dict[int, str]:
+    """Names that tell nodes of one name apart, by resource id; only for display."""
+    return node_names.of_namesakes(session)
 
 
 def names_of_workloads(session: Session, resource_ids: Sequence[int]) -> dict[int, WorkloadName]:
@@ -115,7 +131,7 @@ def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_u
     return neighbours.added(session, found, from_us, to_us)
 
 
-def with_asked_servers(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
+def with_called_servers(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
     """The tree with the TCP servers of its node that it calls, as far as they are known; bounded."""
     return tcp_upstreams.added(session, found, from_us, to_us)
 
@@ -142,7 +158,7 @@ def dns_cgroups(session: Session, seen_after_us: int) -> list[int]:
 
 def dns_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
     """Cgroups, on any node, of the DNS servers that answer when a cgroup queries `upstream`, an ADDRESS:PORT."""
-    return dns_asked.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
+    return dns_upstreams.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
 
 
 def tcp_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
@@ -277,6 +293,16 @@ def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int,
 def node_clock_us(session: Session, node_id: int) -> int | None:
     """When the node's newest batch was sealed (µs since the epoch): the clock of its data. None: no collector."""
     return collectors.sealed_at_us(session, node_id)
+
+
+def silent_since_us(session: Session, node_id: int, least: timedelta) -> int | None:
+    """When the node's newest batch was sealed, if none has arrived for `least`; None if one has, or no collector."""
+    return collectors.silent_since_us(session, node_id, least)
+
+
+def on_silent_nodes(session: Session, resource_ids: Sequence[int]) -> set[int]:
+    """Those of the resources whose node's collector sends nothing now."""
+    return collectors.on_silent_nodes(session, resource_ids)
 
 
 def sources(session: Session, node_id: int) -> list[SourceRow]:

@@ -60,8 +60,10 @@ def of_cgroups(
 def added(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
     """The tree with the node's servers that are its upstreams."""
     own = {row.id for row in found.tcp_servers}
-    asked = _servers(session, found.node.id, found.tcp_upstreams[:MAX_UPSTREAMS], from_us, to_us)
-    return replace(found, asked=tuple(sorted((row for row in asked if row.id not in own), key=lambda row: row.id)))
+    called = _servers(session, found.node.id, found.tcp_upstreams[:MAX_UPSTREAMS], from_us, to_us)
+    return replace(
+        found, called_servers=tuple(sorted((row for row in called if row.id not in own), key=lambda row: row.id))
+    )
 
 
 def cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import Row, bindparam, text
+from sqlalchemy import Row, TextClause, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
 from jitterscope.inventory.types import ResourceKind, ResourceRow, SubjectTree
+from jitterscope.kit.allowance import hold, room
 
 COLUMNS = "id, kind, key, name, parent_id, node_id, first_seen_at, last_seen_at"
 # A resource's last_seen_at is updated once a minute.
 SEEN_SLACK_US = 120_000_000
+# Memory per resource: a key and a name of up to 512 bytes each, twice while rows are converted.
+_ROW_BYTES = 1500
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _BY_ID = text(f"SELECT {COLUMNS} FROM resources WHERE id = ANY(:ids)").bindparams(  # noqa: S608
@@ -21,7 +24,7 @@ _BY_ID = text(f"SELECT {COLUMNS} FROM resources WHERE id = ANY(:ids)").bindparam
 )
 _CHILDREN = text(
     f"SELECT {COLUMNS} FROM resources WHERE parent_id = :id AND id <> :id "  # noqa: S608
-    "AND (CAST(:kind AS text) IS NULL OR kind = :kind) ORDER BY kind, name, id"
+    "AND (CAST(:kind AS text) IS NULL OR kind = :kind) ORDER BY kind, name, id LIMIT :room"
 )
 # The depth limits stop a cycle, which two concurrent moves could create.
 _ANCESTORS = text(
@@ -60,6 +63,7 @@ _DESCENDANTS = text(
          WHERE down.depth < 64 AND r.kind <> 'dns_path'
     )
     SELECT {COLUMNS} FROM (SELECT DISTINCT wanted FROM down) AS below JOIN resources ON id = wanted ORDER BY id
+     LIMIT :room
     """  # noqa: S608
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 # The newest other cgroups named as the same container of the same pod.
@@ -87,7 +91,7 @@ _WITHIN = text(
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 _PROBES = text(
     f"SELECT {COLUMNS} FROM resources WHERE kind = 'probe' AND node_id = :node "  # noqa: S608
-    "AND (parent_id = ANY(:servers) OR split_part(key, '@', 2) = ANY(:keys)) ORDER BY id"
+    "AND (parent_id = ANY(:servers) OR split_part(key, '@', 2) = ANY(:keys)) ORDER BY id LIMIT :room"
 ).bindparams(bindparam("servers", type_=ARRAY(BIGINT)))
 
 
@@ -123,7 +127,7 @@ def within(session: Session, cgroup_ids: Sequence[int], seen_us: int, limit: int
 
 
 def children(session: Session, resource_id: int, kind: ResourceKind | None) -> list[ResourceRow]:
-    return [as_resource(row) for row in session.execute(_CHILDREN, {"id": resource_id, "kind": kind})]
+    return _all(session, _CHILDREN, {"id": resource_id, "kind": kind})
 
 
 def ancestors(session: Session, resource_id: int) -> list[ResourceRow]:
@@ -145,10 +149,10 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
         return None
     lives = tuple(one for one in container_lives(session, subject) if _seen_in(one, from_us, to_us))
     ids = [cgroup_id, *(one.id for one in lives)]
-    below = [as_resource(row) for row in session.execute(_DESCENDANTS, {"ids": ids})]
-    below = [one for one in below if _seen_in(one, from_us, to_us)]
+    below = [one for one in _all(session, _DESCENDANTS, {"ids": ids}) if _seen_in(one, from_us, to_us)]
     servers = _of_kind(below, "dns_server")
-    probes = session.execute(
+    probes = _all(
+        session,
         _PROBES,
         {"node": node.id, "servers": [server.id for server in servers], "keys": [server.key for server in servers]},
     )
@@ -160,7 +164,7 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
         dns_servers=servers,
         tcp_servers=_of_kind(below, "tcp_server"),
         tcp_upstreams=_of_kind(below, "tcp_upstream"),
-        probes=tuple(as_resource(row) for row in probes),
+        probes=tuple(probes),
         lives=lives,
     )
 
@@ -169,6 +173,13 @@ def container_lives(session: Session, cgroup: ResourceRow) -> list[ResourceRow]:
     """The other cgroups that a container had in its pod, before and after; empty for any other cgroup."""
     found = session.execute(_LIVES, {"id": cgroup.id, "parent": cgroup.parent_id})
     return [as_resource(row) for row in found]
+
+
+def _all(session: Session, statement: TextClause, wanted: Mapping[str, object]) -> list[ResourceRow]:
+    """The rows of a statement with a :room, as many as may be held. Raises TooMuch."""
+    rows = session.execute(statement, {**wanted, "room": room(_ROW_BYTES)}).all()
+    hold(len(rows) * _ROW_BYTES)
+    return [as_resource(row) for row in rows]
 
 
 def _of_kind(rows: Iterable[ResourceRow], kind: ResourceKind) -> tuple[ResourceRow, ...]:

@@ -43,8 +43,8 @@ class SubjectTree:
     `ancestors` runs from the parent cgroup upwards. For a cgroup, only `service.with_busiest_cgroups` fills `cgroups`.
 
     Only `service.with_dns_neighbours` fills `dns_paths`, `neighbours`, and `workloads`; only
-    `service.with_asked_servers` fills `asked`, the node's servers behind `tcp_upstreams`. `lives` are the other cgroups
-    that the subject's container had in its pod: each restart creates a new one.
+    `service.with_called_servers` fills `called_servers`, those of the node behind `tcp_upstreams`. `lives` are the
+    other cgroups that the subject's container had in its pod: each restart creates a new one.
     """
 
     subject: ResourceRow
@@ -54,7 +54,7 @@ class SubjectTree:
     dns_servers: tuple[ResourceRow, ...] = ()
     tcp_servers: tuple[ResourceRow, ...] = ()
     tcp_upstreams: tuple[ResourceRow, ...] = ()
-    asked: tuple[ResourceRow, ...] = ()
+    called_servers: tuple[ResourceRow, ...] = ()
     probes: tuple[ResourceRow, ...] = ()
     dns_paths: tuple[ResourceRow, ...] = ()
     neighbours: tuple[ResourceRow, ...] = ()

@@ -41,5 +41,10 @@ def is_newest(keys: str, sealed: str) -> bool:
     return True
 
 
+def keys_of(keys: str) -> list[str]:
+    """The single keys, the newest first."""
+    return [key.strip() for key in keys.split(",") if key.strip()]
+
+
 def _boxes(keys: str) -> list[Fernet]:
-    return [Fernet(key.strip()) for key in keys.split(",") if key.strip()]
+    return [Fernet(key) for key in keys_of(keys)]

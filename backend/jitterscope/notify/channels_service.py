@@ -17,7 +17,7 @@ from jitterscope.errors import Problem, not_found
 from jitterscope.kit.secretbox import SecretUnreadable
 from jitterscope.notify import outbox
 from jitterscope.notify.conditions import Conditions
-from jitterscope.notify.kind import ChannelKind, kinds
+from jitterscope.notify.kind import AT_SAVE, ChannelKind, kinds
 from jitterscope.notify.models import ChannelRow, DeliveryRow
 from jitterscope.notify.quiet_hours import QuietHours
 from jitterscope.notify.schemas import Channel, ChannelCreate, ChannelUpdate
@@ -41,8 +41,20 @@ def open_config(row: ChannelRow) -> tuple[ChannelKind[Any], Any]:
         raise ChannelUnusable(f"the configuration of channel {row.id} is unreadable: {detail}") from None
 
 
+# Each transition can make a message for each of them.
+MOST = 50
+
+
 def create_channel(session: Session, request: ChannelCreate) -> ChannelRow:
-    """Create a channel in the session's organization."""
+    """Create a channel in the session's organization. Raises Problem 409 if it has too many, 422."""
+    if (session.scalar(select(func.count()).select_from(ChannelRow)) or 0) >= MOST:
+        raise Problem(
+            409,
+            "too-many-channels",
+            "Too many channels",
+            f"An organization has at most {MOST} channels.",
+            "Delete one that is not needed.",
+        )
     row = ChannelRow(
         organization_id=session.info["organization_id"],
         kind=request.kind,
@@ -75,15 +87,12 @@ def update_channel(
         row.conditions = request.conditions.model_dump()
     if "quiet_hours" in request.model_fields_set:
         row.quiet_hours = _dumped(request.quiet_hours)
-    if request.config is not None:
-        row.config_sealed = _seal(row.kind, request.config)
+    config = {} if request.config is None else _configure(row, request.config)
     changed = audit.changes_of(row, ("name", "enabled", "min_severity", "actions", "conditions", "quiet_hours"))
-    if request.config is not None:
-        changed["config"] = {"from": "(secret)", "to": "(another)"}
     session.flush()
     if "quiet_hours" in changed:
         outbox.hold_anew(session, row)
-    return row, changed
+    return row, changed | config
 
 
 def get_channel(session: Session, channel_id: int) -> ChannelRow:
@@ -168,7 +177,7 @@ def _seal(kind_name: str, config: dict[str, Any]) -> str:
             422, "kind-unavailable", f"{kind.title} is not available", reason, "Ask the operator of this installation."
         )
     try:
-        model: BaseModel = kind.config_model.model_validate(config)
+        model: BaseModel = kind.config_model.model_validate(config, context=AT_SAVE)
     except ValidationError as error:
         raise Problem(
             422,
@@ -179,6 +188,28 @@ def _seal(kind_name: str, config: dict[str, Any]) -> str:
         ) from None
     plain = {name: _reveal(getattr(model, name)) for name in type(model).model_fields}
     return sealed.seal(json.dumps({name: value for name, value in plain.items() if value is not None}))
+
+
+def _configure(row: ChannelRow, config: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Replace a channel's configuration; returns what changes, of secrets only that they do."""
+    before = _plain(row)
+    row.config_sealed = _seal(row.kind, config)
+    after = _plain(row)
+    return {"config": {"from": "(secret)", "to": "(another)"}} | {
+        f"config.{name}": {"from": before.get(name), "to": after.get(name)}
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+    }
+
+
+def _plain(row: ChannelRow) -> dict[str, Any]:
+    """The parts of a channel's configuration that are no secrets; empty if it is unreadable."""
+    try:
+        _, config = open_config(row)
+    except ChannelUnusable:
+        return {}
+    values = {name: getattr(config, name) for name in type(config).model_fields}
+    return {name: value for name, value in values.items() if value is not None and not isinstance(value, SecretStr)}
 
 
 def _dumped(quiet_hours: QuietHours | None) -> dict[str, Any] | None:

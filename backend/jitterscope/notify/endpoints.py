@@ -11,16 +11,16 @@ from sqlalchemy import select
 from jitterscope import worker
 from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
-from jitterscope.bounds import QUICK, bounded
+from jitterscope.bounds import QUICK, REMOTE, bounded
 from jitterscope.db import after_commit, organization_session
 from jitterscope.errors import Problem, not_found
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.notify import channels_service as service
-from jitterscope.notify.kind import kinds
+from jitterscope.notify.kind import MailRequest, kinds
 from jitterscope.notify.models import DeliveryRow
-from jitterscope.notify.sample import send_sample
+from jitterscope.notify.sample import sample_request, send_sample
 from jitterscope.notify.schemas import (
     Channel,
     ChannelCreate,
@@ -31,11 +31,14 @@ from jitterscope.notify.schemas import (
     DeliveryState,
 )
 from jitterscope.paging import one_position
+from jitterscope.tenancy import mail_limits
+from jitterscope.tenancy.attempts import per_minute
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/channels", tags=["channels"])
 Reader = Annotated[Principal, Depends(require("channels:read"))]
 Writer = Annotated[Principal, Depends(require("channels:write"))]
+_TESTS_PER_MINUTE = 20
 
 
 @router.get("/kinds")
@@ -64,6 +67,7 @@ def list_channels(principal: Reader) -> list[Channel]:
 
 @router.post("", status_code=201, dependencies=[audited("channel.create")])
 @bounded(QUICK)
+@refuses(409, "The organization has as many channels as it can have.")
 def create_channel(principal: Writer, request: ChannelCreate) -> Channel:
     """Add a channel. It is notified of transitions from now on."""
     with organization_session(principal.organization_id) as session:
@@ -101,17 +105,21 @@ def delete_channel(principal: Writer, channel_id: int) -> None:
 
 
 @router.post("/{channel_id}/test", dependencies=[audited("channel.test")])
-@bounded(QUICK)
+@bounded(REMOTE)
 @refuses(409, "The stored configuration cannot be used.")
 def test_channel(principal: Writer, channel_id: int) -> ChannelTestResult:
-    """Send a test message now and return the receiver's answer."""
+    """Send a test message now and return the receiver's answer. At most 20 a minute, and emails count as others do."""
+    per_minute(_TESTS_PER_MINUTE, "channel tests", str(principal.organization_id)).take("channel tests")
     with organization_session(principal.organization_id) as session:
         row = service.get_channel(session, channel_id)
         audit.record(session, principal, "channel.test", f"channel {row.id}")
         session.expunge(row)
     began = time.perf_counter()
     try:
-        ok, status, detail = send_sample(row, principal.actor)
+        request = sample_request(row, principal.actor)
+        if isinstance(request, MailRequest):
+            mail_limits.take(principal.organization_id, request.recipients)
+        ok, status, detail = send_sample(row, request)
     except service.ChannelUnusable as error:
         raise Problem(
             409, "channel-unusable", "Channel cannot be used", str(error), "Set its configuration again."

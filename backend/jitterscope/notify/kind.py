@@ -15,6 +15,11 @@ from pydantic import BaseModel
 from jitterscope.notify.payload import Action, Payload
 
 Config = TypeVar("Config", bound=BaseModel)
+# The validation context of a configuration that a user saves. A stored one is validated without it.
+AT_SAVE = "at save"
+# Characters. A config is read with every message of its channel, and all of them for the list of channels.
+LONGEST_URL = 2000
+LONGEST_SECRET = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,18 +15,18 @@ from jitterscope.diagnosis.core.quantity import Unit
 
 Action = Literal[
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
-    "verified", "did_not_help", "made_worse", "noted", "unmuted", "muted", "test",
+    "verified", "did_not_help", "made_worse", "not_known", "noted", "unmuted", "muted", "test",
 ]  # fmt: skip
 # Actions that channels are notified of; `muted` changes what they show but sends no message.
 ACTIONS: tuple[Action, ...] = (
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
-    "verified", "did_not_help", "made_worse", "noted", "unmuted",
+    "verified", "did_not_help", "made_worse", "not_known", "noted", "unmuted",
 )  # fmt: skip
 SHOWN: frozenset[str] = frozenset({*ACTIONS, "muted"})
 # The actions of a new channel unless it says otherwise.
 DEFAULT_ACTIONS: tuple[Action, ...] = (
     "opened", "escalated", "acknowledged", "resolved", "reopened", "reclassified", "fix_applied", "verified",
-    "did_not_help", "made_worse", "unmuted",
+    "did_not_help", "made_worse", "not_known", "unmuted",
 )  # fmt: skip
 
 
@@ -119,7 +119,9 @@ class PayloadIncident(Part):
     summary: str
     severity: Literal["critical", "warning", "info"]
     confidence: Literal["high", "medium", "low"]
-    state: Literal["open", "acknowledged", "fix_applied", "did_not_help", "made_worse", "verified", "resolved"]
+    state: Literal[
+        "open", "acknowledged", "fix_applied", "did_not_help", "made_worse", "verified", "resolved", "not_known"
+    ]
     subject: PayloadSubject
     onset_at: datetime
     last_seen_at: datetime

@@ -16,16 +16,17 @@ from jitterscope.notify.payload import Action
 from jitterscope.notify.quiet_hours import QuietHours
 
 _SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
-# Actions that end an incident.
-CLOSING: frozenset[str] = frozenset({"resolved", "verified"})
+# Actions that end an incident, and those of them after which its fault is gone.
+CLOSING: frozenset[str] = frozenset({"resolved", "verified", "not_known"})
+GONE: frozenset[str] = CLOSING - {"not_known"}
 # Actions that describe the whole incident as it then is: earlier messages still waiting have nothing to add.
 WHOLE: frozenset[str] = CLOSING | {"opened", "escalated", "reopened", "reclassified", "unmuted"}
 # Actions that only describe the state of the incident: a receiver that already knows it is not told again.
-_STANDS: frozenset[str] = frozenset({"acknowledged", "unacknowledged", "resolved", "reopened", "unmuted"})
+_STANDS: frozenset[str] = frozenset({"acknowledged", "unacknowledged", "resolved", "not_known", "reopened", "unmuted"})
 _STATE_AFTER = {
     "opened": "open", "reopened": "open", "unacknowledged": "open", "acknowledged": "acknowledged",
     "resolved": "resolved", "verified": "verified", "fix_applied": "fix_applied", "did_not_help": "did_not_help",
-    "made_worse": "made_worse",
+    "made_worse": "made_worse", "not_known": "not_known",
 }  # fmt: skip
 
 
@@ -118,7 +119,9 @@ def decide(rule: Rule, event: Event, standing: Standing) -> Decision:
     repeats = _is_known(event, standing)
     wanted = _asked_for(rule, event, known) and (known or _fits(rule, event)) and not repeats
     if event.action in CLOSING and standing.held:
-        if not standing.told:
+        # What may go on is still worth a message, unless the receiver can only close an alert that it never had.
+        passed = event.action in GONE or rule.closes_alerts
+        if not standing.told and passed:
             return Decision("skip" if wanted else "none", waiting="drop")
         if not wanted:
             return Decision("none", waiting="drop")
@@ -141,6 +144,9 @@ def held_until(quiet_hours: QuietHours | None, severity: str, at: datetime) -> d
 
 
 def _asked_for(rule: Rule, event: Event, known: bool) -> bool:
+    # An alert that is closed when its incident is resolved must not stay open when it ends otherwise.
+    if event.action == "not_known" and rule.closes_alerts and "resolved" in rule.actions:
+        return True
     # For a channel that did not know of the incident, the end of a mute counts as a new incident.
     return event.action in rule.actions or (event.action == "unmuted" and not known and "opened" in rule.actions)
 

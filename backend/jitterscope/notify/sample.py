@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from jitterscope.notify import courier
 from jitterscope.notify.channels_service import open_config
-from jitterscope.notify.kind import HttpResponse, Message
+from jitterscope.notify.kind import HttpRequest, HttpResponse, MailRequest, Message
 from jitterscope.notify.models import ChannelRow
 from jitterscope.notify.outgoing import outgoing
 from jitterscope.notify.payload import (
@@ -23,13 +23,18 @@ from jitterscope.notify.wire import PostFailed
 from jitterscope.settings import settings
 
 
-def send_sample(row: ChannelRow, actor: str) -> tuple[bool, int | None, str]:
-    """Send a test message once, now: whether it arrived, the HTTP status if there was one, and the receiver's words."""
+def sample_request(row: ChannelRow, actor: str) -> HttpRequest | MailRequest:
+    """The test message of a channel. Raises ChannelUnusable."""
     kind, config = open_config(row)
     payload = sample_payload(row.organization_id, actor)
-    message = Message(key=uuid.uuid4().hex, payload=payload, thread=None, now_s=int(time.time()))
+    return kind.build(config, Message(key=uuid.uuid4().hex, payload=payload, thread=None, now_s=int(time.time())))
+
+
+def send_sample(row: ChannelRow, request: HttpRequest | MailRequest) -> tuple[bool, int | None, str]:
+    """Send a test message once, now: whether it arrived, the HTTP status if there was one, and the receiver's words."""
+    kind, _ = open_config(row)
     try:
-        status, headers, body = courier.send(outgoing(kind.build(config, message)))
+        status, headers, body = courier.send(outgoing(request))
     except PostFailed as error:
         return False, None, error.detail
     verdict = kind.judge(HttpResponse(status, headers, body))

@@ -19,9 +19,9 @@ _SECTION_CHARACTERS, _FIELD_CHARACTERS = 3000, 2000
 _STATES = {
     "open": "Open", "acknowledged": "Acknowledged", "fix_applied": "Fix applied, measuring",
     "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "verified": "Fix verified",
-    "resolved": "Resolved",
+    "resolved": "Resolved", "not_known": "Not known any more",
 }  # fmt: skip
-_OVER = ("resolved", "verified")
+_OVER = ("resolved", "verified", "not_known")
 
 
 def text(payload: Payload) -> str:
@@ -36,7 +36,8 @@ def blocks(payload: Payload, channel_id: int = 0, *, whole: bool = False) -> lis
     what happened, for the message that is kept up to date.
     """
     incident, transition = payload.incident, payload.transition
-    mark = ":white_check_mark:" if incident.state in _OVER or wording.is_over(payload) else _MARK[incident.severity]
+    over = ":grey_question:" if incident.state == "not_known" else ":white_check_mark:"
+    mark = over if incident.state in _OVER or wording.is_over(payload) else _MARK[incident.severity]
     what = _STATES[incident.state] if whole else wording.VERBS[transition.action]
     head = f"{mark} *{what}* · {incident.severity} · {escape(incident.subject.name)}"
     result = [_section(f"{head}\n*<{incident.url}|{escape(incident.title)}>*")]

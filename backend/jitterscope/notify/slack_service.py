@@ -12,13 +12,19 @@ from sqlalchemy.orm import Session
 from jitterscope import worker
 from jitterscope.db import after_commit
 from jitterscope.errors import Problem
-from jitterscope.notify.channels.slack import SlackConfig
+from jitterscope.notify.channels.slack import SlackConfig, takes_answers
 from jitterscope.notify.channels_service import ChannelUnusable, open_config
 from jitterscope.notify.models import ChannelRow, SlackPressRow, ThreadRow
 from jitterscope.notify.outbox import deliver_soon
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.slack_press import TOLERANCE_S, Press, is_fresh, is_signed
+from jitterscope.tenancy import limits
+from jitterscope.tenancy.attempts import per_minute
 
+# Whoever pressed waits no longer for an answer.
+_ANSWERED_WITHIN_S = 30.0
+# More than people press, and far less than the worker carries.
+_PRESSES_PER_MINUTE = 60
 # Compared if there is no secret, so that a channel that does not exist takes as long.
 _NO_SECRET = hashlib.sha256(b"no channel").hexdigest()
 
@@ -49,6 +55,12 @@ def check(session: Session, press: Press, body: bytes, timestamp: str, signature
             f"The message is in {press.conversation}, but the channel posts to {config.channel}.",
             "Press the button in the conversation where Jitterscope posts.",
         )  # fmt: skip
+
+
+def count(press: Press) -> None:
+    """Count a press that `check` has accepted, as a request of its organization. Raises Problem 429."""
+    per_minute(_PRESSES_PER_MINUTE, "presses", str(press.organization_id), str(press.channel_id)).take("presses")
+    limits.spend(press.organization_id, {"requests": 1})
 
 
 def _config(session: Session, channel_id: int) -> SlackConfig | None:
@@ -84,9 +96,10 @@ def show(session: Session, press: Press, payload: Payload) -> None:
     config = _config(session, press.channel_id)
     if config is None:
         return
+    response_url = _response_url(config, press)
     wanted = payload.model_dump(mode="json")
     found = session.get(ThreadRow, (press.channel_id, press.incident_id), with_for_update=True)
-    if found is None and config.bot_token is None and press.response_url is not None:
+    if found is None and config.bot_token is None and response_url is not None:
         found = ThreadRow(
             organization_id=press.organization_id,
             channel_id=press.channel_id,
@@ -96,8 +109,8 @@ def show(session: Session, press: Press, payload: Payload) -> None:
         session.add(found)
     if found is None:
         return
-    if config.bot_token is None:
-        found.reference = {"response_url": press.response_url}
+    if config.bot_token is None and response_url is not None:
+        found.reference = {"response_url": response_url}
     found.wanted, found.attempts = wanted, 0
     session.flush()
     deliver_soon(session)
@@ -105,7 +118,18 @@ def show(session: Session, press: Press, payload: Payload) -> None:
 
 def say(session: Session, press: Press, text: str) -> None:
     """Tell only the presser what went wrong."""
-    if press.response_url is None:
+    config = _config(session, press.channel_id)
+    url = None if config is None else _response_url(config, press)
+    if url is None:
         return
+    organization_id = press.organization_id
+    task = "notify.say_in_slack"
+    after_commit(
+        session,
+        lambda: worker.send(task, expires_s=_ANSWERED_WITHIN_S, organization_id=organization_id, url=url, text=text),
+    )
+
+
+def _response_url(config: SlackConfig, press: Press) -> str | None:
     url = press.response_url
-    after_commit(session, lambda: worker.send("notify.say_in_slack", url=url, text=text))
+    return url if url is not None and takes_answers(config, url) else None

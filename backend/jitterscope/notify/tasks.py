@@ -30,16 +30,20 @@ def deliver(organization_id: int) -> None:
 
 
 @worker.app.task(name="notify.say_in_slack")  # type: ignore[untyped-decorator]
-def say_in_slack(url: str, text: str) -> None:
+def say_in_slack(organization_id: int, url: str, text: str) -> None:
     """Answer the person who pressed a button, through the URL that came with the press.
 
-    Tried once: a person who waits for the answer presses again.
+    Tried once, and one at a time for an organization: a person who waits for the answer presses again.
     """
     content = {"response_type": "ephemeral", "replace_original": False, "text": escape(text)}
-    try:
-        perform(post_of(post_json(url, content, {})))
-    except PostFailed as error:
-        log.info("slack_not_answered", why=error.detail)
+    with journal.alone(journal_folder(), f"say-{organization_id}") as alone:
+        if not alone:
+            log.info("slack_not_answered", organization=organization_id, why="another answer is under way")
+            return
+        try:
+            perform(post_of(post_json(url, content, {})))
+        except PostFailed as error:
+            log.info("slack_not_answered", organization=organization_id, why=error.detail)
 
 
 @worker.periodic(seconds=5)

@@ -9,14 +9,14 @@ from jitterscope.diagnosis.core import shown
 from jitterscope.diagnosis.core.shown import ImpactFigure
 from jitterscope.diagnosis.verification.wording import figure
 from jitterscope.notify.payload import Payload, PayloadEvidence, PayloadMeasure, PayloadVerification
-from jitterscope.notify.rules import CLOSING, WHOLE
+from jitterscope.notify.rules import CLOSING, GONE, WHOLE
 
 VERBS = {
     "opened": "New incident", "escalated": "Got worse", "acknowledged": "Acknowledged",
     "unacknowledged": "Acknowledgment removed", "resolved": "Resolved", "reopened": "Fault returned",
     "reclassified": "Cause corrected", "fix_applied": "Fix applied, measuring", "verified": "Fix verified",
-    "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "noted": "Note",
-    "unmuted": "Mute ended", "muted": "Muted", "test": "Test message",
+    "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "not_known": "Not known any more",
+    "noted": "Note", "unmuted": "Mute ended", "muted": "Muted", "test": "Test message",
 }  # fmt: skip
 FIX_VERDICTS = {
     "removes": "Fix that removes it", "reduces": "Fix that reduces it", "cannot_help": "Cannot help",
@@ -27,6 +27,11 @@ FIX_VERDICTS = {
 def is_over(payload: Payload) -> bool:
     """Whether the change ended the incident."""
     return payload.transition.action in CLOSING
+
+
+def is_gone(payload: Payload) -> bool:
+    """Whether the change ended the incident because its fault is gone."""
+    return payload.transition.action in GONE
 
 
 def says_all(payload: Payload) -> bool:

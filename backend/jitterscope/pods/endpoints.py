@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.bounds import HEAVY, bounded
 from jitterscope.db import organization_session
@@ -53,7 +53,7 @@ def get_pod_start(
     """How long pods took to start, and where the time went; by default in the latest hour, at most in 24 h."""
     with organization_session(principal.organization_id) as session:
         window = load.window(session, node, from_, to, time.time_ns() // 1000)
-        split_us = asked.instant_or_none(split)
+        split_us = requested_window.instant_or_none(split)
         found = None if window.node is None else load.snapshot(session, window.node, window.from_us, window.to_us)
         incidents = (
             [] if window.node is None else queries.seen_lately(session, window.node.id, views.time_of(window.from_us))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlalchemy.orm import Session
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.diagnosis.areas.pods.readings import bpf_loads
 from jitterscope.diagnosis.areas.pods.readings import events as pod_events
 from jitterscope.diagnosis.areas.pods.readings.starts import PHASES
@@ -31,10 +31,11 @@ _STARTS = ("pod_start_sli_us", "pod_start_total_us")
 
 def window(session: Session, node_id: int | None, from_: str | None, to: str | None, now_us: int) -> NodeWindow:
     """By default the newest hour of the node on which most pods started. Raises Problem 404, 422."""
-    start_us, end_us = asked.on_grid(*asked.newest_window(from_, to, now_us, DEFAULT_WINDOW_US, MAX_WINDOW_US))
+    chosen = requested_window.newest_window(from_, to, now_us, DEFAULT_WINDOW_US, MAX_WINDOW_US)
+    start_us, end_us = requested_window.on_grid(*chosen)
     nodes = _nodes(session, start_us, end_us)
     node = node_windows.chosen(session, node_id, nodes)
-    return NodeWindow(start_us, end_us, node, tuple(sorted(nodes, key=lambda row: row.name)))
+    return node_windows.shown(session, (start_us, end_us), node, sorted(nodes, key=lambda row: row.name))
 
 
 def _nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:

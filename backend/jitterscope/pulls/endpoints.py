@@ -11,7 +11,13 @@ from jitterscope.bounds import QUICK, REMOTE, bounded
 from jitterscope.db import organization_session
 from jitterscope.kit.declared import audited, not_audited
 from jitterscope.pulls import opening
-from jitterscope.pulls.schemas import FixPullRequest, PullRequest, PullRequestOptions, PullRequestPreview
+from jitterscope.pulls.schemas import (
+    FixPullRequest,
+    KustomizePatch,
+    PullRequest,
+    PullRequestOptions,
+    PullRequestPreview,
+)
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/incidents/{incident_id}", tags=["pull requests"])
@@ -27,6 +33,15 @@ def list_pull_requests(principal: Reader, incident_id: int) -> list[FixPullReque
     """For each fix of an incident: whether it can become a pull request, and the newest one that it became."""
     with organization_session(principal.organization_id) as session:
         return opening.possibilities(session, incident_id)
+
+
+@router.get("/kustomize")
+@bounded(QUICK)
+def list_kustomize_patches(principal: Reader, incident_id: int) -> list[KustomizePatch]:
+    """The fixes of an incident as Kustomize patches, which need no repository here; those that cannot be one are left
+    out."""
+    with organization_session(principal.organization_id) as session:
+        return opening.kustomize_patches(session, incident_id)
 
 
 @router.post(

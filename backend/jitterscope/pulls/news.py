@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.landing import Seen
 from jitterscope.diagnosis.core.registry import fix_of
+from jitterscope.incidents.api.verification_schemas import Verification
 from jitterscope.incidents.api.views import incident_url
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.verification import verifications
-from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.incidents.verification.views import verification_of
 from jitterscope.pulls import texts
 from jitterscope.pulls.models import PullRequestRow
@@ -37,14 +37,13 @@ class News:
 def of(session: Session, row: PullRequestRow) -> News | None:
     """The next comment; None if there is nothing new to say."""
     incident = actions.get(session, row.incident_id)
-    found = next(
-        (one for one in verifications.of_incident(session, incident.id) if _is_of(one, row, incident.cause)), None
-    )
+    made = map(verification_of, verifications.of_incident(session, incident.id))
+    found = next((one for one in made if _is_of(one, row, incident.cause)), None)
     url = incident_url(incident.id)
     if found is not None:
         if found.state not in _ENDS or found.id <= (row.told_verification_id or 0):
             return None
-        text = texts.comment(verification_of(found), incident.id, url, row.fix_id)
+        text = texts.comment(found, incident.id, url, row.fix_id)
         detail = {"incident": incident.id, "verification": found.id, "verdict": found.state}
         return News(text, texts.marker_of_comment(found.id), found.id, detail)
     if row.state != "merged" or row.reminded_at is not None or _may_still_land(row, incident.cause):
@@ -53,7 +52,7 @@ def of(session: Session, row: PullRequestRow) -> News | None:
     return News(text, texts.marker_of_reminder(row.id), None, {"incident": incident.id, "verdict": None})
 
 
-def _is_of(verification: VerificationRow, row: PullRequestRow, cause: str) -> bool:
+def _is_of(verification: Verification, row: PullRequestRow, cause: str) -> bool:
     """Whether it measures what the pull request changed: the fix itself, or a change to its facts after the merge."""
     if verification.applied_at < row.opened_at:
         return False
@@ -63,7 +62,7 @@ def _is_of(verification: VerificationRow, row: PullRequestRow, cause: str) -> bo
     if row.merged_at is None or verification.applied_at < row.merged_at or kind is None:
         return False
     facts = kind.landing.facts if isinstance(kind.landing, Seen) else ()
-    return any(step["name"] in facts for step in verification.changes)
+    return any(step.name in facts for step in verification.changes)
 
 
 def _may_still_land(row: PullRequestRow, cause: str) -> bool:

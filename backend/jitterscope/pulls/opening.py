@@ -23,13 +23,13 @@ from jitterscope.incidents.api import whole
 from jitterscope.incidents.api.schemas import Incident
 from jitterscope.incidents.api.views import incident_url
 from jitterscope.incidents.lifecycle import actions
+from jitterscope.pulls import kustomize, repositories, texts
 from jitterscope.pulls import plan as plans
-from jitterscope.pulls import repositories, texts
 from jitterscope.pulls.hosts.host import Host, HostFailed, Opened
 from jitterscope.pulls.models import PullRequestRow, RepositoryRow
 from jitterscope.pulls.plan import Planned, Target
 from jitterscope.pulls.repositories import kind_of
-from jitterscope.pulls.schemas import FixPullRequest, Form, PullRequest, PullRequestPreview
+from jitterscope.pulls.schemas import FixPullRequest, Form, KustomizePatch, PullRequest, PullRequestPreview
 from jitterscope.pulls.talking import problems_of
 from jitterscope.tenancy.auth import Principal
 
@@ -61,6 +61,13 @@ def possibilities(session: Session, incident_id: int) -> list[FixPullRequest]:
     rows = repositories.listed(session)
     newest = {row.fix_id: row for row in _of_incident(session, incident_id) if row.state != "opening"}
     return [_possibility(fix, rows, newest.get(fix.id)) for fix in incident.fixes]
+
+
+def kustomize_patches(session: Session, incident_id: int) -> list[KustomizePatch]:
+    """The fixes of an incident that can be Kustomize patches."""
+    incident = whole.incident(session, actions.get(session, incident_id))
+    made = [KustomizePatch(fix_id=fix.id, files=kustomize.files_of(fix)) for fix in incident.fixes]
+    return [one for one in made if one.files]
 
 
 def _possibility(fix: Fix, rows: Sequence[RepositoryRow], newest: PullRequestRow | None) -> FixPullRequest:

@@ -136,7 +136,7 @@ def _beside(target: Target) -> RepositoryFile:
     if not isinstance(change, WorkloadChange):
         raise CannotChange("A Corefile is one text, which Kustomize cannot patch.", "Change the Corefile itself.")
     folder, _, _ = target.file.path.rpartition("/")
-    name = f"jitterscope-{change.owner.replace('/', '-')}.yaml"
+    name = manifest.patch_name(change)
     path = f"{folder}/{name}" if folder else name
     return target.file.model_copy(update={"path": path, "format": "kustomize_patch", "values_key": ""})
 

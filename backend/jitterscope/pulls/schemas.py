@@ -136,6 +136,21 @@ class FileDiff(Schema):
     diff: str  # unified, without the lines of a/ and b/
 
 
+class PatchFile(Schema):
+    path: str
+    text: str
+
+
+class KustomizePatch(Schema):
+    """A fix as a strategic merge patch."""
+
+    fix_id: str
+    files: list[PatchFile] = Field(
+        description="The patches, then the lines of kustomization.yaml that apply them. metadata.namespace must be as "
+        "in the base: remove it if the base has none"
+    )
+
+
 class PullRequestPreview(Schema):
     """A pull request before it is opened."""
 

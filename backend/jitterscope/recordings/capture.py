@@ -120,10 +120,13 @@ def _captures(
     session: Session, planned: Plan, index: Mapping[int, int], from_us: int, to_us: int
 ) -> Iterator[RecordedCapture]:
     """Captures of the plan's window that are sent in a part of it: with the data of their end."""
-    last_us = planned.to_us - 1
-    for resource_id, content in captures.contents(session, list(index), planned.from_us, planned.to_us, MAX_CAPTURES):
-        if from_us <= min(max(content.end_us, planned.from_us), last_us) < to_us:
-            yield RecordedCapture(index[resource_id], content)
+
+    def ends_here(end_us: int) -> bool:
+        return from_us <= min(max(end_us, planned.from_us), planned.to_us - 1) < to_us
+
+    found = captures.contents(session, list(index), planned.from_us, planned.to_us, MAX_CAPTURES, ends_here)
+    for resource_id, content in found:
+        yield RecordedCapture(index[resource_id], content)
 
 
 def _members(
@@ -150,10 +153,10 @@ def _members(
         subject_id = subject_id or subject.id
         if subject.kind != "node":
             tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
-            tree = inventory.with_asked_servers(session, tree, from_us, to_us)
+            tree = inventory.with_called_servers(session, tree, from_us, to_us)
             tree = inventory.with_busiest_cgroups(session, tree, from_us, to_us)
         own = (tree.node, *tree.ancestors, tree.subject, *tree.processes, *tree.dns_servers, *tree.probes)
-        others = (*tree.neighbours, *tree.cgroups, *tree.asked)
+        others = (*tree.neighbours, *tree.cgroups, *tree.called_servers)
         around = [row for one in others for row in inventory.ancestors(session, one.id)]
         for row in (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.dns_paths, *others, *around):
             rows[row.id] = row

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import chain
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import STREAMED, bounded
@@ -17,9 +17,10 @@ from jitterscope.kit.declared import audited
 from jitterscope.recordings.capture import plan
 from jitterscope.recordings.stream import stream
 from jitterscope.requested_window import RequiredFrom, RequiredWhen
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import Principal, require, still_allowed
 
 router = APIRouter(prefix="/recordings", tags=["recordings"])
+_SCOPE = "series:read"
 MEDIA_TYPE = "application/vnd.jitterscope.recording"
 
 
@@ -32,7 +33,8 @@ MEDIA_TYPE = "application/vnd.jitterscope.recording"
 @bounded(STREAMED)
 @refuses(404, "The resource does not exist in this organization.")
 def get_recording(
-    principal: Annotated[Principal, Depends(require("series:read"))],
+    request: Request,
+    principal: Annotated[Principal, Depends(require(_SCOPE))],
     resource: Annotated[
         list[int], Query(min_length=1, max_length=50, description="Ids of nodes, cgroups, processes, or DNS servers")
     ],
@@ -40,12 +42,12 @@ def get_recording(
     to: RequiredWhen,
 ) -> Response:
     """Export series, facts, events, and queries of resources and their neighbors; at most 1 h."""
-    from_us, to_us = asked.instant(from_), asked.instant(to)
+    from_us, to_us = requested_window.instant(from_), requested_window.instant(to)
     with organization_session(principal.organization_id) as session:
         planned = plan(session, resource, from_us, to_us)
         target = f"resources {', '.join(map(str, resource))}"
         audit.record(session, principal, "recording.export", target, {"from_us": from_us, "to_us": to_us})
-    content = stream(principal.organization_id, planned)
+    content = stream(principal.organization_id, planned, lambda: still_allowed(request, _SCOPE))
     # Errors show in the first part, before the response has begun.
     first = [next(content), next(content)]
     headers = {"Content-Disposition": f'attachment; filename="{planned.from_us}.jitterscope"'}

@@ -49,7 +49,7 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
     paths = [i for i, one in enumerate(resources) if one.kind == "dns_path" and one.parent in servers]
     upstreams = [i for i in below if resources[i].kind == "tcp_upstream"]
     behind = {fact.value for i in upstreams for fact in resources[i].facts if fact.name == _UPSTREAM_SERVER}
-    asked = [
+    called = [
         i for i, one in enumerate(resources)
         if one.kind == "tcp_server" and i not in below and one.key in behind
     ]  # fmt: skip
@@ -82,7 +82,7 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
         dns_servers=serving(servers),
         tcp_servers=serving([i for i in below if resources[i].kind == "tcp_server"]),
         tcp_upstreams=views(upstreams),
-        asked=views(asked),
+        called_servers=views(called),
         probes=views(probes),
         dns_paths=views(paths),
         neighbours=views(neighbours),
@@ -137,7 +137,7 @@ def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) ->
     )
     resources.extend(_recorded(server, "tcp_server", subject) for server in snapshot.tcp_servers)
     resources.extend(_recorded(one, "tcp_upstream", subject) for one in snapshot.tcp_upstreams)
-    resources.extend(_recorded(server, "tcp_server", 0) for server in snapshot.asked)
+    resources.extend(_recorded(server, "tcp_server", 0) for server in snapshot.called_servers)
     # The synthetic ones have no known cgroup.
     resources.extend(_recorded(neighbour, "dns_server", 0) for neighbour in snapshot.neighbours)
     resources.extend(_recorded(cgroup, "cgroup", 0) for cgroup in snapshot.cgroups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from jitterscope.db import organization_session
 from jitterscope.kit import allowance
@@ -17,18 +17,22 @@ _MOST_SLICES = 8
 _RESOURCES_PER_SLICE = 400
 
 
-def stream(organization_id: int, planned: Plan) -> Iterator[bytes]:
-    """The file's bytes. Each piece is read in its own transaction, so that a slow client holds none open."""
+def stream(organization_id: int, planned: Plan, check: Callable[[], object]) -> Iterator[bytes]:
+    """The file's bytes. Each piece is read in its own transaction, so that a slow client holds none open.
+
+    `check` is called before each piece, and raises if the caller's access has ended.
+    """
     crowd = max(1, -(-len(planned.rows) // _RESOURCES_PER_SLICE))
     slice_us = max(1_000_000, file.SLICE_US // crowd // 1_000_000 * 1_000_000)
     names = [row.name for row in planned.rows]
-    pieces = _pieces(organization_id, planned, slice_us)
+    pieces = _pieces(organization_id, planned, slice_us, check)
     return file.parts(planned.from_us, planned.ticks, planned.subject, names, {}, pieces, slice_us)
 
 
-def _pieces(organization_id: int, planned: Plan, slice_us: int) -> Iterator[Recording]:
+def _pieces(organization_id: int, planned: Plan, slice_us: int, check: Callable[[], object]) -> Iterator[Recording]:
     slices, at_us = 1, planned.from_us
     while at_us < planned.to_us:
+        check()
         end_us = min(at_us + slices * slice_us, planned.to_us)
         with allowance.measured() as taken, organization_session(organization_id) as session:
             piece = part(session, planned, at_us, end_us)

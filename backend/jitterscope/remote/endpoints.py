@@ -10,17 +10,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from jitterscope import db
-from jitterscope import requested_window as asked
+from jitterscope import db, requested_window
 from jitterscope.answers import refuses
-from jitterscope.bounds import CHART, QUICK, bounded
+from jitterscope.bounds import CHART, bounded
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.compressed import respond
 from jitterscope.paging import one_position
-from jitterscope.remote import belonging, drawing, metrics, senders, setups
+from jitterscope.remote import belonging, drawing, metrics, senders
 from jitterscope.remote.schemas import (
     LabelValue,
     MetricCharts,
@@ -31,7 +30,6 @@ from jitterscope.remote.schemas import (
     MetricSeries,
     Received,
     Sender,
-    SenderSetup,
     View,
 )
 from jitterscope.series import external_metrics, external_search
@@ -153,7 +151,7 @@ def query_metric(
         sets, found = external_search.label_sets(session, selection, after, limit, histogram=shown == "quantiles")
         drawn = drawing.draw(session, sets, shown, from_us, to_us, points)
         narrow = _narrow(external_search.labels(session, selection)) if found > len(sets) else None
-        of = inventory.resources(session, sorted({one.resource_id for one in sets}))
+        of = inventory.resources_to_show(session, sorted({one.resource_id for one in sets}))
         items = [
             MetricSeries(
                 labels=one.labels,
@@ -207,13 +205,6 @@ def get_received(principal: ReadCollectors) -> Received:
     )  # fmt: skip
 
 
-@router.get("/setups")
-@bounded(QUICK)
-def list_sender_setups(principal: ReadCollectors) -> list[SenderSetup]:
-    """How to set up Prometheus, Grafana Alloy, and others to send here."""
-    return setups.all_of_them()
-
-
 def _selection(
     session: Session, name: str | None, search: str, match: list[str] | None, resource: int | None, from_us: int
 ) -> Selection:
@@ -233,7 +224,7 @@ def _selection(
 
 
 def _window(from_: str | None, to: str | None) -> tuple[int, int]:
-    return asked.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
+    return requested_window.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
 
 
 def _match(text: str) -> Match:

@@ -92,13 +92,3 @@ class Received(Schema):
     metrics: int = Field(description="Distinct names of these")
     samples_per_s: float = Field(description="Mean of the last full minute, of the listed senders")
     newest_sample: datetime | None
-
-
-class SenderSetup(Schema):
-    """How to set up a program to send here."""
-
-    name: str
-    title: str
-    file: str = Field(description="Where the text belongs")
-    text: str = Field(description="TOKEN stands for the secret of an ingest token")
-    next: str = Field(description="What to do next")

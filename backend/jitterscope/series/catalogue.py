@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+# An answer that takes longer is slow, µs
+SLOW_US: Final = 20_000
+# A DNS query without an answer for this long has timed out, µs
+DNS_GIVEN_UP_US: Final = 5_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -197,6 +202,8 @@ FACTS: Final[dict[str, Name]] = {
     "node.cgroup_version": Name("node.cgroup_version", "node", "self", "1 or 2"),
     "node.watermarks": Name("node.watermarks", "node", "watermarks", "JSON {min_free_kbytes, watermark_scale_factor, zones: [{name, min, low, high}]}, zones in pages"),
     "node.dentry_limit": Name("node.dentry_limit", "node", "dentry_state", "JSON of this kernel's limits for negative dentries (fs.negative-dentry-limit, fs.dentry-fs-klimit, fs.dentry-negative); {}: none"),
+    "node.vfs_cache_pressure": Name("node.vfs_cache_pressure", "node", "sysctls", "vm.vfs_cache_pressure"),
+    "node.rmem_default": Name("node.rmem_default", "node", "sysctls", "net.core.rmem_default: bytes that the receive queue of a socket holds unless its program asks for another size"),
     "node.cilium": Name("node.cilium", "node", "cni_metrics", "Version of the Cilium agent on the node"),
     "node.kubelet": Name("node.kubelet", "node", "kubelet_metrics", "Version of the kubelet"),
     "process.nss": Name("process.nss", "process", "failed_lookups", "JSON {version, env, file_system} of a process with NSS loaded: libnss3's version, NSS_SDB_USE_CACHE (absent: unset), type of the database's file system"),
@@ -205,6 +212,7 @@ FACTS: Final[dict[str, Name]] = {
     "cpu.burst_us": Name("cpu.burst_us", "cgroup", "cgroup_cpu", "CFS burst; absent if the kernel does not support it (before Linux 5.14)"),
     "cpu.parent_quota_us": Name("cpu.parent_quota_us", "cgroup", "cgroup_cpu", "Tightest quota of an ancestor in us per its period, scaled to this cgroup's period; -1: none"),
     "memory.limit_bytes": Name("memory.limit_bytes", "cgroup", "cgroup_memory", "-1: no limit"),
+    "memory.high_bytes": Name("memory.high_bytes", "cgroup", "cgroup_memory", "memory.high, -1: no limit; cgroup v2 only"),
     "workload.manager": Name("workload.manager", "cgroup", "names", "kubernetes, docker, containerd, systemd or none"),
     "workload.namespace": Name("workload.namespace", "cgroup", "names", "Kubernetes namespace"),
     "workload.pod": Name("workload.pod", "cgroup", "names", "Pod name"),

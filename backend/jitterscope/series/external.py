@@ -16,16 +16,22 @@ from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, BYTEA, TEXT
 from sqlalchemy.orm import Session
 
-from jitterscope import db
+from jitterscope import counted, db
 from jitterscope.db import after_commit
-from jitterscope.kit.allowance import hold
+from jitterscope.kit.allowance import borrowed, hold
 from jitterscope.kit.perobject import PerObject
 from jitterscope.series.landing import driver
 from jitterscope.series.types import FloatArray, IntArray
+from jitterscope.tenancy import limits
 
 # A row covers less than this; retention, compaction, and readers rely on it.
 ROW_US = 3_600_000_000
 _MAX_CACHED = 200_000
+# Rows received together.
+_AT_ONCE = 200
+# What one transaction compacts: bytes of times, with as many of values, and series.
+_PART_BYTES = 8 * 1024 * 1024
+_PART_SERIES = 5000
 
 # Precision of `last_seen_at`: the row of a series is updated again after this much time.
 SEEN_EVERY_S = 3600
@@ -49,7 +55,7 @@ _UPSERT = text(
     SELECT :organization, one.* FROM unnest(:resources, :digests, :names, CAST(:labels AS jsonb[]), :kinds)
         AS one (resource, digest, name, labels, kind) ORDER BY digest
     ON CONFLICT (organization_id, digest) DO UPDATE SET kind = excluded.kind, resource_id = excluded.resource_id,
-        last_seen_at = now() RETURNING id, digest, resource_id
+        last_seen_at = now() RETURNING id, digest, resource_id, xmax = 0 AS created
     """
 ).bindparams(
     bindparam("resources", type_=ARRAY(BIGINT)), bindparam("digests", type_=ARRAY(BYTEA)),
@@ -62,10 +68,14 @@ _INSERT = (
 )
 _ROWS = (
     "SELECT series_id, times_us, sample_values FROM external_samples "
-    "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND end_us >= %b"
+    "WHERE series_id = ANY(%b::bigint[]) AND start_us > %b AND start_us < %b AND end_us >= %b"
+)
+_SHORT = (
+    "SELECT series_id, sum(octet_length(times_us))::bigint FROM external_samples "
+    "WHERE start_us >= %b AND start_us < %b GROUP BY series_id HAVING count(*) > 1 ORDER BY series_id"
 )
 _TAKE = (
-    "DELETE FROM external_samples WHERE series_id = ANY(%b) AND start_us >= %b AND start_us < %b "
+    "DELETE FROM external_samples WHERE series_id = ANY(%b::bigint[]) AND start_us >= %b AND start_us < %b "
     "RETURNING series_id, times_us, sample_values"
 )
 
@@ -83,7 +93,10 @@ class Samples:
 
 
 def store(session: Session, organization_id: int, samples: Sequence[Samples]) -> None:
-    """Write samples. A sample at a time that the series already has overwrites the old one."""
+    """Write samples. A sample at a time that the series already has overwrites the old one.
+
+    Raises Problem 429 if the organization would have too many series.
+    """
     ids = _ids(session, organization_id, samples)
     columns: list[list[object]] = [[] for _ in range(5)]
     for identity, one in zip(ids, samples, strict=True):
@@ -92,12 +105,17 @@ def store(session: Session, organization_id: int, samples: Sequence[Samples]) ->
     _write(session, organization_id, columns)
 
 
+def stored(session: Session) -> int:
+    """How many series the organization has, including those that get no more samples and have not expired."""
+    return int(session.execute(text("SELECT count(*) FROM external_series")).scalar_one())
+
+
 def read(session: Session, series: Sequence[int], from_us: int, to_us: int) -> dict[int, tuple[IntArray, FloatArray]]:
     """Times (µs, ascending) and values of each series with samples in [from_us, to_us)."""
     parts: dict[int, list[tuple[bytes, bytes]]] = {}
-    with driver(session).cursor(binary=True) as cursor:
-        for identity, times, values in cursor.execute(_ROWS, (list(series), from_us - ROW_US, to_us, from_us)):
-            hold(4 * len(times))  # includes the copies while parts are joined
+    with counted.rows(session, _ROWS, (list(series), from_us - ROW_US, to_us, from_us), at_once=_AT_ONCE) as found:
+        for identity, times, values in found:
+            hold(2 * len(times))  # the copies while parts are joined
             parts.setdefault(identity, []).append((times, values))
     result: dict[int, tuple[IntArray, FloatArray]] = {}
     for identity, rows in parts.items():
@@ -109,28 +127,50 @@ def read(session: Session, series: Sequence[int], from_us: int, to_us: int) -> d
 
 
 def compact(organization_id: int, now_us: int) -> int:
-    """Write one row per series and hour for the closed hours of the last day; returns how many rows were written."""
+    """Write one row per series and hour for the closed hours of the last day; returns how many rows were written.
+
+    A series with very many samples in an hour stays in short rows, which read the same.
+    """
     closed_us = (now_us - ROW_US // 6) // ROW_US * ROW_US
     made = 0
-    with db.organization_session(organization_id) as session, driver(session).cursor() as cursor:
-        found = cursor.execute(
-            "SELECT start_us - start_us %% %s, array_agg(DISTINCT series_id) FROM (SELECT series_id, start_us, "
-            "count(*) OVER (PARTITION BY series_id, start_us / %s) AS rows FROM external_samples "
-            "WHERE start_us >= %s AND start_us < %s) AS counted WHERE rows > 1 GROUP BY 1",
-            (ROW_US, ROW_US, closed_us - 24 * ROW_US, closed_us),
-        ).fetchall()
-    for hour_us, series in found:
-        with db.organization_session(organization_id) as session:
-            rows: dict[int, list[tuple[bytes, bytes]]] = {}
-            with driver(session).cursor(binary=True) as cursor:
-                for identity, times, values in cursor.execute(_TAKE, (series, hour_us, hour_us + ROW_US)):
-                    rows.setdefault(identity, []).append((times, values))
-            columns: list[list[object]] = [[] for _ in range(5)]
-            for identity, parts in sorted(rows.items()):
-                _append(columns, identity, *_joined(parts))
-            _write(session, organization_id, columns)
-            made += len(columns[0])
+    for hour_us in range(closed_us - 24 * ROW_US, closed_us, ROW_US):
+        with borrowed():
+            for series in _short(organization_id, hour_us):
+                with db.isolated("compact external series", organization=organization_id, hour_us=hour_us), borrowed():
+                    made += _join(organization_id, series, hour_us)
     return made
+
+
+def _short(organization_id: int, hour_us: int) -> list[list[int]]:
+    """Series with several rows in an hour, in parts that fit into memory together."""
+    parts: list[list[int]] = []
+    part_bytes = 0
+    with (
+        db.organization_session(organization_id) as session,
+        counted.rows(session, _SHORT, (hour_us, hour_us + ROW_US), at_once=1000) as found,
+    ):
+        for identity, size_bytes in found:
+            if size_bytes > _PART_BYTES:
+                continue
+            part_bytes += size_bytes
+            if not parts or part_bytes > _PART_BYTES or len(parts[-1]) >= _PART_SERIES:
+                parts.append([])
+                part_bytes = size_bytes
+            parts[-1].append(identity)
+    return parts
+
+
+def _join(organization_id: int, series: Sequence[int], hour_us: int) -> int:
+    rows: dict[int, list[tuple[bytes, bytes]]] = {}
+    with db.organization_session(organization_id) as session:
+        with counted.rows(session, _TAKE, (list(series), hour_us, hour_us + ROW_US), at_once=_AT_ONCE) as found:
+            for identity, times, values in found:
+                rows.setdefault(identity, []).append((times, values))
+        columns: list[list[object]] = [[] for _ in range(5)]
+        for identity, parts in sorted(rows.items()):
+            _append(columns, identity, *_joined(parts))
+        _write(session, organization_id, columns)
+    return len(columns[0])
 
 
 def _ids(session: Session, organization_id: int, samples: Sequence[Samples]) -> list[int]:
@@ -155,7 +195,9 @@ def _ids(session: Session, organization_id: int, samples: Sequence[Samples]) -> 
                 "labels": [json.dumps(dict(one.labels)) for one in missing.values()],
                 "kinds": [one.kind for one in missing.values()],
             },
-        )
+        ).all()
+        if created := sum(row.created for row in rows):
+            limits.add_stored(organization_id, "external_series", created, lambda: stored(session))
         fresh = {(organization_id, bytes(row.digest)): _Known(row.id, row.resource_id, period) for row in rows}
         after_commit(session, lambda: _remember(cache, fresh))
     return [

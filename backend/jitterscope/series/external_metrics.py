@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.db import after_commit
 from jitterscope.kit.perobject import PerObject
+from jitterscope.series.external import SEEN_EVERY_S
 
 # Suffixes of a histogram's or summary's parts, which are described under the name without them.
 FAMILY_SUFFIXES = ("_bucket", "_count", "_sum", "_total")
@@ -23,7 +26,7 @@ _UPSERT = text(
     SELECT :organization, one.* FROM unnest(:names, :types, :helps, :units) AS one (name, type, help, unit)
      ORDER BY name
     ON CONFLICT (organization_id, name) DO UPDATE
-       SET type = excluded.type, help = excluded.help, unit = excluded.unit
+       SET type = excluded.type, help = excluded.help, unit = excluded.unit, last_seen_at = now()
     """
 ).bindparams(*(bindparam(name, type_=ARRAY(TEXT)) for name in ("names", "types", "helps", "units")))
 _OF = text("SELECT name, type, help, unit FROM external_metrics WHERE name = ANY(:names)").bindparams(
@@ -40,14 +43,18 @@ class Described:
     unit: str
 
 
-_caches: PerObject[dict[tuple[int, str], Described]] = PerObject(dict)
+# (organization, name) to a digest of what is stored and the period in which it was. The texts stay in the database.
+_Stored = dict[tuple[int, str], tuple[bytes, int]]
+_caches: PerObject[_Stored] = PerObject(dict)
 
 
 def store(session: Session, organization_id: int, described: Mapping[str, Described]) -> None:
     """Store what is new. Senders repeat everything every minute: most calls write nothing."""
     cache = _caches.of(session.get_bind())
+    period = int(time.time()) // SEEN_EVERY_S
     cut = {name: Described(one.type, one.help[:_MAX_HELP], one.unit[:_MAX_UNIT]) for name, one in described.items()}
-    fresh = {name: one for name, one in cut.items() if cache.get((organization_id, name)) != one}
+    known: _Stored = {(organization_id, name): (_digest(one), period) for name, one in cut.items()}
+    fresh = {name: cut[name] for (of, name), one in known.items() if cache.get((of, name)) != one}
     if not fresh:
         return
     session.execute(
@@ -57,7 +64,7 @@ def store(session: Session, organization_id: int, described: Mapping[str, Descri
             "helps": [one.help for one in fresh.values()], "units": [one.unit for one in fresh.values()],
         },
     )  # fmt: skip
-    after_commit(session, lambda: _remember(cache, organization_id, fresh))
+    after_commit(session, lambda: _remember(cache, known))
 
 
 def of(session: Session, names: Sequence[str]) -> dict[str, Described]:
@@ -77,7 +84,11 @@ def _candidates(name: str) -> list[str]:
     return [name, *(name.removesuffix(suffix) for suffix in FAMILY_SUFFIXES if name.endswith(suffix))]
 
 
-def _remember(cache: dict[tuple[int, str], Described], organization_id: int, fresh: Mapping[str, Described]) -> None:
+def _digest(one: Described) -> bytes:
+    return hashlib.blake2b("\0".join((one.type, one.help, one.unit)).encode(), digest_size=16).digest()
+
+
+def _remember(cache: _Stored, known: _Stored) -> None:
     if len(cache) > _MAX_CACHED:
         cache.clear()
-    cache.update({(organization_id, name): one for name, one in fresh.items()})
+    cache.update(known)

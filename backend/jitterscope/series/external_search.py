@@ -11,11 +11,17 @@ from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, JSONB, TEXT
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import BindParameter
 
+from jitterscope.counted import size_of
+from jitterscope.kit.allowance import hold
 from jitterscope.series.external import SEEN_EVERY_S
 
 Operator = Literal["=", "!=", "~"]
 # How many values of a label are listed; the total count is always given.
 _MOST_VALUES = 100
+# Values of all labels together, the most frequent of each first.
+_MOST_PAIRS = 10_000
+# Buckets of one histogram. Real ones have up to some 200.
+_MOST_BUCKETS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +129,14 @@ def labels(session: Session, selection: Selection) -> list[Label]:
             f"FROM external_series, jsonb_each_text(labels) AS pair WHERE {where} GROUP BY 1, 2), "
             "ranked AS (SELECT *, count(*) OVER (PARTITION BY key) AS found, "
             "row_number() OVER (PARTITION BY key ORDER BY series DESC, value) AS place FROM pairs) "
-            "SELECT key, value, series, found FROM ranked WHERE place <= :most ORDER BY key, place"
-        ).bindparams(*bound, bindparam("most", _MOST_VALUES))
+            "SELECT key, value, series, found FROM ranked WHERE place <= :most ORDER BY place, key LIMIT :pairs"
+        ).bindparams(*bound, bindparam("most", _MOST_VALUES), bindparam("pairs", _MOST_PAIRS))
     )
     result: dict[str, Label] = {}
     for row in rows:
+        hold(size_of(row.key) + size_of(row.value))
         result.setdefault(row.key, Label(row.key, row.found, [])).values.append((row.value, row.series))
-    return list(result.values())
+    return [result[key] for key in sorted(result)]
 
 
 def label_sets(
@@ -137,7 +144,7 @@ def label_sets(
 ) -> tuple[list[LabelSet], int]:
     """Label sets in order from a position, and how many there are.
 
-    With `histogram`, all buckets of one label set count as one.
+    With `histogram`, all buckets of one label set count as one; of very many only the first are returned.
     """
     where, bound = _where(selection)
     key = "labels - 'le'" if histogram else "labels"
@@ -147,17 +154,16 @@ def label_sets(
     rows = session.execute(
         text(
             f"SELECT min(id) AS first, {key} AS labels, (array_agg(resource_id ORDER BY id))[1] AS resource_id, "  # noqa: S608
-            "min(kind) AS kind, array_agg(id ORDER BY id) AS ids, "
-            "array_agg(coalesce(labels ->> 'le', '') ORDER BY id) AS bounds "
+            "min(kind) AS kind, (array_agg(id ORDER BY id))[1:CAST(:buckets AS integer)] AS ids, "
+            "(array_agg(coalesce(labels ->> 'le', '') ORDER BY id))[1:CAST(:buckets AS integer)] AS bounds "
             f"FROM external_series WHERE {where} GROUP BY {key} ORDER BY ({key})::text OFFSET :after LIMIT :limit"
-        ).bindparams(*bound, bindparam("after", after), bindparam("limit", limit))
+        ).bindparams(*bound, bindparam("after", after), bindparam("limit", limit), bindparam("buckets", _MOST_BUCKETS))
     )
-    sets = [
-        LabelSet(
-            row.first, row.labels, row.resource_id, row.kind, list(zip(row.bounds, row.ids, strict=True))
-        )
-        for row in rows
-    ]  # fmt: skip
+    sets: list[LabelSet] = []
+    for row in rows:
+        hold(size_of(row.labels) + size_of(row.bounds) + size_of(row.ids))
+        buckets = list(zip(row.bounds, row.ids, strict=True))
+        sets.append(LabelSet(row.first, row.labels, row.resource_id, row.kind, buckets))
     return sets, found
 
 

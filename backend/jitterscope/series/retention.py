@@ -99,20 +99,14 @@ def expire(organization_id: int, now_us: int) -> dict[str, int]:
             deleted[table] = _expire_table(session, table, policy, now_us)
             if table == "series_blocks":
                 deleted |= _expire_ledger(session, policy, now_us)
-            if table == "external_samples":
-                deleted["external_series"] = _expire_series(session, policy, now_us)
+    deleted |= _expire_by_parts(organization_id, now_us)
     return {table: count for table, count in deleted.items() if count}
 
 
 def _expire_table(session: Session, table: str, policy: Retention, now_us: int) -> int:
     field, resource, end = _TABLES[table]
     cutoff_us = now_us - getattr(policy, field) * DAY_US
-    kept = [
-        (resource_id, window.from_us, window.to_us)
-        for window in pins.pinned_windows(session)
-        for resource_id in window.resource_ids
-        if window.from_us < cutoff_us
-    ]
+    kept = _pinned(session, cutoff_us)
     pinned = "" if resource is None else (
         f" AND NOT EXISTS (SELECT FROM unnest(:resources, :froms, :tos) AS pin (resource, from_us, to_us) "
         f"WHERE pin.resource = {resource} AND {table}.start_us < pin.to_us AND {end} > pin.from_us)"
@@ -142,11 +136,73 @@ def _expire_ledger(session: Session, policy: Retention, now_us: int) -> dict[str
     return {"ingest_batches": _rows(batches), "series_layouts": _rows(unused)}
 
 
-def _expire_series(session: Session, policy: Retention, now_us: int) -> int:
-    # A day longer than their samples: when a series was last seen is known to the hour.
-    before = (now_us - (policy.second_days + 1) * DAY_US) / 1e6
-    statement = text("DELETE FROM external_series WHERE last_seen_at < to_timestamp(:before)")
-    return _rows(session.execute(statement, {"before": before}))
+# A day longer than their samples: when a series was last seen is known to the hour.
+_UNSEEN = "last_seen_at < to_timestamp((:cutoff - :day) / 1e6)"
+# Tables without partitions, whose rows a sender can make many of: deleted in parts, each in its own transaction.
+_BY_PARTS = {
+    "external_series": text(
+        "DELETE FROM external_series WHERE id = ANY(ARRAY(SELECT id FROM external_series "  # noqa: S608
+        f"WHERE {_UNSEEN} LIMIT :most))"
+    ),
+    "external_metrics": text(
+        "DELETE FROM external_metrics WHERE name = ANY(ARRAY(SELECT name FROM external_metrics "  # noqa: S608
+        f"WHERE {_UNSEEN} LIMIT :most)) AND {_UNSEEN}"
+    ),
+    # What a later value replaced before the cutoff. The value in effect stays as long as its resource.
+    "facts": text(
+        """
+        DELETE FROM facts USING (
+            SELECT resource_id, name, since_us FROM (
+                SELECT resource_id, name, since_us,
+                       lead(since_us) OVER (PARTITION BY resource_id, name ORDER BY since_us) AS until_us
+                  FROM facts WHERE since_us < :cutoff
+            ) AS past
+             WHERE until_us IS NOT NULL AND NOT EXISTS (
+                   SELECT FROM unnest(:resources, :froms, :tos) AS pin (resource, from_us, to_us)
+                    WHERE pin.resource = resource_id AND since_us < pin.to_us AND until_us > pin.from_us)
+             LIMIT :most
+        ) AS gone
+         WHERE facts.resource_id = gone.resource_id AND facts.name = gone.name AND facts.since_us = gone.since_us
+        """
+    ),
+}
+_MOST_AT_ONCE = 20_000
+
+
+def _expire_by_parts(organization_id: int, now_us: int) -> dict[str, int]:
+    deleted = dict.fromkeys(_BY_PARTS, 0)
+    for table in _BY_PARTS:
+        while True:
+            with db.organization_session(organization_id) as session:
+                part = _expire_part(session, table, now_us)
+            deleted[table] += part
+            if part < _MOST_AT_ONCE:
+                break
+    return deleted
+
+
+def _expire_part(session: Session, table: str, now_us: int) -> int:
+    cutoff_us = now_us - of(session).second_days * DAY_US
+    parameters: dict[str, object] = {"cutoff": cutoff_us, "most": _MOST_AT_ONCE}
+    statement = _BY_PARTS[table]
+    if table == "facts":
+        names = ("resources", "froms", "tos")
+        statement = statement.bindparams(*(bindparam(name, type_=ARRAY(BIGINT)) for name in names))
+        kept = _pinned(session, cutoff_us)
+        parameters |= {name: [pin[position] for pin in kept] for position, name in enumerate(names)}
+    else:
+        parameters["day"] = DAY_US
+    return _rows(session.execute(statement, parameters))
+
+
+def _pinned(session: Session, cutoff_us: int) -> list[tuple[int, int, int]]:
+    """(resource, from, to) of pinned windows that began before the cutoff, in µs."""
+    return [
+        (resource_id, window.from_us, window.to_us)
+        for window in pins.pinned_windows(session)
+        for resource_id in window.resource_ids
+        if window.from_us < cutoff_us
+    ]
 
 
 def delete_resources(session: Session, resource_ids: Sequence[int]) -> None:

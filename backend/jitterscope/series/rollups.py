@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from jitterscope.kit.allowance import hold
+from jitterscope.kit.allowance import borrowed, hold
 from jitterscope.series import codec
 from jitterscope.series.landing import driver
 from jitterscope.series.runs import runs
@@ -199,10 +199,11 @@ def merge_rows(session: Session, organization_id: int, level: Level, from_us: in
             series = [identity for identity, _ in chunk]
             # The last row can extend beyond the end of the window.
             steps = (max(end for _, end in chunk) - from_us) // level.step_us
-            rollup = read(session, level, series, from_us, steps, earliest_us=from_us, before_us=to_us)
-            cursor.execute(
-                f"DELETE FROM {level.table} WHERE series_id = ANY(%s) AND start_us >= %s AND start_us < %s",  # noqa: S608
-                (series, from_us, to_us),
-            )
-            write(session, organization_id, level, np.array(series, np.int64), from_us, rollup)
+            with borrowed():
+                rollup = read(session, level, series, from_us, steps, earliest_us=from_us, before_us=to_us)
+                cursor.execute(
+                    f"DELETE FROM {level.table} WHERE series_id = ANY(%s) AND start_us >= %s AND start_us < %s",  # noqa: S608
+                    (series, from_us, to_us),
+                )
+                write(session, organization_id, level, np.array(series, np.int64), from_us, rollup)
     return len(found)

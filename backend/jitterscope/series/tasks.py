@@ -6,9 +6,11 @@ import time
 
 import structlog
 
-from jitterscope import db
+from jitterscope import cache, db
+from jitterscope.cache import ValkeyError
 from jitterscope.series import compaction, distribution_compaction, external, partitions, retention, rollups
 from jitterscope.series.landing import driver
+from jitterscope.tenancy import limits
 from jitterscope.worker import periodic
 
 log = structlog.get_logger(__name__)
@@ -77,6 +79,12 @@ def expire() -> None:
         deleted = retention.expire(organization_id, now_us)
         if deleted:
             log.info("expired", organization=organization_id, **deleted)
+        with db.organization_session(organization_id) as session:
+            series = external.stored(session)
+        try:
+            limits.set_stored(organization_id, "external_series", series)
+        except ValkeyError as error:
+            cache.failed(error)
 
     db.each_organization("expire", of)
     dropped = retention.drop_empty_partitions(now_us)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, HEAVY, bounded
 from jitterscope.db import organization_session
@@ -54,7 +54,7 @@ def list_services(
 ) -> Services:
     """DNS and TCP servers in a window, widened to whole minutes; by default the last hour, at most 24 h."""
     now_us = time.time_ns() // 1000
-    from_us, to_us, first = asked.page_in_minutes(cursor, from_, to, now_us, _DEFAULT_US, _LONGEST_US)
+    from_us, to_us, first = requested_window.page_in_minutes(cursor, from_, to, now_us, _DEFAULT_US, _LONGEST_US)
     with organization_session(principal.organization_id) as session:
         part = slice(first, first + limit)
         found = listing.read(session, search.replace("\0", ""), (from_us, to_us), order, descending, part)
@@ -79,7 +79,7 @@ def list_request_kinds(
 ) -> RequestKinds:
     """Unencrypted requests to a TCP server by kind; by default in the last 15 min, at most 1 h."""
     now_us = time.time_ns() // 1000
-    from_us, to_us = asked.newest_window(from_, to, now_us, _KINDS_US, _DEFAULT_US)
+    from_us, to_us = requested_window.newest_window(from_, to, now_us, _KINDS_US, _DEFAULT_US)
     with organization_session(principal.organization_id) as session:
         row = inventory.resource(session, resource_id)
         if row is None:

@@ -84,7 +84,7 @@ def read(
         quantiles=quantiles,
         objectives=_objectives(session, shown, span),
         asks=calls.read(session, sorted({one.watched.cgroup_id for one in shown if one.watched.cgroup_id}), *span),
-        places=inventory.resources(session, sorted(ids)),
+        places=inventory.resources_to_show(session, sorted(ids)),
         found=found,
         compared=len(servers),
         more=part.stop < len(ordered),

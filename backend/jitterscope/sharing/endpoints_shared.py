@@ -7,13 +7,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.bounds import SHARED, bounded
 from jitterscope.changes import service as changes
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.registry import all_areas
 from jitterscope.errors import Problem
+from jitterscope.incidents.api import node_names
 from jitterscope.incidents.api import views as incident_views
 from jitterscope.incidents.api.schemas import TimelinePicture
 from jitterscope.incidents.lifecycle import actions
@@ -50,6 +51,7 @@ def get_shared_incident(holder: OfLink, response: Response) -> SharedIncident:
         links.note_use(session, holder)
         history = actions.history(session, row.id)
         incident = incident_views.incident_of(row, history, verifications.newest(session, row.id))
+        (incident,) = node_names.told_apart(session, [incident])
         return views.shared_incident(incident, holder.expires_at)
 
 
@@ -100,7 +102,7 @@ def get_shared_changes(holder: OfLink, response: Response, from_: From = None, t
 
 def _within(from_: str | None, to: str | None, first_us: int, last_us: int) -> tuple[int, int]:
     """Clipped, not refused: the window may have grown or moved since the page asked for it."""
-    from_us = max(first_us, asked.instant_or_none(from_) or first_us)
-    to_us = min(last_us, asked.instant_or_none(to) or last_us)
-    asked.check_window(from_us, to_us, last_us - first_us)
+    from_us = max(first_us, requested_window.instant_or_none(from_) or first_us)
+    to_us = min(last_us, requested_window.instant_or_none(to) or last_us)
+    requested_window.check_window(from_us, to_us, last_us - first_us)
     return from_us, to_us

@@ -6,12 +6,12 @@ holder: Annotated[Holder, Depends(link_holder)]
 from __future__ import annotations
 
 from fastapi import Request
-from fastapi.concurrency import run_in_threadpool
 
 from jitterscope import bounds
 from jitterscope.kit.declared import Access
 from jitterscope.sharing import links
 from jitterscope.sharing.links import Holder
+from jitterscope.slots import Caller
 from jitterscope.tenancy.attempts import per_minute
 
 # A page requests the incident every 30 s, and a part of the picture where the pointer rests.
@@ -24,8 +24,8 @@ async def link_holder(request: Request) -> Holder:
     It also takes the slot that the route declares. Requests are counted per link and not for the organization: a holder
     cannot use up the members' limit.
     """
-    holder = await run_in_threadpool(_holder, request)
-    await bounds.enter(request, bounds.Caller(f"link {holder.link_id}", holder.organization_id))
+    holder = await bounds.look_up(request, _holder)
+    await bounds.enter(request, Caller(f"link {holder.link_id}", holder.organization_id))
     return holder
 
 

@@ -22,12 +22,13 @@ _HAPPENED: dict[str, str] = {
     "resolved": "Resolved", "reopened": "Fault returned", "reclassified": "Cause corrected",
     "fix_applied": "Fix seen", "fix_withdrawn": "Fix withdrawn", "verified": "Fix verified",
     "did_not_help": "Fix did not help", "made_worse": "Fix made it worse", "spread": "Another subject affected",
+    "not_known": "Not known any more",
 }  # fmt: skip
 # Not part of the timeline: pins only keep data, and notes have their own section.
 _ASIDE = ("pinned", "unpinned", "noted")
 _RESULT: dict[str, str] = {
     "waiting": "Not decided yet", "verified": "Verified: it helped", "did_not_help": "It did not help",
-    "made_worse": "It made it worse", "replaced": "Not decided: another change replaced it",
+    "made_worse": "It made it worse", "replaced": "Not decided",
 }  # fmt: skip
 _FIX: dict[str, str] = {
     "removes": "Removes it", "reduces": "Reduces it", "cannot_help": "Cannot help", "unknown": "Effect unknown",
@@ -80,7 +81,7 @@ def _head(told: Told) -> str:
         f"**State:** {one.state.replace('_', ' ')}",
         f"**Subject:** {_KINDS.get(subject.kind, subject.kind)} {code(subject.name)} {place}".rstrip(),
         f"**Began:** {_time(one.onset_at)}",
-        f"**Duration:** {_duration(_end(one) - one.onset_at)}, {'resolved' if one.resolved_at else 'not resolved yet'}",
+        f"**Duration:** {_lasted(one)}",
         f"**Cause:** {escape(one.cause_title)} ({one.confidence} confidence)",
         f"**Incident:** [{one.id}](<{told.url}>), as of {_time(told.at)}",
     ]
@@ -90,8 +91,11 @@ def _head(told: Told) -> str:
     return _list(lines)
 
 
-def _end(one: Incident) -> datetime:
-    return one.resolved_at or one.last_seen_at
+def _lasted(one: Incident) -> str:
+    known = _duration((one.resolved_at or one.last_seen_at) - one.onset_at)
+    if one.state == "not_known":
+        return f"at least {known}, not known after that"
+    return f"{known}, {'resolved' if one.resolved_at else 'not resolved yet'}"
 
 
 def _timeline(told: Told) -> Iterator[str]:

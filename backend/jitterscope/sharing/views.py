@@ -37,6 +37,7 @@ Who = Literal["jitterscope", "a member"]
 # For these actions the service writes the detail itself; for others a member may have.
 _OWN_WORDS = (
     "opened", "escalated", "reopened", "reclassified", "spread", "verified", "did_not_help", "made_worse",
+    "not_known",
 )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ limit is multiplied by the number of processes. /readyz and the log report this 
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import math
 import time
 from collections.abc import Callable
@@ -36,16 +35,20 @@ class Bucket:
     def take(self, what: str) -> None:
         """Count one attempt. Raises Problem 429 above the rate; `what` names the attempts."""
         if not self.fits():
-            reset_time = _count(lambda limiter: limiter.get_window_stats(self.rate, *self._names()).reset_time)
-            wait_s = max(1, math.ceil(reset_time - time.time()))
-            raise Problem(
-                429,
-                "too-many-attempts",
-                "Too many attempts",
-                f"Too many {what}.",
-                f"Wait {wait_s} s, then try again.",
-                headers={"Retry-After": str(wait_s)},
-            )
+            raise self.refusal(what)
+
+    def refusal(self, what: str) -> Problem:
+        """What to answer to attempts above the rate."""
+        reset_time = _count(lambda limiter: limiter.get_window_stats(self.rate, *self._names()).reset_time)
+        wait_s = max(1, math.ceil(reset_time - time.time()))
+        return Problem(
+            429,
+            "too-many-attempts",
+            "Too many attempts",
+            f"Too many {what}.",
+            f"Wait {wait_s} s, then try again.",
+            headers={"Retry-After": str(wait_s)},
+        )
 
     def fits(self) -> bool:
         """Count one attempt and return whether it is within the rate."""
@@ -68,15 +71,6 @@ def per_minute(limit: int, *keys: str) -> Bucket:
 def per_hour(limit: int, *keys: str) -> Bucket:
     """At most `limit` per hour."""
     return Bucket(RateLimitItemPerHour(limit), keys)
-
-
-def network_of(address: str) -> str:
-    """The network of an address, because its holder can choose the rest of the address freely: /24, or /56 for IPv6."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return str(ipaddress.ip_network((found, 24 if found.version == 4 else 56), strict=False))
 
 
 _in_this_process = SlidingWindowCounterRateLimiter(MemoryStorage())

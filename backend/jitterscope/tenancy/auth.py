@@ -12,12 +12,12 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from fastapi import Request
-from fastapi.concurrency import run_in_threadpool
 
 from jitterscope import bounds
 from jitterscope.errors import Problem
 from jitterscope.kit.declared import SAFE_METHODS, Access
 from jitterscope.settings import settings
+from jitterscope.slots import Caller
 from jitterscope.tenancy.scopes import Role, role_allows, scopes_allow, scopes_of
 
 COOKIE = "jitterscope_session"
@@ -61,10 +61,10 @@ class Principal:
         return self.user_id if self.user_id is not None else self.owner_id
 
     @property
-    def caller(self) -> bounds.Caller:
+    def caller(self) -> Caller:
         """The identity that takes request slots: all sessions of a user share one."""
         who = f"user {self.user_id}" if self.kind == "session" else f"token {self.token_id}"
-        return bounds.Caller(who, self.organization_id)
+        return Caller(who, self.organization_id)
 
 
 def require(scope: str) -> Callable[[Request], Awaitable[Principal]]:
@@ -74,15 +74,8 @@ def require(scope: str) -> Callable[[Request], Awaitable[Principal]]:
     """
 
     async def dependency(request: Request) -> Principal:
-        principal = await run_in_threadpool(_caller, request)
-        if not principal.can(scope):
-            raise Problem(
-                403,
-                "missing-scope",
-                "Not allowed",
-                f"This needs the scope {scope}, which {principal.actor} lacks.",
-                "Ask an administrator of the organization for a role or a token that has it.",
-            )
+        principal = await bounds.look_up(request, _caller)
+        _check_scope(principal, scope)
         await bounds.enter(request, principal.caller)
         return principal
 
@@ -91,9 +84,27 @@ def require(scope: str) -> Callable[[Request], Awaitable[Principal]]:
     return dependency
 
 
+def still_allowed(request: Request, scope: str) -> Principal:
+    """The caller of a request that has been running for a while. Raises Problem 401 or 403 if its access has ended."""
+    principal = caller_of(request)
+    _check_scope(principal, scope)
+    return principal
+
+
+def _check_scope(principal: Principal, scope: str) -> None:
+    if not principal.can(scope):
+        raise Problem(
+            403,
+            "missing-scope",
+            "Not allowed",
+            f"This needs the scope {scope}, which {principal.actor} lacks.",
+            "Ask an administrator of the organization for a role or a token that has it.",
+        )
+
+
 async def authenticate(request: Request) -> Principal:
     """A dependency that yields any authenticated caller, whatever its scopes. Raises Problem 401."""
-    principal = await run_in_threadpool(_caller, request)
+    principal = await bounds.look_up(request, _caller)
     await bounds.enter(request, principal.caller)
     return principal
 

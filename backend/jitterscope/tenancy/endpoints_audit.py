@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import Field
 
 from jitterscope import db
 from jitterscope.audit import service
@@ -21,8 +22,10 @@ router = APIRouter(prefix="/audit", tags=["audit"])
 class AuditItem(Schema):
     id: int
     at: datetime
-    actor: str
+    actor: str = Field(description="A name that its bearer chose; `user_id` and `token_id` are certain")
     actor_kind: str
+    user_id: int | None
+    token_id: int | None
     action: str
     target: str
     detail: dict[str, Any]

@@ -13,9 +13,10 @@ from jitterscope.audit import service as audit
 from jitterscope.bounds import OPEN, QUICK, SIGN_IN, bounded
 from jitterscope.errors import Problem, not_found
 from jitterscope.kit.declared import anyone, audited, not_audited
+from jitterscope.kit.networks import network_of
 from jitterscope.settings import settings
-from jitterscope.tenancy import devices, joining, login, secrets, sessions
-from jitterscope.tenancy.attempts import network_of, per_hour, per_minute
+from jitterscope.tenancy import devices, joining, login, mail_limits, secrets, sessions
+from jitterscope.tenancy.attempts import per_minute
 from jitterscope.tenancy.auth import COOKIE, Principal, authenticate, check_origin, unauthenticated
 from jitterscope.tenancy.models import Organization, User
 from jitterscope.tenancy.schemas import (
@@ -67,16 +68,13 @@ def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
         address_of(request),
         request.cookies.get(devices.COOKIE, ""),
     )
-    principal = _principal(done.cookie)
-    with db.organization_session(done.organization_id) as session:
-        audit.record(session, principal, "session.start", f"user {done.user_id}", {"address": address_of(request)})
     set_cookie(response, done.cookie)
-    _know_device(response, body.email)
-    return _me(principal, done.cookie)
+    _know_device(response, _session_user(done.principal))
+    return _me(done.principal, done.cookie)
 
 
-def _know_device(response: Response, email: str) -> None:
-    device = devices.issue(email)
+def _know_device(response: Response, user_id: int) -> None:
+    device = devices.issue(user_id)
     if device is not None:
         response.set_cookie(
             devices.COOKIE,
@@ -126,14 +124,10 @@ def switch_organization(body: SwitchRequest, principal: Caller, request: Request
     user_id = _session_user(principal)
     if body.organization_id not in [one.id for one in sessions.organizations_of(cookie)]:
         raise not_found("organization", body.organization_id)
+    agent, address = request.headers.get("user-agent", ""), address_of(request)
     with db.organization_session(body.organization_id) as session:
-        new = sessions.start(
-            session, body.organization_id, user_id, request.headers.get("user-agent", ""), address_of(request)
-        )
-    sessions.end(principal, "switched to another organization")
-    switched = _principal(new)
-    with db.organization_session(body.organization_id) as session:
-        audit.record(session, switched, "session.start", f"user {user_id}", {"address": address_of(request)})
+        new, switched = sessions.begin(session, body.organization_id, user_id, agent, address)
+        sessions.end_within(session, principal, "switched to another organization")
     set_cookie(response, new)
     return _me(switched, new)
 
@@ -164,21 +158,21 @@ def accept_invitation(body: AcceptRequest, request: Request, response: Response)
     invited = joining.invitation(body.token)
     cookie = request.cookies.get(COOKIE, "")
     before = sessions.principal_of(cookie) if cookie and body.password is None else None
-    if body.password is not None:
-        user_id = joining.accept_as_new(invited, body.token, body.name, body.password.get_secret_value())
-    elif before is None or before.user_id is None:
-        raise unauthenticated("Sign in first to accept an invitation without a password.")
-    else:
-        check_origin(request)
-        user_id = joining.accept_as(invited, body.token, cookie, _email(before))
     agent, address = request.headers.get("user-agent", ""), address_of(request)
-    with db.organization_session(invited.organization_id) as session:
+    with db.system_session() as session:
+        if body.password is not None:
+            user_id = joining.accept_as_new(session, invited, body.token, body.name, body.password.get_secret_value())
+        elif before is None or before.user_id is None:
+            raise unauthenticated("Sign in first to accept an invitation without a password.")
+        else:
+            check_origin(request)
+            user_id = joining.accept_as(session, invited, body.token, cookie, _email(before))
+        db.enter_organization(session, invited.organization_id)
         new = sessions.start(session, invited.organization_id, user_id, agent, address)
-    principal = _principal(new)
-    with db.organization_session(invited.organization_id) as session:
+        principal = sessions.started(session, new)
         audit.record(session, principal, "member.join", f"user {user_id}", {"role": principal.role})
-    if before is not None:
-        sessions.end(before, "joined another organization")
+        if before is not None:
+            sessions.end_within(session, before, "joined another organization")
     set_cookie(response, new)
     return _me(principal, new)
 
@@ -207,16 +201,16 @@ def send_verification(principal: Caller, request: Request) -> None:
             "No mail server is configured.",
             "Ask the operator of this installation to set JITTERSCOPE_SMTP_HOST.",
         )
-    per_hour(5, "mails to", _email(principal)).take("emails to this address")
-    started = joining.start_verification(request.cookies.get(COOKIE, ""))
-    if started is None:
-        raise Problem(409, "already-verified", "Already verified", "Your address is verified.", "Nothing to do.")
-    email, secret = started
-    mail.send(
-        email, "Verify your address for Jitterscope", _VERIFY.format(link=f"{settings().public_url}/verify#{secret}")
-    )
+    mail_limits.take(principal.organization_id, [_email(principal)])
     with db.organization_session(principal.organization_id) as session:
+        started = joining.start_verification(session, request.cookies.get(COOKIE, ""))
+        if started is None:
+            raise Problem(409, "already-verified", "Already verified", "Your address is verified.", "Nothing to do.")
+        email, secret = started
         audit.record(session, principal, "user.send_verification", f"user {user_id}")
+        link = f"{settings().public_url}/verify#{secret}"
+        # Before the commit: a link whose mail was refused must not exist.
+        mail.send(email, "Verify your address for Jitterscope", _VERIFY.format(link=link))
 
 
 _VERIFY = """To verify that this address is yours, open this link in a browser that is signed in to Jitterscope:
@@ -237,9 +231,10 @@ def confirm_verification(body: InvitationToken, principal: Caller, request: Requ
     """Verify the caller's address with the link from the email."""
     user_id = _session_user(principal)
     _limit_links(request)
-    joining.verify_email(request.cookies.get(COOKIE, ""), body.token)
+    email = _email(principal)
     with db.organization_session(principal.organization_id) as session:
-        audit.record(session, principal, "user.verify_email", f"user {user_id}", {"email": _email(principal)})
+        joining.verify_email(session, request.cookies.get(COOKIE, ""), body.token)
+        audit.record(session, principal, "user.verify_email", f"user {user_id}", {"email": email})
 
 
 @router.get("/me")
@@ -260,7 +255,8 @@ def change_password(body: PasswordChange, principal: Caller) -> None:
     attempts.take("attempts to change the password")
     with db.organization_session(principal.organization_id) as session:
         email = session.scalars(select(User.email).where(User.id == user_id)).one()
-        old = login.password_hash(session, email, user_id, body.current_password.get_secret_value())
+        given = body.current_password.get_secret_value()
+        old = login.password_hash(session, email, user_id, principal.organization_id, given)
         changed = session.execute(
             text("SELECT auth_set_password(:user, :old, :new, :session)"),
             {
@@ -288,13 +284,6 @@ def _session_user(principal: Principal) -> int:
             "Sign in with a browser.",
         )
     return principal.user_id
-
-
-def _principal(cookie: str) -> Principal:
-    principal = sessions.principal_of(cookie)
-    if principal is None:
-        raise RuntimeError("a session that was just started is not there")
-    return principal
 
 
 def _me(principal: Principal, cookie: str) -> Me:

@@ -9,10 +9,10 @@ from typing import Literal
 from fastapi import APIRouter
 from starlette.responses import FileResponse, PlainTextResponse
 
-from jitterscope.bounds import OPEN, bounded
+from jitterscope.bounds import FILES, bounded
 from jitterscope.errors import Problem
 from jitterscope.kit.declared import anyone
-from jitterscope.settings import settings
+from jitterscope.settings import REPOSITORY, settings
 
 router = APIRouter(
     prefix="/collectors",
@@ -21,18 +21,21 @@ router = APIRouter(
     dependencies=[anyone("the installer and the binary hold no secret")],
 )
 _SCRIPT = Path(__file__).with_name("install_collector.sh")
+# The one unit: packages ship it, and the script installs it.
+_UNIT = REPOSITORY / "collector" / "systemd" / "jitterscope-collector.service"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 @router.get("/install.sh")
-@bounded(OPEN)
+@bounded(FILES)
 def install_script() -> PlainTextResponse:
     """The installer script; the command that downloads it passes the server and the token."""
-    return PlainTextResponse(_SCRIPT.read_text(), media_type="text/x-shellscript")
+    script = _SCRIPT.read_text().replace("@UNIT@\n", _UNIT.read_text())
+    return PlainTextResponse(script, media_type="text/x-shellscript")
 
 
 @router.get("/download/{arch}")
-@bounded(OPEN)
+@bounded(FILES)
 def download_collector(arch: Literal["amd64", "arm64"]) -> FileResponse:
     """The static collector binary for an architecture."""
     folder = settings().collector_folder

@@ -16,8 +16,7 @@ from jitterscope.errors import Problem
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.settings import settings
-from jitterscope.tenancy import limits, members, models, secrets
-from jitterscope.tenancy.attempts import per_hour
+from jitterscope.tenancy import limits, mail_limits, members, models, secrets
 from jitterscope.tenancy.auth import COOKIE, Principal, require
 from jitterscope.tenancy.schemas import (
     Invitation,
@@ -115,10 +114,11 @@ def list_members(principal: ReadMembers) -> Page[Member]:
 @refuses(403, "A role has rights that the caller lacks.")
 @refuses(409, "The member is the last administrator, or owns ingest tokens that the request does not settle.")
 def change_member_role(user_id: int, body: RoleChange, principal: WriteMembers) -> None:
-    """Change the role of a member."""
+    """Change the role of a member. Invitations that they can no longer make end immediately."""
     with db.organization_session(principal.organization_id) as session:
-        before, settled = members.change_role(session, principal, user_id, body.role, body.ingest_tokens)
+        before, settled, invited = members.change_role(session, principal, user_id, body.role, body.ingest_tokens)
         detail = {"role": {"from": before, "to": body.role}} | _settled(body.ingest_tokens, settled)
+        detail |= _ended(invited)
         audit.record(session, principal, "member.change_role", f"user {user_id}", detail)
 
 
@@ -133,17 +133,23 @@ def remove_member(
         members.IngestTokens | None, Query(description="Required if the member owns ingest tokens")
     ] = None,
 ) -> None:
-    """Remove a member. Their sessions and API tokens here end immediately; their ingest tokens end or become yours."""
+    """Remove a member. Their sessions, API tokens, and open invitations here end immediately; their ingest tokens end
+    or become yours."""
     with db.organization_session(principal.organization_id) as session:
-        removed, ended, settled = members.remove(session, principal, user_id, ingest_tokens)
-        detail = {"email": removed.email, "role": removed.role} | _settled(ingest_tokens, settled)
-        if ended:
-            detail["tokens_ended"] = ", ".join(token.name for token in ended)
+        removed = members.remove(session, principal, user_id, ingest_tokens)
+        detail = {"email": removed.member.email, "role": removed.member.role}
+        detail |= _settled(ingest_tokens, removed.settled) | _ended(removed.invitations)
+        if removed.tokens:
+            detail["tokens_ended"] = ", ".join(token.name for token in removed.tokens)
         audit.record(session, principal, "member.remove", f"user {user_id}", detail)
 
 
 def _settled(choice: members.IngestTokens | None, settled: list[models.Token]) -> dict[str, Any]:
     return {f"ingest_tokens_{choice}": ", ".join(token.name for token in settled)} if settled else {}
+
+
+def _ended(invitations: list[models.Invitation]) -> dict[str, Any]:
+    return {"invitations_ended": ", ".join(one.email for one in invitations)} if invitations else {}
 
 
 @router.get("/members/invitations")
@@ -158,17 +164,17 @@ def list_invitations(principal: WriteMembers) -> Page[Invitation]:
 @router.post("/members/invitations", status_code=201, dependencies=[audited("member.invite")])
 @bounded(QUICK)
 @refuses(403, "The role has rights that the caller lacks.")
+@refuses(409, "The organization has as many members or open invitations as it can have.")
 def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvitation:
-    """Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The answer
+    """Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The
+    invitation ends when you are removed or are no longer an administrator, and with the token that made it. The answer
     says nothing about other organizations."""
     members.may_give(principal, body.role)
     mailed = mail.configured()
     if mailed:
-        _limit_mails(principal.organization_id, body.email)
+        mail_limits.take(principal.organization_id, [body.email])
     with db.organization_session(principal.organization_id) as session:
-        invitation, token = members.invite(
-            session, principal.organization_id, body.email, body.role, principal.actor, mailed=mailed
-        )
+        invitation, token = members.invite(session, principal, body.email, body.role, mailed=mailed)
         audit.record(session, principal, "member.invite", body.email, {"role": body.role, "mailed": mailed})
         # After #, so that the token reaches no server log.
         link = f"{settings().public_url}/accept#{token}"
@@ -176,7 +182,9 @@ def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvita
             query = select(models.Organization.name).where(models.Organization.id == principal.organization_id)
             name = session.scalars(query).one()
             # Before the commit: an invitation whose mail was refused must not exist.
-            mail.send(body.email, f"Invitation to {name} on Jitterscope", _INVITED.format(name=name, link=link))
+            until = f"{invitation.expires_at:%Y-%m-%d %H:%M} UTC"
+            letter = _INVITED.format(name=name, link=link, until=until)
+            mail.send(body.email, f"Invitation to {name} on Jitterscope", letter)
         return NewInvitation(
             invitation=Invitation.model_validate(invitation),
             token=None if mailed else token,
@@ -188,13 +196,8 @@ _INVITED = """You are invited to join {name} on Jitterscope:
 
 {link}
 
-The link works once and expires after 7 days. If you did not expect this email, ignore it.
+The link works once, until {until}. If you did not expect this email, ignore it.
 """
-
-
-def _limit_mails(organization_id: int, email: str) -> None:
-    per_hour(50, "mails of organization", str(organization_id)).take("emails from this organization")
-    per_hour(5, "mails to", email).take("emails to this address")
 
 
 @router.delete(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 
 from jitterscope import db
@@ -14,10 +13,10 @@ from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
-from jitterscope.settings import settings
 from jitterscope.tenancy import members, models, tokens
 from jitterscope.tenancy.auth import Principal, require
 from jitterscope.tenancy.schemas import IngestTokenRequest, NewIngestToken, NewToken, TokenInfo, TokenRequest
+from jitterscope.tenancy.setups import address, linux
 
 router = APIRouter(tags=["tokens"])
 ReadTokens = Annotated[Principal, Depends(require("tokens:read"))]
@@ -29,13 +28,14 @@ WriteCollectors = Annotated[Principal, Depends(require("collectors:write"))]
 @router.get("/tokens")
 @bounded(QUICK)
 def list_tokens(principal: ReadTokens) -> Page[TokenInfo]:
-    """API tokens, including revoked ones; never with their secrets."""
+    """Valid API tokens and the 100 newest that have ended; never with their secrets."""
     return _listed(principal, "api")
 
 
 @router.post("/tokens", status_code=201, dependencies=[audited("token.create")])
 @bounded(QUICK)
 @refuses(403, "A scope or the expiry goes beyond the caller's own.")
+@refuses(409, "The organization has as many valid tokens as it can have.")
 def create_token(body: TokenRequest, principal: WriteTokens) -> NewToken:
     """Create an API token with scopes that the caller holds. It is yours and ends with your membership. Only this
     response has the secret. If created with a token, it ends no later than that token."""
@@ -57,19 +57,22 @@ def revoke_token(token_id: int, principal: WriteTokens) -> TokenInfo:
 @router.get("/collectors/tokens")
 @bounded(QUICK)
 def list_ingest_tokens(principal: ReadCollectors) -> Page[TokenInfo]:
-    """Ingest tokens, including revoked ones; never with their secrets."""
+    """Valid ingest tokens and the 100 newest that have ended; never with their secrets."""
     return _listed(principal, "ingest")
 
 
 @router.post("/collectors/tokens", status_code=201, dependencies=[audited("ingest_token.create")])
 @bounded(QUICK)
-def create_ingest_token(body: IngestTokenRequest, principal: WriteCollectors) -> NewIngestToken:
+@refuses(409, "The organization has as many valid tokens as it can have.")
+def create_ingest_token(request: Request, body: IngestTokenRequest, principal: WriteCollectors) -> NewIngestToken:
     """Create a token that can only send data, with the command that starts a collector with it."""
     with db.organization_session(principal.organization_id) as session:
         token, secret = tokens.create_for(session, principal, "ingest", body.name, (), None)
         audit.record(session, principal, "ingest_token.create", f"token {token.id}", {"name": body.name})
         return NewIngestToken(
-            token=_info(session, principal, token), secret=secret, install_command=install_command(secret)
+            token=_info(session, principal, token),
+            secret=secret,
+            install_command=linux.install_command(address.server_for(request), secret),
         )
 
 
@@ -78,15 +81,6 @@ def create_ingest_token(body: IngestTokenRequest, principal: WriteCollectors) ->
 def revoke_ingest_token(token_id: int, principal: WriteCollectors) -> TokenInfo:
     """Revoke an ingest token immediately: its collectors are refused from their next batch on."""
     return _revoked(principal, "ingest", token_id)
-
-
-def install_command(secret: str) -> str:
-    """One line for a root shell on Linux: fetches the installer of this service and runs it."""
-    server = settings().public_url
-    return (
-        f"curl -fsSL {shlex.quote(server + '/api/v1/collectors/install.sh')} | "
-        f"sudo env JITTERSCOPE_SERVER={shlex.quote(server)} JITTERSCOPE_TOKEN={shlex.quote(secret)} sh"
-    )
 
 
 def _listed(principal: Principal, kind: tokens.Kind) -> Page[TokenInfo]:

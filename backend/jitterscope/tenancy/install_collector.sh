@@ -2,7 +2,7 @@
 # Installs and starts the Jitterscope collector on a Linux machine:
 #   curl -fsSL SERVER/api/v1/collectors/install.sh | sudo env JITTERSCOPE_SERVER=SERVER JITTERSCOPE_TOKEN=jsi_… sh
 # With systemd it becomes a service; without, it runs in the background until the machine restarts. Running this again
-# updates binary and token. JITTERSCOPE_PREFIX=DIR installs below DIR without systemd (for tests and a first look).
+# updates binary, unit, server, and token. JITTERSCOPE_PREFIX=DIR installs below DIR without systemd (for tests and a first look).
 set -eu
 
 fail() {
@@ -22,7 +22,7 @@ esac
 prefix="${JITTERSCOPE_PREFIX:-}"
 [ -n "$prefix" ] || [ "$(id -u)" -eq 0 ] || fail "run this as root (sudo), or set JITTERSCOPE_PREFIX"
 binary="$prefix/usr/local/bin/jitterscope-collector"
-token_file="$prefix/etc/jitterscope/collector.token"
+token_file="$prefix/etc/jitterscope/token"
 spool="$prefix/var/lib/jitterscope-collector"
 
 mkdir -p "$(dirname "$binary")" "$(dirname "$token_file")" "$spool"
@@ -33,23 +33,25 @@ curl -fsS --retry 3 -o "$binary.new" "$JITTERSCOPE_SERVER/api/v1/collectors/down
 chmod 755 "$binary.new"
 mv "$binary.new" "$binary"
 (umask 077 && printf '%s\n' "$JITTERSCOPE_TOKEN" >"$token_file")
+rm -f "$prefix/etc/jitterscope/collector.token" # its place in earlier versions
 
 if [ -z "$prefix" ] && [ -d /run/systemd/system ]; then
-    cat >/etc/systemd/system/jitterscope-collector.service <<UNIT
-[Unit]
-Description=Jitterscope collector
-After=network-online.target
-Wants=network-online.target
-
-[Service]
-ExecStart=$binary run --server $JITTERSCOPE_SERVER --token-file $token_file --spool-dir $spool
-Restart=always
-RestartSec=2
-MemoryMax=128M
-
-[Install]
-WantedBy=multi-user.target
+    units="$prefix/etc/systemd/system" config="$prefix/etc/jitterscope/collector.toml"
+    mkdir -p "$units/jitterscope-collector.service.d"
+    [ -e "$config" ] || echo "# Options of \`jitterscope-collector run -h\`, with _ for -" >"$config"
+    # collector/systemd/jitterscope-collector.service, which the server puts here.
+    cat >"$units/jitterscope-collector.service" <<'UNIT'
+@UNIT@
 UNIT
+    # What systemd would replace or unquote in a value.
+    server="$(printf '%s' "$JITTERSCOPE_SERVER" | sed 's/[\\"]/\\&/g; s/%/%%/g')"
+    {
+        printf '[Service]\nEnvironment="JITTERSCOPE_SERVER=%s"\n' "$server"
+        # Credentials came with systemd 247: before, the service reads the token from its file.
+        if [ "$(systemctl --version | awk 'NR == 1 { print int($2) }')" -lt 247 ]; then
+            printf 'ExecStart=\nExecStart=%s run --config %s --token-file %s\n' "$binary" "$config" "$token_file"
+        fi
+    } >"$units/jitterscope-collector.service.d/installed.conf"
     systemctl daemon-reload
     systemctl enable --quiet jitterscope-collector
     systemctl restart jitterscope-collector

@@ -1,4 +1,4 @@
-"""Accepts invitations and verifies addresses."""
+"""Accepts invitations and verifies addresses. Changes are made in the caller's transaction, which also records them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 from jitterscope import db
 from jitterscope.errors import Problem
@@ -34,13 +35,13 @@ def invitation(token: str) -> Invited:
             404,
             "invitation-not-found",
             "Invitation not found",
-            "It is unknown, expired or already used.",
+            "It is unknown, expired, already used, or ended with its inviter's rights.",
             "Ask for a new invitation.",
         )
     return Invited(found.organization_id, found.organization_name, found.email, cast(Role, found.role), found.known)
 
 
-def accept_as_new(invited: Invited, token: str, name: str, password: str) -> int:
+def accept_as_new(session: Session, invited: Invited, token: str, name: str, password: str) -> int:
     """Join with a new account and return its user id. No other account's password is checked: none can be guessed."""
     if invited.known:
         raise Problem(
@@ -50,10 +51,10 @@ def accept_as_new(invited: Invited, token: str, name: str, password: str) -> int
             f"{invited.email} already has an account.",
             "Sign in with it, then open the link of the invitation again.",
         )
-    return _accept(token, None, name, secrets.hash_password(password))
+    return _accept(session, token, None, name, secrets.hash_password(password))
 
 
-def accept_as(invited: Invited, token: str, cookie: str, email: str) -> int:
+def accept_as(session: Session, invited: Invited, token: str, cookie: str, email: str) -> int:
     """Join with the account of a session and return its user id."""
     if email != invited.email:
         raise Problem(
@@ -63,15 +64,14 @@ def accept_as(invited: Invited, token: str, cookie: str, email: str) -> int:
             f"The invitation is for {invited.email}, and you are signed in as {email}.",
             "Sign out and open the link again, or ask for an invitation to your address.",
         )
-    return _accept(token, secrets.digest(cookie), "", "")
+    return _accept(session, token, secrets.digest(cookie), "", "")
 
 
-def _accept(token: str, session_hash: bytes | None, name: str, password_hash: str) -> int:
-    with db.system_session() as session:
-        joined = session.execute(
-            text("SELECT auth_accept_invitation(:hash, :session, :name, :password)"),
-            {"hash": secrets.digest(token), "session": session_hash, "name": name, "password": password_hash},
-        ).scalar_one()
+def _accept(session: Session, token: str, session_hash: bytes | None, name: str, password_hash: str) -> int:
+    joined = session.execute(
+        text("SELECT auth_accept_invitation(:hash, :session, :name, :password)"),
+        {"hash": secrets.digest(token), "session": session_hash, "name": name, "password": password_hash},
+    ).scalar_one()
     if joined is None:
         raise Problem(
             409,
@@ -83,24 +83,22 @@ def _accept(token: str, session_hash: bytes | None, name: str, password_hash: st
     return int(joined)
 
 
-def start_verification(cookie: str) -> tuple[str, str] | None:
+def start_verification(session: Session, cookie: str) -> tuple[str, str] | None:
     """(address, secret for the link) of the session's account; None if its address is already verified."""
     secret = secrets.new_secret()
-    with db.system_session() as session:
-        email = session.execute(
-            text("SELECT auth_start_verification(:session, :token)"),
-            {"session": secrets.digest(cookie), "token": secrets.digest(secret)},
-        ).scalar_one()
+    email = session.execute(
+        text("SELECT auth_start_verification(:session, :token)"),
+        {"session": secrets.digest(cookie), "token": secrets.digest(secret)},
+    ).scalar_one()
     return None if email is None else (str(email), secret)
 
 
-def verify_email(cookie: str, token: str) -> None:
+def verify_email(session: Session, cookie: str, token: str) -> None:
     """Verify the address of the session's account with the secret that was mailed to it. Raises Problem 404, 409."""
-    with db.system_session() as session:
-        result = session.execute(
-            text("SELECT auth_verify_email(:session, :token)"),
-            {"session": secrets.digest(cookie), "token": secrets.digest(token)},
-        ).scalar_one()
+    result = session.execute(
+        text("SELECT auth_verify_email(:session, :token)"),
+        {"session": secrets.digest(cookie), "token": secrets.digest(token)},
+    ).scalar_one()
     if result == "unknown":
         raise Problem(
             404,

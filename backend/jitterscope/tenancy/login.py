@@ -10,34 +10,93 @@ from sqlalchemy.orm import Session
 
 from jitterscope import db
 from jitterscope.errors import Problem
+from jitterscope.kit.networks import network_of
 from jitterscope.settings import settings
 from jitterscope.tenancy import devices, refusals, secrets, sessions
-from jitterscope.tenancy.attempts import Bucket, network_of, per_minute
+from jitterscope.tenancy.attempts import Bucket, per_minute
+from jitterscope.tenancy.auth import Principal
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    user_id: int
-    name: str
-    organization_id: int
+    principal: Principal
     cookie: str
 
 
-def verify(email: str, password: str, organization_id: int | None, address: str) -> tuple[int, str, list[int]]:
-    """(user id, name, organization ids in the order of joining). Raises Problem 401, always after an argon2 check.
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """One account of an address; user id 0 and no salt if the address has none. `attempts` counts its sign-ins."""
+
+    user_id: int
+    salt: str | None
+    attempts: Bucket
+
+
+@dataclass(frozen=True, slots=True)
+class _Accounts:
+    """Those of an address whose password may be tried now, and why others may not."""
+
+    tried: list[_Account]
+    refusal: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    user_id: int
+    organizations: list[int]  # in the order of joining
+
+
+def password_hash(session: Session, email: str, user_id: int, organization_id: int, password: str) -> str:
+    """The hash of this password for this member of an organization."""
+    return secrets.hash_with(dict(_salts(session, email, organization_id)).get(user_id), password)
+
+
+def _accounts(email: str, organization_id: int | None, network: str, device: str) -> _Accounts:
+    """Count an attempt for each account of an address.
+
+    Strangers are limited by account and network together, so that they cannot lock out users elsewhere, and by network
+    over all accounts. A browser that has signed in to an account before is limited only by itself, and only for that
+    account: an account of the same address in another organization opens no way around the limits.
+    """
+    with db.system_session() as session:
+        salts: Sequence[tuple[int, str | None]] = _salts(session, email, organization_id) or [(0, None)]
+    limit = settings().login_attempts_per_minute
+    known = {user_id: devices.known(device, user_id) for user_id, _ in salts}
+    of_network = per_minute(settings().login_attempts_per_network, "sign-in", network)
+    strangers_fit = all(known.values()) or of_network.fits()
+    refusal = None if strangers_fit else of_network.refusal("sign-in attempts from your network")
+    tried = []
+    for user_id, salt in salts:
+        if known[user_id] is not None:
+            attempts = per_minute(limit, "sign-in of device", str(known[user_id]), str(user_id))
+        elif strangers_fit:
+            attempts = per_minute(limit, "sign-in", str(user_id) if user_id else email, network)
+        else:
+            continue
+        if attempts.fits():
+            tried.append(_Account(user_id, salt, attempts))
+        else:
+            refusal = attempts.refusal("sign-in attempts")
+    return _Accounts(tried, refusal)
+
+
+def _verify(email: str, password: str, organization_id: int | None, address: str, accounts: _Accounts) -> _Verified:
+    """Which account the password opens. Raises Problem 401, always after an argon2 check, and 429.
 
     An address can have a verified account and others that are local to organizations. The password decides which one;
     if several have the same password, the given organization decides, otherwise the verified account is used.
     """
     found = []
     with db.system_session() as session:
-        salts: Sequence[tuple[int, str | None]] = _salts(session, email) or [(0, None)]
-        for user_id, salt in salts:
-            query = text("SELECT user_id, name, organization_id FROM auth_login(:user, :hash)")
-            rows = session.execute(query, {"user": user_id, "hash": secrets.hash_with(salt, password)}).all()
+        for account in accounts.tried:
+            query = text("SELECT organization_id FROM auth_login(:user, :hash)")
+            hashed = secrets.hash_with(account.salt, password)
+            rows = session.execute(query, {"user": account.user_id, "hash": hashed}).all()
             if rows:
                 organizations = [row.organization_id for row in rows if row.organization_id is not None]
-                found.append((int(rows[0].user_id), str(rows[0].name), organizations))
+                found.append((account, _Verified(account.user_id, organizations)))
+    if not found and accounts.refusal is not None:
+        raise accounts.refusal
     if not found:
         raise Problem(
             401,
@@ -47,32 +106,15 @@ def verify(email: str, password: str, organization_id: int | None, address: str)
             "Check both, or ask an administrator to reset the password (`jitterscope admin set-password`).",
             afterwards=lambda: refusals.record_failed_sign_in(email, address),
         )
-    return next((one for one in found if organization_id in one[2]), found[0])
+    account, verified = next((one for one in found if organization_id in one[1].organizations), found[0])
+    # Only this account's: the password was wrong for the others of the address.
+    account.attempts.forget()
+    return verified
 
 
-def password_hash(session: Session, email: str, user_id: int, password: str) -> str:
-    """The hash of this password for this user."""
-    return secrets.hash_with(dict(_salts(session, email)).get(user_id), password)
-
-
-def _take_attempt(email: str, network: str, device: str | None) -> Bucket:
-    """Count an attempt and return the bucket to reset if it succeeds. Raises Problem 429.
-
-    Unknown clients are limited by account and network together, so that they cannot lock out users elsewhere, and by
-    network over all accounts. A browser that has signed in to the account before is limited only by itself.
-    """
-    limit = settings().login_attempts_per_minute
-    if device is not None:
-        attempts = per_minute(limit, "sign-in of device", device)
-    else:
-        per_minute(settings().login_attempts_per_network, "sign-in", network).take("sign-in attempts from your network")
-        attempts = per_minute(limit, "sign-in", email, network)
-    attempts.take("sign-in attempts")
-    return attempts
-
-
-def _salts(session: Session, email: str) -> list[tuple[int, str]]:
-    rows = session.execute(text("SELECT user_id, salt FROM auth_password_salts(:email)"), {"email": email})
+def _salts(session: Session, email: str, organization_id: int | None) -> list[tuple[int, str]]:
+    query = text("SELECT user_id, salt FROM auth_password_salts(:email, CAST(:organization AS bigint))")
+    rows = session.execute(query, {"email": email, "organization": organization_id})
     return [(row.user_id, row.salt) for row in rows]
 
 
@@ -80,12 +122,11 @@ def log_in(
     email: str, password: str, organization_id: int | None, user_agent: str, address: str, device: str = ""
 ) -> Login:
     """Check the credentials and start a session. Raises Problem 401, 403, or 429."""
-    attempts = _take_attempt(email, network_of(address), devices.known(device, email))
-    user_id, name, organizations = verify(email, password, organization_id, address)
-    attempts.forget()
-    if organization_id is None and organizations:
-        organization_id = organizations[0]
-    if organization_id is None or organization_id not in organizations:
+    accounts = _accounts(email, organization_id, network_of(address), device)
+    verified = _verify(email, password, organization_id, address, accounts)
+    if organization_id is None and verified.organizations:
+        organization_id = verified.organizations[0]
+    if organization_id is None or organization_id not in verified.organizations:
         raise Problem(
             403,
             "not-a-member",
@@ -94,5 +135,5 @@ def log_in(
             "Ask one of its administrators for an invitation.",
         )
     with db.organization_session(organization_id) as session:
-        cookie = sessions.start(session, organization_id, user_id, user_agent, address)
-    return Login(user_id, name, organization_id, cookie)
+        cookie, principal = sessions.begin(session, organization_id, verified.user_id, user_agent, address)
+    return Login(principal, cookie)

@@ -16,7 +16,19 @@ from jitterscope.tenancy.models import Invitation, Membership, Token, User, User
 from jitterscope.tenancy.scopes import Role, role_allows
 
 INVITATION_DAYS = 7
+MOST_INVITATIONS = 200
+MOST_MEMBERS = 5000
 IngestTokens = Literal["take_over", "revoke"]
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A member who was removed, and what ended with the membership. `settled`: ingest tokens only."""
+
+    member: MemberRow
+    tokens: list[Token]
+    invitations: list[Invitation]
+    settled: list[Token]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +54,8 @@ def listed(session: Session, organization_id: int) -> list[MemberRow]:
 
 def change_role(
     session: Session, principal: Principal, user_id: int, role: Role, ingest_tokens: IngestTokens | None
-) -> tuple[Role, list[Token]]:
-    """Change a member's role; returns the previous role and the ingest tokens that were settled.
+) -> tuple[Role, list[Token], list[Invitation]]:
+    """Change a member's role; returns the previous role, the ingest tokens that were settled, and ended invitations.
 
     Raises Problem 403, 404, or 409 for the last administrator and for ingest tokens that need a decision.
     """
@@ -52,32 +64,30 @@ def change_role(
         _keep_an_administrator(session, principal.organization_id, user_id)
     membership = _membership(session, principal, user_id)
     settled = [] if role_allows(role, "collectors:write") else _settle(session, principal, user_id, ingest_tokens)
+    # A trigger ends the invitations of an administrator who is none any more.
+    ended = [] if role_allows(role, "members:write") else _invited_by(session, principal.organization_id, user_id)
     before, membership.role = cast(Role, membership.role), role
-    return before, settled
+    return before, settled, ended
 
 
-def remove(
-    session: Session, principal: Principal, user_id: int, ingest_tokens: IngestTokens | None
-) -> tuple[MemberRow, list[Token], list[Token]]:
-    """End a membership with its sessions and tokens; returns the member, the ended and the settled tokens.
-
-    Only ingest tokens are settled. Raises as `change_role` does.
-    """
+def remove(session: Session, principal: Principal, user_id: int, ingest_tokens: IngestTokens | None) -> Removed:
+    """End a membership with its sessions, tokens, and open invitations. Raises as `change_role` does."""
     organization_id = principal.organization_id
     _keep_an_administrator(session, organization_id, user_id)
     _membership(session, principal, user_id)
     (removed,) = (one for one in listed(session, organization_id) if one.user_id == user_id)
     settled = _settle(session, principal, user_id, ingest_tokens)
     ended = tokens.owned(session, organization_id, user_id)
+    invited = _invited_by(session, organization_id, user_id)
     session.flush()
-    # A trigger ends the tokens whenever a membership is deleted.
+    # Triggers end the tokens and invitations whenever a membership is deleted.
     session.execute(
         delete(Membership).where(Membership.organization_id == organization_id, Membership.user_id == user_id)
     )
     session.execute(
         delete(UserSession).where(UserSession.organization_id == organization_id, UserSession.user_id == user_id)
     )
-    return removed, ended, settled
+    return Removed(removed, ended, invited, settled)
 
 
 def may_give(principal: Principal, role: Role) -> None:
@@ -101,6 +111,11 @@ def _membership(session: Session, principal: Principal, user_id: int) -> Members
         raise not_found("member", user_id)
     may_give(principal, cast(Role, membership.role))
     return membership
+
+
+def _invited_by(session: Session, organization_id: int, user_id: int) -> list[Invitation]:
+    query = select(Invitation).where(Invitation.organization_id == organization_id, Invitation.owner_id == user_id)
+    return list(session.scalars(query.where(Invitation.accepted_at.is_(None)).order_by(Invitation.id)))
 
 
 def _settle(session: Session, principal: Principal, user_id: int, choice: IngestTokens | None) -> list[Token]:
@@ -146,22 +161,44 @@ def _keep_an_administrator(session: Session, organization_id: int, leaving: int)
         )
 
 
-def invite(
-    session: Session, organization_id: int, email: str, role: Role, invited_by: str, *, mailed: bool
-) -> tuple[Invitation, str]:
+def invite(session: Session, principal: Principal, email: str, role: Role, *, mailed: bool) -> tuple[Invitation, str]:
     """A new invitation and its secret. Says nothing about whether the address is known here.
 
-    `mailed`: only the mailbox gets to know the secret, so that who has it has the address.
+    `mailed`: only the mailbox gets to know the secret, so that who has it has the address. An invitation made with a
+    token ends no later than the token. Raises Problem 409 if the organization has too many members or invitations.
     """
+    if principal.person is None:
+        raise RuntimeError("a caller without a person behind it")
+    tokens.hold(session, principal)
+    of_organization = select(func.count()).where(Membership.organization_id == principal.organization_id)
+    if (session.scalar(of_organization) or 0) >= MOST_MEMBERS:
+        raise Problem(
+            409,
+            "too-many-members",
+            "Too many members",
+            f"An organization has at most {MOST_MEMBERS:,} members.",
+            "Remove one who has left.",
+        )
+    if len(invitations(session, principal.organization_id)) >= MOST_INVITATIONS:
+        raise Problem(
+            409,
+            "too-many-invitations",
+            "Too many invitations",
+            f"An organization has at most {MOST_INVITATIONS} open invitations.",
+            "Withdraw one that is not needed.",
+        )
     secret = secrets.new_secret()
+    expires_at = datetime.now(UTC) + timedelta(days=INVITATION_DAYS)
     invitation = Invitation(
-        organization_id=organization_id,
+        organization_id=principal.organization_id,
         email=email,
         role=role,
         token_hash=secrets.digest(secret),
-        invited_by=invited_by,
+        invited_by=principal.actor,
+        owner_id=principal.person,
+        token_id=principal.token_id,
         mailed=mailed,
-        expires_at=datetime.now(UTC) + timedelta(days=INVITATION_DAYS),
+        expires_at=expires_at if principal.expires_at is None else min(expires_at, principal.expires_at),
     )
     session.add(invitation)
     session.flush()

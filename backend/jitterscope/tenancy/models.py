@@ -77,6 +77,8 @@ class Token(Base):
 
 
 class Invitation(Base):
+    """Ends with its owner's membership or role, and with the token that made it: triggers delete it."""
+
     __tablename__ = "invitations"
 
     id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
@@ -85,6 +87,8 @@ class Invitation(Base):
     role: Mapped[str]
     token_hash: Mapped[bytes] = mapped_column(LargeBinary)
     invited_by: Mapped[str]
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    token_id: Mapped[int | None] = mapped_column(ForeignKey("tokens.id"))  # the token that made it
     mailed: Mapped[bool]
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     expires_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))

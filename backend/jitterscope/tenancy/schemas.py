@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -22,6 +24,17 @@ def _email(value: str) -> str:
 # Loose on purpose: only the address's own server knows what is valid, and "admin@localhost" must be.
 Email = Annotated[str, Field(max_length=320), AfterValidator(_email)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*\S[^\x00-\x1f]*$")]
+# Names of the service and of tokens in histories and the audit trail.
+_RESERVED = re.compile(r"\s*(jitterscope\s*$|token\s)", re.IGNORECASE)
+
+
+def _of_a_person(value: str) -> str:
+    if _RESERVED.match(unicodedata.normalize("NFKC", value)):
+        raise ValueError("is how Jitterscope names itself or a token")
+    return value
+
+
+PersonName = Annotated[Name, AfterValidator(_of_a_person)]
 NewPassword = Annotated[SecretStr, Field(min_length=MIN_PASSWORD_LENGTH, max_length=500)]
 Scope = Annotated[str, Field(max_length=100)]
 
@@ -29,7 +42,9 @@ Scope = Annotated[str, Field(max_length=100)]
 class LoginRequest(Schema):
     email: Email
     password: Annotated[SecretStr, Field(max_length=500)]
-    organization_id: int | None = Field(default=None, description="null: the one joined first")
+    organization_id: int | None = Field(
+        default=None, description="null: the one joined first. Needed if the address has more than five accounts"
+    )
 
 
 class OrganizationInfo(Schema):
@@ -155,7 +170,7 @@ class OpenInvitation(Schema):
 class AcceptRequest(InvitationToken):
     """Without name and password, the signed-in account joins."""
 
-    name: Name = "New member"
+    name: PersonName = "New member"
     password: NewPassword | None = Field(default=None, description="For a new account")
 
 

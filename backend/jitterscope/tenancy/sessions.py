@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, text
+from sqlalchemy import Connection, delete, text
 from sqlalchemy.orm import Session
 
 from jitterscope import db
@@ -40,11 +40,31 @@ def start(session: Session, organization_id: int, user_id: int, user_agent: str,
     return cookie
 
 
+def begin(session: Session, organization_id: int, user_id: int, user_agent: str, address: str) -> tuple[str, Principal]:
+    """Start a session and record it, in one transaction; returns its cookie value and the caller that it stands for."""
+    cookie = start(session, organization_id, user_id, user_agent, address)
+    principal = started(session, cookie)
+    audit.record(session, principal, "session.start", f"user {user_id}", {"address": address})
+    return cookie, principal
+
+
+def started(session: Session, cookie: str) -> Principal:
+    """The caller of a session that this transaction has started."""
+    principal = _principal(session.connection(), cookie)
+    if principal is None:
+        raise RuntimeError("a session that was just started is not there")
+    return principal
+
+
 def principal_of(cookie: str) -> Principal | None:
     """The caller that a session cookie stands for; None if it is unknown or has ended."""
     with db.lookup_connection() as connection:
-        found = connection.execute(text("SELECT * FROM auth_session(:hash)"), {"hash": secrets.digest(cookie)})
-        row = found.one_or_none()
+        return _principal(connection, cookie)
+
+
+def _principal(connection: Connection, cookie: str) -> Principal | None:
+    query = text("SELECT * FROM auth_session(:hash)")
+    row = connection.execute(query, {"hash": secrets.digest(cookie)}).one_or_none()
     if row is None:
         return None
     return Principal(
@@ -70,5 +90,12 @@ def organizations_of(cookie: str) -> list[OrganizationRef]:
 def end(principal: Principal, why: str) -> None:
     """Sign out: delete the session's row."""
     with db.organization_session(principal.organization_id) as session:
-        audit.record(session, principal, "session.end", f"user {principal.user_id}", {"reason": why})
-        session.execute(delete(UserSession).where(UserSession.id == principal.session_id))
+        end_within(session, principal, why)
+
+
+def end_within(session: Session, principal: Principal, why: str) -> None:
+    """As `end`, in a transaction that may have begun in another organization; the rest of it is in this one."""
+    session.flush()
+    db.enter_organization(session, principal.organization_id)
+    audit.record(session, principal, "session.end", f"user {principal.user_id}", {"reason": why})
+    session.execute(delete(UserSession).where(UserSession.id == principal.session_id))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import func, select, text, update
+from sqlalchemy import ColumnElement, func, select, text, update
 from sqlalchemy.orm import Session
 
 from jitterscope import db
@@ -21,6 +21,9 @@ Kind = Literal["api", "ingest"]
 _SCOPE = re.compile(r"(\*|[a-z_]+):(\*|[a-z_]+)")
 _PREFIXES: dict[Kind, str] = {"api": API_PREFIX, "ingest": INGEST_PREFIX}
 MAX_SECRET_LENGTH = 200
+# Valid ones of each kind; of those that have ended, the list shows the newest.
+MOST = 500
+_MOST_ENDED = 100
 
 
 def principal_of(secret: str) -> Principal | None:
@@ -84,11 +87,20 @@ def create_for(
 ) -> tuple[Token, str]:
     """Create a token for a caller: API tokens have no more rights, and last no longer, than the caller's.
 
-    What a token creates belongs to its owner and ends with it.
+    What a token creates belongs to its owner and ends with it. Raises Problem 409 if the organization has too many.
     """
     if principal.person is None:
         raise RuntimeError("a caller without a person behind it")
     hold(session, principal)
+    of_kind = select(func.count()).where(Token.organization_id == principal.organization_id, Token.kind == kind)
+    if (session.scalar(of_kind.where(_valid())) or 0) >= MOST:
+        raise Problem(
+            409,
+            "too-many-tokens",
+            "Too many tokens",
+            f"An organization has at most {MOST} valid tokens of a kind.",
+            "Revoke one that is not needed.",
+        )
     return create(
         session,
         principal.organization_id,
@@ -151,9 +163,11 @@ def check_scopes(principal: Principal, scopes: Sequence[str]) -> None:
 
 
 def listed(session: Session, organization_id: int, kind: Kind) -> list[Token]:
-    """All tokens of a kind, newest first, including revoked ones."""
-    query = select(Token).where(Token.organization_id == organization_id, Token.kind == kind)
-    return list(session.scalars(query.order_by(Token.id.desc())))
+    """The valid tokens of a kind and the newest of those that have ended, newest first."""
+    query = select(Token).where(Token.organization_id == organization_id, Token.kind == kind).order_by(Token.id.desc())
+    valid = session.scalars(query.where(_valid()))
+    ended = session.scalars(query.where(~_valid()).limit(_MOST_ENDED))
+    return sorted([*valid, *ended], key=lambda token: token.id, reverse=True)
 
 
 def revoke(session: Session, organization_id: int, kind: Kind, token_id: int) -> Token:
@@ -171,8 +185,11 @@ def revoke(session: Session, organization_id: int, kind: Kind, token_id: int) ->
 def owned(session: Session, organization_id: int, user_id: int) -> list[Token]:
     """A member's valid tokens."""
     query = select(Token).where(Token.organization_id == organization_id, Token.owner_id == user_id)
-    query = query.where(Token.revoked_at.is_(None), (Token.expires_at.is_(None)) | (Token.expires_at > func.now()))
-    return list(session.scalars(query.order_by(Token.id).with_for_update()))
+    return list(session.scalars(query.where(_valid()).order_by(Token.id).with_for_update()))
+
+
+def _valid() -> ColumnElement[bool]:
+    return Token.revoked_at.is_(None) & (Token.expires_at.is_(None) | (Token.expires_at > func.now()))
 
 
 def end_all(session: Session, tokens: Sequence[Token]) -> None:

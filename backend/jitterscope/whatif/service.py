@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.area import WhatIf
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.core.whatif import Asked, Figure, Goal, InvalidSettingError, Timeline, Tried
+from jitterscope.diagnosis.core.whatif import Figure, Goal, InvalidSettingError, Timeline, Trials, Tried
 from jitterscope.errors import Problem, not_found
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.scheduling import snapshots
@@ -44,7 +44,7 @@ def answer(organization_id: int, model_id: str, request: WhatIfRequest) -> dict[
     goal = None if request.search is None else Goal(request.search.metric, request.search.at_most)
     try:
         settings = models.checked(model, request.settings)
-        said = model.answer(snapshot, Asked(settings, request.timeline, goal))
+        said = model.answer(snapshot, Trials(settings, request.timeline, goal))
     except InvalidSettingError as error:
         raise _invalid(error) from error
     points = request.points
@@ -104,10 +104,10 @@ def _subject(session: Session, model: WhatIf, resource_id: int) -> tuple[Resourc
 def window_of(session: Session, subject: ResourceRow, from_: Instant | None, to: Instant | None) -> tuple[int, int]:
     """The window on the grid (µs). By default the newest ten minutes. Raises Problem 422."""
     newest_us = inventory.node_clock_us(session, subject.node_id) or subject.last_seen_us
-    to_us = asked.instant(str(to)) if to is not None else newest_us
-    from_us = asked.instant(str(from_)) if from_ is not None else to_us - DEFAULT_WINDOW_US
-    asked.check_window(from_us, to_us, MAX_WINDOW_US)
-    return asked.on_grid(from_us, to_us)
+    to_us = requested_window.instant(str(to)) if to is not None else newest_us
+    from_us = requested_window.instant(str(from_)) if from_ is not None else to_us - DEFAULT_WINDOW_US
+    requested_window.check_window(from_us, to_us, MAX_WINDOW_US)
+    return requested_window.on_grid(from_us, to_us)
 
 
 def _load(session: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int) -> Snapshot:

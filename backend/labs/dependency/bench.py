@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from jitterscope.diagnosis.core.severity import SLOW_US
 from labs import built
 from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
@@ -20,7 +21,6 @@ from labs.service.servers import PATH, HttpService, service
 from labs.service.variants import Parameters as ServiceParameters
 
 _PERIOD_US = 100_000
-_SLOW_US = 20_000
 
 
 class DependencyFigures(Figures):
@@ -143,7 +143,7 @@ def run(made: Bench, say: Say) -> Run:
     window = Window.soon(p.seconds, p.calm_seconds)
     with locked(made, window.from_us):
         done = made.stage.measure(made.load, window, _PERIOD_US, say)
-    calls = [one for one in made.server.calls_us(done.from_us, done.to_us) if one > _SLOW_US]
+    calls = [one for one in made.server.calls_us(done.from_us, done.to_us) if one > SLOW_US]
     slowest = max(calls, default=None)
     return Run(
         done,

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from jitterscope.analyses.load_file import LoadResult
-from jitterscope.diagnosis.core.query_results import SERVFAIL, TIMEOUT
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US, SERVFAIL, TIMEOUT
 from jitterscope.diagnosis.core.severity import SLOW_US
 from labs import coredns, dnsmasq, packages, processes, unbound
 from labs.addresses import Block
@@ -30,7 +30,6 @@ _ZONE, _MISSING, _LATE, READY = "partner.example", "missing.example", "late.lab.
 _NAMES = tuple(f"{name}.{_ZONE}" for name in ("api", "pay", "mail", "cdn"))
 _SOA = "{{ .Zone }} 60 IN SOA ns.{{ .Zone }} hostmaster.{{ .Zone }} 1 7200 1800 86400 60"
 _NXDOMAIN = 1
-_GIVEN_UP_US = 5_000_000
 
 
 class ForwardFigures(BaseModel):
@@ -230,7 +229,7 @@ def _measured(load: LoadResult, from_us: int, to_us: int) -> ForwardFigures:
     latency, result = load.latency_us[inside], load.result[inside]
     if not result.size:
         return ForwardFigures()
-    lost = (result == TIMEOUT) | (latency > _GIVEN_UP_US)
+    lost = (result == TIMEOUT) | (latency > GIVEN_UP_US)
     return ForwardFigures(
         queries=int(result.size),
         p50_ms=float(np.median(latency[~lost])) / 1e3 if (~lost).any() else None,

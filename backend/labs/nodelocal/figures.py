@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from jitterscope.analyses.load_file import LoadResult
-from jitterscope.diagnosis.core.query_results import SERVFAIL, TIMEOUT
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US, SERVFAIL, TIMEOUT
 from labs.nodelocal.truth import Readings
 
-GIVEN_UP_US = 5_000_000
 # CoreDNS's last SERVFAIL also leaves after 5 s: whether the product still waits for it is random.
 IN_TIME_US = 4_900_000
 

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US
 from labs.dnsmasq import DEFAULT_CHILD_LIMIT
 from labs.errors import LabError
-from labs.nodelocal.figures import GIVEN_UP_US
 
 
 class Variant(StrEnum):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US
 from labs import watching
 from labs.console import Say
 from labs.figures import TICK_US
 from labs.nodelocal.bench import Bench, Run, bench, run
-from labs.nodelocal.figures import GIVEN_UP_US, PathFigures
+from labs.nodelocal.figures import PathFigures
 from labs.nodelocal.observed import observed
 from labs.nodelocal.variants import Parameters, Variant, expected_cause
 from labs.product import Product

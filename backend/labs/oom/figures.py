@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from jitterscope.analyses.load_file import LoadResult
-from jitterscope.diagnosis.core.query_results import REFUSED, SERVFAIL, TIMEOUT
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US, REFUSED, SERVFAIL, TIMEOUT
 from labs.figures import TICK_US
-from labs.nodelocal.figures import GIVEN_UP_US
 from labs.oom.truth import Readings
 
 MIB = 1 << 20

@@ -22,7 +22,7 @@ const usage = `kubectl jitterscope shows the incidents of a namespace and applie
   incidents             list the incidents of a namespace that are not over
   patch ID              list the fixes of an incident
   patch ID FIX          print the command of a fix; --apply runs it
-  open ID               print the address of an incident's page
+  open ID               open an incident's page in the browser, and print its address
   version               print the version
 
 Options go behind the command; kubectl jitterscope COMMAND -h lists them. The server and the token come from, first one first:
@@ -101,28 +101,4 @@ func incidentID(word string) (int64, error) {
 		return 0, fmt.Errorf("%q is not an incident: give the number in the first column of `kubectl jitterscope incidents`", word)
 	}
 	return id, nil
-}
-
-func openCommand(ctx context.Context, arguments []string, std streams) error {
-	flags, given := options("open", std)
-	words, err := parse(flags, arguments)
-	if err != nil {
-		return err
-	}
-	if len(words) != 1 {
-		return errors.New("give one incident: kubectl jitterscope open ID")
-	}
-	id, err := incidentID(words[0])
-	if err != nil {
-		return err
-	}
-	api, err := given.client()
-	if err != nil {
-		return err
-	}
-	if _, err := api.incident(ctx, id); err != nil { // do not open a page that does not exist
-		return err
-	}
-	_, err = fmt.Fprintf(std.out, "%s/incidents/%d\n", api.server, id)
-	return err
 }

@@ -3,6 +3,12 @@
 // Package catalogue has the wire ids of metrics and the names of facts and events.
 package catalogue
 
+// Thresholds that all programs share.
+const (
+	SlowUS       = 20_000    // An answer that takes longer is slow, µs
+	DNSGivenUpUS = 5_000_000 // A DNS query without an answer for this long has timed out, µs
+)
+
 // Kind says how a value relates to its tick.
 type Kind uint8
 
@@ -193,80 +199,83 @@ const (
 
 // Names of facts.
 const (
-	FactNodeHostname        = "node.hostname"         // Host name
-	FactNodeName            = "node.name"             // Kubernetes node name
-	FactNodeKernel          = "node.kernel"           // uname -r
-	FactNodeOS              = "node.os"               // PRETTY_NAME of os-release
-	FactNodeCpus            = "node.cpus"             // Online CPUs
-	FactNodeMemoryBytes     = "node.memory_bytes"     // MemTotal
-	FactNodeCgroupVersion   = "node.cgroup_version"   // 1 or 2
-	FactNodeWatermarks      = "node.watermarks"       // JSON {min_free_kbytes, watermark_scale_factor, zones: [{name, min, low, high}]}, zones in pages
-	FactNodeDentryLimit     = "node.dentry_limit"     // JSON of this kernel's limits for negative dentries (fs.negative-dentry-limit, fs.dentry-fs-klimit, fs.dentry-negative); {}: none
-	FactNodeCilium          = "node.cilium"           // Version of the Cilium agent on the node
-	FactNodeKubelet         = "node.kubelet"          // Version of the kubelet
-	FactProcessNss          = "process.nss"           // JSON {version, env, file_system} of a process with NSS loaded: libnss3's version, NSS_SDB_USE_CACHE (absent: unset), type of the database's file system
-	FactCPUQuotaUS          = "cpu.quota_us"          // CPU time per period; -1: no limit
-	FactCPUPeriodUS         = "cpu.period_us"         // Length of a CFS period
-	FactCPUBurstUS          = "cpu.burst_us"          // CFS burst; absent if the kernel does not support it (before Linux 5.14)
-	FactCPUParentQuotaUS    = "cpu.parent_quota_us"   // Tightest quota of an ancestor in us per its period, scaled to this cgroup's period; -1: none
-	FactMemoryLimitBytes    = "memory.limit_bytes"    // -1: no limit
-	FactWorkloadManager     = "workload.manager"      // kubernetes, docker, containerd, systemd or none
-	FactWorkloadNamespace   = "workload.namespace"    // Kubernetes namespace
-	FactWorkloadPod         = "workload.pod"          // Pod name
-	FactWorkloadContainer   = "workload.container"    // Container or systemd unit name
-	FactWorkloadOwner       = "workload.owner"        // KIND/NAME of the controller that manages the pod
-	FactWorkloadObjective   = "workload.objective"    // Pod annotation jitterscope.io/objective, as written: p99<50ms; empty: removed
-	FactWorkloadVersion     = "workload.version"      // Pod label app.kubernetes.io/version
-	FactWorkloadChart       = "workload.chart"        // Pod label helm.sh/chart, NAME-VERSION
-	FactWorkloadRestartedAt = "workload.restarted_at" // Pod annotation kubectl.kubernetes.io/restartedAt: when a rolling restart was requested; empty: never
-	FactWorkloadImage       = "workload.image"        // Image reference
-	FactProcessCommand      = "process.command"       // comm
-	FactProcessExecutable   = "process.executable"    // Base name of the executable
-	FactProcessAffinityCpus = "process.affinity_cpus" // CPUs the process may run on
-	FactGoVersion           = "go.version"            // Go release that built the program, 1.23.4
-	FactGoMainModule        = "go.main_module"        // PATH@VERSION of the main module
-	FactGoEnvGOMAXPROCS     = "go.env.GOMAXPROCS"     // From the environment; absent: unset
-	FactGoEnvGOGC           = "go.env.GOGC"           // From the environment; absent: unset
-	FactGoEnvGOMEMLIMIT     = "go.env.GOMEMLIMIT"     // From the environment; absent: unset
-	FactGoEnvGODEBUG        = "go.env.GODEBUG"        // From the environment; absent: unset
-	FactGoDefaultGodebug    = "go.default_godebug"    // DefaultGODEBUG build setting
-	FactGoAutomaxprocs      = "go.automaxprocs"       // Version of go.uber.org/automaxprocs in the build; absent: not used
-	FactGoGCSource          = "go.gc_source"          // uprobe, metrics or threads: where GC data for this process comes from
-	FactGoGomaxprocs        = "go.gomaxprocs"         // Value in effect, where it can be read from the process
-	FactDiskLimits          = "disk.limits"           // JSON list of {device, number, read_bytes_per_s, write_bytes_per_s, reads_per_s, writes_per_s}: I/O limits of the cgroup (v1: blkio.throttle.*_device, v2: io.max), number MAJOR:MINOR; absent keys: no such limit
-	FactDiskDevice          = "disk.device"           // Name of the disk on which the cgroup did the most I/O, sda
-	FactDiskRotational      = "disk.rotational"       // Whether that disk is rotational: 1 or 0
-	FactCPUWeight           = "cpu.weight"            // Share of contended CPU in cgroup v2 units: cpu.weight, or cpu.shares of v1 scaled (1024 is 100); idle where cpu.idle is set
-	FactRuntimeName         = "runtime.name"          // jvm, nodejs or python: the runtime whose GC is watched; absent for Go programs, which have go.version
-	FactRuntimeVersion      = "runtime.version"       // Release of that runtime
-	FactRuntimeGCSource     = "runtime.gc_source"     // hsperfdata, uprobe or usdt: where GC data for this process comes from
-	FactRuntimeGCMarking    = "runtime.gc_marking"    // observed: GC cycles and gc_active_us of a Node.js process include concurrent marking; absent: pauses only
-	FactRuntimeGCKind       = "runtime.gc_kind"       // Garbage collectors of a JVM, by the JVM's names: PSParallelCompact, G1 young collection pauses, …
-	FactRuntimeOptions      = "runtime.options"       // JSON list of the options that govern CPU, threads, and memory, from the command line and environment: -Xmx, -XX:ActiveProcessorCount, --max-old-space-size, …; no others
-	FactRuntimeCpus         = "runtime.cpus"          // Number of CPUs the runtime detected, where it reports this
-	FactTcpProgram          = "tcp.program"           // Base name of the listening executable
-	FactTcpProcess          = "tcp.process"           // Key of the listening process, PID:STARTTIME_TICKS
-	FactTcpAddresses        = "tcp.addresses"         // JSON list of the ADDRESS:PORT pairs it listens on
-	FactTcpAcceptLimit      = "tcp.accept_limit"      // Connections that can wait in the accept queue (sk_max_ack_backlog: the backlog of listen(), capped by net.core.somaxconn); the lowest of its listening sockets
-	FactTcpSomaxconn        = "tcp.somaxconn"         // net.core.somaxconn of the server's network namespace
-	FactTcpListeners        = "tcp.listeners"         // Listening sockets (more than one per address: SO_REUSEPORT)
-	FactUpstreamServer      = "upstream.server"       // Key of the TCP server on this node that listens there; absent if it runs elsewhere or is unknown
-	FactDNSSoftware         = "dns.software"          // coredns, dnsmasq, unbound, named, …
-	FactDNSVersion          = "dns.version"           // From build info or version.bind
-	FactDNSUDPSockets       = "dns.udp_sockets"       // UDP sockets bound to the address (more than one: SO_REUSEPORT)
-	FactDNSCorefile         = "dns.corefile"          // CoreDNS Corefile, secrets removed
-	FactDNSCorefileParsed   = "dns.corefile_parsed"   // The Corefile as CoreDNS's own parser reads it, imports and snippets expanded: JSON list of {zones, plugins: [{name, args, options}]}, options a list of lists of words; {$NAME} stays as written; absent if it cannot be parsed
-	FactDNSPathSplit        = "dns.path_split"        // available, or why not
-	FactDNSArguments        = "dns.arguments"         // dnsmasq command line, secrets removed; arguments separated by spaces
-	FactDNSUpstreams        = "dns.upstreams"         // JSON list of {zone, address, port, force_tcp, prefer_udp, max_concurrent, expire_s, policy}: where the server forwards, from the Corefile or the arguments; absent keys: not set
-	FactDNSChildLimit       = "dns.child_limit"       // Maximum TCP connections a dnsmasq serves at once: 20, or --max-tcp-connections
-	FactDNSNegativeCache    = "dns.negative_cache"    // yes, no, or absent if unknown
-	FactDNSResolvConf       = "dns.resolv_conf"       // JSON {nameservers, search, ndots, options} of the container's resolv.conf
-	FactNetAddresses        = "net.addresses"         // JSON list of IP addresses in the container's network namespace, without loopback; absent in the node's own namespace
-	FactKubeDNSAutoscaler   = "kube.dns_autoscaler"   // JSON of the kube-dns-autoscaler ConfigMap: linear or ladder parameters
-	FactKubeClusterSize     = "kube.cluster_size"     // JSON {nodes, cores, kube_dns_replicas} of the cluster, if the collector can query the API server
-	FactKubeServerVersion   = "kube.server_version"   // gitVersion of the API server, v1.30.5-gke.1014001
-	FactKubeStubDomains     = "kube.stub_domains"     // JSON of stubDomains and upstreamNameservers of the kube-dns ConfigMap
+	FactNodeHostname         = "node.hostname"           // Host name
+	FactNodeName             = "node.name"               // Kubernetes node name
+	FactNodeKernel           = "node.kernel"             // uname -r
+	FactNodeOS               = "node.os"                 // PRETTY_NAME of os-release
+	FactNodeCpus             = "node.cpus"               // Online CPUs
+	FactNodeMemoryBytes      = "node.memory_bytes"       // MemTotal
+	FactNodeCgroupVersion    = "node.cgroup_version"     // 1 or 2
+	FactNodeWatermarks       = "node.watermarks"         // JSON {min_free_kbytes, watermark_scale_factor, zones: [{name, min, low, high}]}, zones in pages
+	FactNodeDentryLimit      = "node.dentry_limit"       // JSON of this kernel's limits for negative dentries (fs.negative-dentry-limit, fs.dentry-fs-klimit, fs.dentry-negative); {}: none
+	FactNodeVfsCachePressure = "node.vfs_cache_pressure" // vm.vfs_cache_pressure
+	FactNodeRmemDefault      = "node.rmem_default"       // net.core.rmem_default: bytes that the receive queue of a socket holds unless its program asks for another size
+	FactNodeCilium           = "node.cilium"             // Version of the Cilium agent on the node
+	FactNodeKubelet          = "node.kubelet"            // Version of the kubelet
+	FactProcessNss           = "process.nss"             // JSON {version, env, file_system} of a process with NSS loaded: libnss3's version, NSS_SDB_USE_CACHE (absent: unset), type of the database's file system
+	FactCPUQuotaUS           = "cpu.quota_us"            // CPU time per period; -1: no limit
+	FactCPUPeriodUS          = "cpu.period_us"           // Length of a CFS period
+	FactCPUBurstUS           = "cpu.burst_us"            // CFS burst; absent if the kernel does not support it (before Linux 5.14)
+	FactCPUParentQuotaUS     = "cpu.parent_quota_us"     // Tightest quota of an ancestor in us per its period, scaled to this cgroup's period; -1: none
+	FactMemoryLimitBytes     = "memory.limit_bytes"      // -1: no limit
+	FactMemoryHighBytes      = "memory.high_bytes"       // memory.high, -1: no limit; cgroup v2 only
+	FactWorkloadManager      = "workload.manager"        // kubernetes, docker, containerd, systemd or none
+	FactWorkloadNamespace    = "workload.namespace"      // Kubernetes namespace
+	FactWorkloadPod          = "workload.pod"            // Pod name
+	FactWorkloadContainer    = "workload.container"      // Container or systemd unit name
+	FactWorkloadOwner        = "workload.owner"          // KIND/NAME of the controller that manages the pod
+	FactWorkloadObjective    = "workload.objective"      // Pod annotation jitterscope.io/objective, as written: p99<50ms; empty: removed
+	FactWorkloadVersion      = "workload.version"        // Pod label app.kubernetes.io/version
+	FactWorkloadChart        = "workload.chart"          // Pod label helm.sh/chart, NAME-VERSION
+	FactWorkloadRestartedAt  = "workload.restarted_at"   // Pod annotation kubectl.kubernetes.io/restartedAt: when a rolling restart was requested; empty: never
+	FactWorkloadImage        = "workload.image"          // Image reference
+	FactProcessCommand       = "process.command"         // comm
+	FactProcessExecutable    = "process.executable"      // Base name of the executable
+	FactProcessAffinityCpus  = "process.affinity_cpus"   // CPUs the process may run on
+	FactGoVersion            = "go.version"              // Go release that built the program, 1.23.4
+	FactGoMainModule         = "go.main_module"          // PATH@VERSION of the main module
+	FactGoEnvGOMAXPROCS      = "go.env.GOMAXPROCS"       // From the environment; absent: unset
+	FactGoEnvGOGC            = "go.env.GOGC"             // From the environment; absent: unset
+	FactGoEnvGOMEMLIMIT      = "go.env.GOMEMLIMIT"       // From the environment; absent: unset
+	FactGoEnvGODEBUG         = "go.env.GODEBUG"          // From the environment; absent: unset
+	FactGoDefaultGodebug     = "go.default_godebug"      // DefaultGODEBUG build setting
+	FactGoAutomaxprocs       = "go.automaxprocs"         // Version of go.uber.org/automaxprocs in the build; absent: not used
+	FactGoGCSource           = "go.gc_source"            // uprobe, metrics or threads: where GC data for this process comes from
+	FactGoGomaxprocs         = "go.gomaxprocs"           // Value in effect, where it can be read from the process
+	FactDiskLimits           = "disk.limits"             // JSON list of {device, number, read_bytes_per_s, write_bytes_per_s, reads_per_s, writes_per_s}: I/O limits of the cgroup (v1: blkio.throttle.*_device, v2: io.max), number MAJOR:MINOR; absent keys: no such limit
+	FactDiskDevice           = "disk.device"             // Name of the disk on which the cgroup did the most I/O, sda
+	FactDiskRotational       = "disk.rotational"         // Whether that disk is rotational: 1 or 0
+	FactCPUWeight            = "cpu.weight"              // Share of contended CPU in cgroup v2 units: cpu.weight, or cpu.shares of v1 scaled (1024 is 100); idle where cpu.idle is set
+	FactRuntimeName          = "runtime.name"            // jvm, nodejs or python: the runtime whose GC is watched; absent for Go programs, which have go.version
+	FactRuntimeVersion       = "runtime.version"         // Release of that runtime
+	FactRuntimeGCSource      = "runtime.gc_source"       // hsperfdata, uprobe or usdt: where GC data for this process comes from
+	FactRuntimeGCMarking     = "runtime.gc_marking"      // observed: GC cycles and gc_active_us of a Node.js process include concurrent marking; absent: pauses only
+	FactRuntimeGCKind        = "runtime.gc_kind"         // Garbage collectors of a JVM, by the JVM's names: PSParallelCompact, G1 young collection pauses, …
+	FactRuntimeOptions       = "runtime.options"         // JSON list of the options that govern CPU, threads, and memory, from the command line and environment: -Xmx, -XX:ActiveProcessorCount, --max-old-space-size, …; no others
+	FactRuntimeCpus          = "runtime.cpus"            // Number of CPUs the runtime detected, where it reports this
+	FactTcpProgram           = "tcp.program"             // Base name of the listening executable
+	FactTcpProcess           = "tcp.process"             // Key of the listening process, PID:STARTTIME_TICKS
+	FactTcpAddresses         = "tcp.addresses"           // JSON list of the ADDRESS:PORT pairs it listens on
+	FactTcpAcceptLimit       = "tcp.accept_limit"        // Connections that can wait in the accept queue (sk_max_ack_backlog: the backlog of listen(), capped by net.core.somaxconn); the lowest of its listening sockets
+	FactTcpSomaxconn         = "tcp.somaxconn"           // net.core.somaxconn of the server's network namespace
+	FactTcpListeners         = "tcp.listeners"           // Listening sockets (more than one per address: SO_REUSEPORT)
+	FactUpstreamServer       = "upstream.server"         // Key of the TCP server on this node that listens there; absent if it runs elsewhere or is unknown
+	FactDNSSoftware          = "dns.software"            // coredns, dnsmasq, unbound, named, …
+	FactDNSVersion           = "dns.version"             // From build info or version.bind
+	FactDNSUDPSockets        = "dns.udp_sockets"         // UDP sockets bound to the address (more than one: SO_REUSEPORT)
+	FactDNSCorefile          = "dns.corefile"            // CoreDNS Corefile, secrets removed
+	FactDNSCorefileParsed    = "dns.corefile_parsed"     // The Corefile as CoreDNS's own parser reads it, imports and snippets expanded: JSON list of {zones, plugins: [{name, args, options}]}, options a list of lists of words; {$NAME} stays as written; absent if it cannot be parsed
+	FactDNSPathSplit         = "dns.path_split"          // available, or why not
+	FactDNSArguments         = "dns.arguments"           // dnsmasq command line, secrets removed; arguments separated by spaces
+	FactDNSUpstreams         = "dns.upstreams"           // JSON list of {zone, address, port, force_tcp, prefer_udp, max_concurrent, expire_s, policy}: where the server forwards, from the Corefile or the arguments; absent keys: not set
+	FactDNSChildLimit        = "dns.child_limit"         // Maximum TCP connections a dnsmasq serves at once: 20, or --max-tcp-connections
+	FactDNSNegativeCache     = "dns.negative_cache"      // yes, no, or absent if unknown
+	FactDNSResolvConf        = "dns.resolv_conf"         // JSON {nameservers, search, ndots, options} of the container's resolv.conf
+	FactNetAddresses         = "net.addresses"           // JSON list of IP addresses in the container's network namespace, without loopback; absent in the node's own namespace
+	FactKubeDNSAutoscaler    = "kube.dns_autoscaler"     // JSON of the kube-dns-autoscaler ConfigMap: linear or ladder parameters
+	FactKubeClusterSize      = "kube.cluster_size"       // JSON {nodes, cores, kube_dns_replicas} of the cluster, if the collector can query the API server
+	FactKubeServerVersion    = "kube.server_version"     // gitVersion of the API server, v1.30.5-gke.1014001
+	FactKubeStubDomains      = "kube.stub_domains"       // JSON of stubDomains and upstreamNameservers of the kube-dns ConfigMap
 )
 
 // Names of events.

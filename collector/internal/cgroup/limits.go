@@ -98,7 +98,19 @@ func ReadMemoryLimit(l Location) (int64, error) {
 	if l.Version == 2 {
 		name = "/memory.max"
 	}
-	text, err := os.ReadFile(l.Memory + name)
+	return readLimit(l.Memory + name)
+}
+
+// ReadMemoryHigh reads memory.high in bytes; -1: no limit. Version 1 has none.
+func ReadMemoryHigh(l Location) (int64, error) {
+	if l.Memory == "" || l.Version != 2 {
+		return 0, ErrNoController
+	}
+	return readLimit(l.Memory + "/memory.high")
+}
+
+func readLimit(path string) (int64, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}

@@ -60,7 +60,7 @@ func (c *Counted) answer(result uint8, latencyUS int64) {
 	case exchanges.ResultRefused:
 		c.refused++
 	}
-	if latencyUS > exchanges.SlowUS {
+	if latencyUS > catalogue.SlowUS {
 		c.slow++
 	}
 	c.latency.Observe(latencyUS)

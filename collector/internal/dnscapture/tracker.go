@@ -1,6 +1,7 @@
 package dnscapture
 
 import (
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 	"github.com/jitterscope/jitterscope/collector/internal/priority"
@@ -9,7 +10,7 @@ import (
 const (
 	inflightCapacity = 32768
 	historyCapacity  = 49152 // 8 s at 6,100 queries/s: a timeout is reported after 5 s and needs the 2 s before it
-	timeoutNS        = 5_000_000_000
+	timeoutNS        = catalogue.DNSGivenUpUS * 1000
 	// A forwarder that gives its upstream 5 s answers SERVFAIL just after; a query that was given up is remembered for
 	// this much longer.
 	lateNS        = 3_000_000_000
@@ -172,10 +173,10 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 	server.total.answer(record.Result, latencyUS)
 	server.pathOf(entry.path, &f.client.Address).answer(record.Result, latencyUS)
 	server.maxUS = max(server.maxUS, latencyUS)
-	if latencyUS > exchanges.SlowUS {
+	if latencyUS > catalogue.SlowUS {
 		server.kept.Slow(entry.seenNS)
 	}
-	if latencyUS > exchanges.SlowUS || record.Result == exchanges.ResultServFail {
+	if latencyUS > catalogue.SlowUS || record.Result == exchanges.ResultServFail {
 		server.troubleNS = timeNS
 	}
 	t.finish(server, entry, record)

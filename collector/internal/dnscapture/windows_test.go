@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
@@ -58,7 +58,7 @@ func TestCompleteWindowAroundASlowQuery(t *testing.T) {
 			if b.Names[b.Name[i]] != "a.example. A" || b.Clients[b.Client[i]] != "10.0.0.7" {
 				t.Errorf("row is %s by %s", b.Names[b.Name[i]], b.Clients[b.Client[i]])
 			}
-			if wait := b.QueueWaitUs; (wait != nil) != (rows[len(rows)-1].latency > exchanges.SlowUS) {
+			if wait := b.QueueWaitUs; (wait != nil) != (rows[len(rows)-1].latency > catalogue.SlowUS) {
 				t.Errorf("queue waits %v", wait)
 			} else if wait != nil && wait[i] != 50_000 {
 				t.Errorf("queue wait %v", wait[i])
@@ -74,7 +74,7 @@ func TestCompleteWindowAroundASlowQuery(t *testing.T) {
 		if i > 0 && r.at != rows[i-1].at+10_000 {
 			t.Errorf("query missing or twice between %d and %d", rows[i-1].at, r.at)
 		}
-		if r.latency > exchanges.SlowUS {
+		if r.latency > catalogue.SlowUS {
 			slow++
 		}
 	}

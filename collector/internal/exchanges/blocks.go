@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
@@ -95,7 +96,7 @@ func (h *History) span(blocks []Block, number uint16, server *Server, from, to, 
 	return append(blocks, h.block(server, waited, true, from, to))
 }
 
-func isSlow(r *Record) bool { return r.LatencyUS > SlowUS }
+func isSlow(r *Record) bool { return r.LatencyUS > catalogue.SlowUS }
 
 // block builds the message of the records at these places. Spans of only slow queries are trimmed to the rows.
 func (h *History) block(server *Server, places []uint32, complete bool, fromNS, toNS int64) Block {

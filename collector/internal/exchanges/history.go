@@ -14,9 +14,6 @@ const (
 	ResultOther
 )
 
-// SlowUS is the latency from which an answer counts as slow; the catalogue says so too.
-const SlowUS = 20_000
-
 // Nobody is the number that belongs to no server.
 const Nobody = ^uint16(0)
 

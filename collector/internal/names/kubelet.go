@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/kubeapi"
 )
@@ -80,6 +81,7 @@ func (k Kubelet) tls() (*tls.Config, error) {
 type pod struct {
 	Metadata struct {
 		Name, Namespace, UID string
+		CreationTimestamp    time.Time
 		Annotations, Labels  map[string]string
 		OwnerReferences      []struct {
 			Kind, Name string
@@ -159,17 +161,12 @@ func (p *pod) containers() []Container {
 	return found
 }
 
-// owner names the controller that people know: a Deployment, not its current ReplicaSet.
+// owner names the controller that people know: a Deployment, a Rollout, or a CronJob, not what these created for the pod.
 func (p *pod) owner() string {
 	for _, reference := range p.Metadata.OwnerReferences {
-		if !reference.Controller {
-			continue
+		if reference.Controller {
+			return ownerAbove(reference.Kind, reference.Name, p.Metadata.Labels, p.Metadata.CreationTimestamp)
 		}
-		hash := p.Metadata.Labels["pod-template-hash"]
-		if name, ok := strings.CutSuffix(reference.Name, "-"+hash); ok && hash != "" && reference.Kind == "ReplicaSet" {
-			return "Deployment/" + name
-		}
-		return reference.Kind + "/" + reference.Name
 	}
 	return ""
 }

@@ -160,7 +160,7 @@ func (c *calls) meet(called Called) {
 
 func (u *Upstream) take(record *exchanges.Record) {
 	u.calls++
-	slow := record.LatencyUS > exchanges.SlowUS
+	slow := record.LatencyUS > catalogue.SlowUS
 	if slow {
 		u.kept.Slow(record.SeenNS)
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
-	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 )
 
 // Reasons for requesting a diagnosis, besides slow requests.
@@ -51,14 +50,14 @@ func (c *connections) take(record *bpf.RequestsRequest, endedNS int64) {
 			c.again++
 		}
 		// A single connection of a distant client is not noteworthy.
-		if took >= synackUS || record.ReadNs != 0 && took > exchanges.SlowUS {
+		if took >= synackUS || record.ReadNs != 0 && took > catalogue.SlowUS {
 			c.slowNS = endedNS
 		}
 	case synackResent:
 		c.synacks++
 	case resent:
 		c.resent++
-		if took > exchanges.SlowUS {
+		if took > catalogue.SlowUS {
 			c.lateNS = endedNS
 		}
 	case recovered:

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
-	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/requestkind"
 )
 
@@ -54,7 +54,7 @@ func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
 	row.SumUS += uint64(latencyUS)
 	row.MaxUS = max(row.MaxUS, latencyUS)
 	row.Latency[(batch.Bucket(int64(latencyUS))+Coarse-1)/Coarse]++
-	if latencyUS > exchanges.SlowUS {
+	if latencyUS > catalogue.SlowUS {
 		row.Slow++
 	}
 	if request.Status != 0 {

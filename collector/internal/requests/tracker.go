@@ -5,6 +5,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
@@ -168,7 +169,7 @@ func (c *counted) take(record *exchanges.Record) {
 	if record.HasWait {
 		c.wait.Observe(int64(record.QueueWaitUS))
 	}
-	slow := record.LatencyUS > exchanges.SlowUS
+	slow := record.LatencyUS > catalogue.SlowUS
 	if slow {
 		c.kept.Slow(record.SeenNS)
 	}

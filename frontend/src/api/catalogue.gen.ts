@@ -1,5 +1,8 @@
 // Generated from contracts/metrics.toml by scripts/gen_contracts.py. Do not edit.
 
+/** An answer that takes longer is slow, µs. */
+export const SLOW_US = 20_000;
+
 export const METRIC_KINDS: Readonly<Record<string, string>> = {
   cpu_usage_us: "delta",
   cpu_user_us: "delta",

@@ -13,10 +13,10 @@ export type IncidentPage = Schemas["Page_IncidentSummary_"];
 
 type State = IncidentSummary["state"];
 
-/** The states behind "open" and "resolved". */
+/** The states behind "open" and "ended". */
 const STATES: Record<"active" | "closed", readonly State[]> = {
   active: ["open", "acknowledged", "fix_applied", "did_not_help", "made_worse"],
-  closed: ["resolved", "verified"],
+  closed: ["resolved", "verified", "not_known"],
 };
 
 export interface IncidentFilter {

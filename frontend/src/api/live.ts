@@ -55,6 +55,7 @@ export function listen(client: QueryClient): () => void {
     for (const type of ["collector", "first_data"]) {
       source.addEventListener(type, () => {
         void client.invalidateQueries({ queryKey: ["collectors"] });
+        void client.invalidateQueries({ queryKey: overviewKeys.all });
         void client.invalidateQueries({ queryKey: ["resources"] });
       });
     }

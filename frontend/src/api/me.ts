@@ -24,12 +24,15 @@ export const meQuery = () =>
 export interface Credentials {
   email: string;
   password: string;
+  /** Which organization's account: an address can have several. */
+  organization?: number | undefined;
 }
 
 export function useSignIn(): UseMutationResult<Me, Error, Credentials> {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ email, password }) => unwrap(api.POST("/api/v1/auth/login", { body: { email, password } })),
+    mutationFn: ({ email, password, organization }) =>
+      unwrap(api.POST("/api/v1/auth/login", { body: { email, password, organization_id: organization ?? null } })),
     onSuccess: (me) => {
       client.clear();
       client.setQueryData(meQuery().queryKey, me);

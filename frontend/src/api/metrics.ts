@@ -66,11 +66,4 @@ export const receivedQuery = () =>
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/metrics/received", { signal })),
     refetchInterval: LIVE_MS,
   });
-
-export const senderSetupsQuery = () =>
-  queryOptions({
-    queryKey: ["metrics", "setups"] as const,
-    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/metrics/setups", { signal })),
-    staleTime: 600_000,
-  });
 /* eslint-enable @typescript-eslint/explicit-module-boundary-types */

@@ -1,8 +1,9 @@
 /** Pull requests for fixes, and their repositories. */
 
-import { queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
 import { api, unwrap, type Schemas } from "./client";
+import type { Incident } from "./incidents";
 
 export type Repository = Schemas["Repository"];
 export type RepositoryFile = Schemas["RepositoryFile-Output"];
@@ -11,11 +12,15 @@ export type RepositoryChange = Schemas["RepositoryUpdate"];
 export type PullRequest = Schemas["PullRequest"];
 export type FixPullRequest = Schemas["FixPullRequest"];
 export type PullRequestForm = Schemas["PullRequestOptions"]["form"];
+export type KustomizePatch = Schemas["KustomizePatch"];
 
 const keys = {
   repositories: ["repositories"] as const,
   ofIncident: (id: number) => ["pullRequests", id] as const,
 };
+
+/** Whether manifests, Helm values, or a Corefile can contain the change. */
+export const isInFiles = (fix: Schemas["Fix"]): boolean => fix.verdict !== "cannot_help" && fix.patches.some(({ changes }) => changes.length > 0);
 
 // The type of the options is inferred on purpose: it carries the types of the key and the data.
 /* eslint-disable @typescript-eslint/explicit-module-boundary-types */
@@ -27,6 +32,16 @@ export const pullRequestsQuery = (incidentId: number) =>
     queryKey: keys.ofIncident(incidentId),
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}/pull-requests", { params: { path: { incident_id: incidentId } }, signal })),
     refetchInterval: (query) => ((query.state.data ?? []).some((one) => one.pull_request?.state === "open") ? 30_000 : false),
+  });
+
+/** Made again when a diagnosis has changed a patch. */
+export const kustomizeQuery = ({ id, fixes }: Pick<Incident, "id" | "fixes">) =>
+  queryOptions({
+    queryKey: ["kustomize", id, fixes.flatMap(({ patches }) => patches.map(({ text }) => text))] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}/kustomize", { params: { path: { incident_id: id } }, signal })),
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
+    enabled: fixes.some(isInFiles),
   });
 
 export const pullRequestPreviewQuery = (incidentId: number, fixId: string, form: PullRequestForm) =>

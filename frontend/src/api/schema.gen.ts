@@ -224,7 +224,7 @@ export interface paths {
         };
         /**
          * Get Calibration
-         * @description How predictions turned out, by kind of fix.
+         * @description How predictions turned out, by kind of fix, and how many of all slow answers have a known cause.
          */
         get: operations["get_calibration"];
         put?: never;
@@ -484,7 +484,7 @@ export interface paths {
         put?: never;
         /**
          * Test Channel
-         * @description Send a test message now and return the receiver's answer.
+         * @description Send a test message now and return the receiver's answer. At most 20 a minute, and emails count as others do.
          */
         post: operations["test_channel"];
         delete?: never;
@@ -539,6 +539,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collectors/setups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Setups
+         * @description Commands and configuration that start a collector on Linux, Compose, or Kubernetes, or that make Prometheus,
+         *     Grafana Alloy, and others send here.
+         */
+        get: operations["list_setups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/collectors/tokens": {
         parameters: {
             query?: never;
@@ -548,7 +569,7 @@ export interface paths {
         };
         /**
          * List Ingest Tokens
-         * @description Ingest tokens, including revoked ones; never with their secrets.
+         * @description Valid ingest tokens and the 100 newest that have ended; never with their secrets.
          */
         get: operations["list_ingest_tokens"];
         put?: never;
@@ -900,6 +921,27 @@ export interface paths {
          * @description Preview a pull request: its text and the diff of its files, made from the current base branch.
          */
         post: operations["preview_pull_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/kustomize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Kustomize Patches
+         * @description The fixes of an incident as Kustomize patches, which need no repository here; those that cannot be one are left
+         *     out.
+         */
+        get: operations["list_kustomize_patches"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1427,7 +1469,8 @@ export interface paths {
         put?: never;
         /**
          * Invite Member
-         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The answer
+         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The
+         *     invitation ends when you are removed or are no longer an administrator, and with the token that made it. The answer
          *     says nothing about other organizations.
          */
         post: operations["invite_member"];
@@ -1469,14 +1512,15 @@ export interface paths {
         post?: never;
         /**
          * Remove Member
-         * @description Remove a member. Their sessions and API tokens here end immediately; their ingest tokens end or become yours.
+         * @description Remove a member. Their sessions, API tokens, and open invitations here end immediately; their ingest tokens end
+         *     or become yours.
          */
         delete: operations["remove_member"];
         options?: never;
         head?: never;
         /**
          * Change Member Role
-         * @description Change the role of a member.
+         * @description Change the role of a member. Invitations that they can no longer make end immediately.
          */
         patch: operations["change_member_role"];
         trace?: never;
@@ -1553,26 +1597,6 @@ export interface paths {
          * @description Series of a metric, one page of label sets at a time, with their total number.
          */
         get: operations["query_metric"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/metrics/setups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Sender Setups
-         * @description How to set up Prometheus, Grafana Alloy, and others to send here.
-         */
-        get: operations["list_sender_setups"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2166,7 +2190,7 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description API tokens, including revoked ones; never with their secrets.
+         * @description Valid API tokens and the 100 newest that have ended; never with their secrets.
          */
         get: operations["list_tokens"];
         put?: never;
@@ -2546,7 +2570,10 @@ export interface components {
         AuditItem: {
             /** Action */
             action: string;
-            /** Actor */
+            /**
+             * Actor
+             * @description A name that its bearer chose; `user_id` and `token_id` are certain
+             */
             actor: string;
             /** Actor Kind */
             actor_kind: string;
@@ -2563,6 +2590,10 @@ export interface components {
             id: number;
             /** Target */
             target: string;
+            /** Token Id */
+            token_id: number | null;
+            /** User Id */
+            user_id: number | null;
         };
         /**
          * BenchResult
@@ -3057,7 +3088,7 @@ export interface components {
         /** ChannelCreate */
         ChannelCreate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Config
@@ -3099,7 +3130,7 @@ export interface components {
              * Silent Actions
              * @description Actions that this kind never sends
              */
-            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             /** Title */
             title: string;
             /**
@@ -3146,7 +3177,7 @@ export interface components {
          */
         ChannelPreviewRequest: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Kind
@@ -3181,7 +3212,7 @@ export interface components {
          */
         ChannelUpdate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[] | null;
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[] | null;
             conditions?: components["schemas"]["Conditions-Input"] | null;
             /** Config */
             config?: {
@@ -4023,9 +4054,11 @@ export interface components {
         };
         /**
          * Explained
-         * @description Measured slow answers of all incidents, and those of them whose incident has a known cause.
+         * @description All answers over 20 ms in the last `days`, and those that came during an incident with a known cause.
          */
         Explained: {
+            /** Days */
+            days: number;
             /** Explained */
             explained: number;
             /** Ratio */
@@ -4515,7 +4548,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SubjectRef"];
             /** Summary */
             summary: string;
@@ -4581,7 +4614,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             /** Title */
             title: string;
         };
@@ -4644,7 +4677,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SubjectRef"];
             /** Title */
             title: string;
@@ -4724,6 +4757,19 @@ export interface components {
             /** Token */
             token: string;
         };
+        /**
+         * KustomizePatch
+         * @description A fix as a strategic merge patch.
+         */
+        KustomizePatch: {
+            /**
+             * Files
+             * @description The patches, then the lines of kustomization.yaml that apply them. metadata.namespace must be as in the base: remove it if the base has none
+             */
+            files: components["schemas"]["PatchFile"][];
+            /** Fix Id */
+            fix_id: string;
+        };
         /** LabelValue */
         LabelValue: {
             /** Series */
@@ -4802,7 +4848,7 @@ export interface components {
             email: string;
             /**
              * Organization Id
-             * @description null: the one joined first
+             * @description null: the one joined first. Needed if the address has more than five accounts
              */
             organization_id?: number | null;
             /**
@@ -5348,6 +5394,11 @@ export interface components {
              */
             muted: number;
             /**
+             * Not Known
+             * @description Not among them: incidents that ended in the last 24 h because their node sent no more data, and whose node is still silent
+             */
+            not_known: number;
+            /**
              * Worst
              * @description Worst first, then newest; muted ones last
              */
@@ -5473,6 +5524,13 @@ export interface components {
              * @enum {string}
              */
             language: "yaml" | "shell" | "corefile" | "diff";
+            /** Text */
+            text: string;
+        };
+        /** PatchFile */
+        PatchFile: {
+            /** Path */
+            path: string;
             /** Text */
             text: string;
         };
@@ -5649,7 +5707,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             /** Title */
             title: string;
         };
@@ -5659,7 +5717,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test";
             /**
              * At
              * Format: date-time
@@ -6646,31 +6704,6 @@ export interface components {
             /** Token */
             token: string;
         };
-        /**
-         * SenderSetup
-         * @description How to set up a program to send here.
-         */
-        SenderSetup: {
-            /**
-             * File
-             * @description Where the text belongs
-             */
-            file: string;
-            /** Name */
-            name: string;
-            /**
-             * Next
-             * @description What to do next
-             */
-            next: string;
-            /**
-             * Text
-             * @description TOKEN stands for the secret of an ingest token
-             */
-            text: string;
-            /** Title */
-            title: string;
-        };
         /** SeriesChart */
         SeriesChart: {
             /**
@@ -6942,6 +6975,55 @@ export interface components {
             /** Title */
             title: string;
         };
+        /**
+         * Setup
+         * @description How to set up a program to send here.
+         */
+        Setup: {
+            /**
+             * File
+             * @description Where the text belongs
+             */
+            file: string;
+            /** Name */
+            name: string;
+            /**
+             * Next
+             * @description What to do next
+             */
+            next: string;
+            /**
+             * Sends
+             * @description ticks: a collector, whose data is searched for causes; metrics: samples by remote write
+             * @enum {string}
+             */
+            sends: "ticks" | "metrics";
+            /**
+             * Text
+             * @description INGEST_TOKEN stands for the secret of an ingest token
+             */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * Setups
+         * @description Setups of all programs, and the address that is in them.
+         */
+        Setups: {
+            /** Items */
+            items: components["schemas"]["Setup"][];
+            /**
+             * Only Here
+             * @description Why other machines cannot reach that URL, and how to change it; null: it is not a loopback address
+             */
+            only_here: string | null;
+            /**
+             * Server
+             * @description URL of this service, as in the texts
+             */
+            server: string;
+        };
         /** SeverityCount */
         SeverityCount: {
             /** Incidents */
@@ -7080,7 +7162,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SharedSubject"];
             /** Summary */
             summary: string;
@@ -7889,7 +7971,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread" | "not_known";
             /** Actor */
             actor: string;
             /**
@@ -9284,6 +9366,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has as many channels as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -9769,6 +9860,43 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_setups: {
+        parameters: {
+            query?: {
+                /** @description URL by which you reach this service, as a browser has it; default: the request's. Used if the public URL is a loopback address */
+                origin?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Setups"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_ingest_tokens: {
         parameters: {
             query?: never;
@@ -9827,6 +9955,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope collectors:write. A request from another site carried a session cookie. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has as many valid tokens as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10313,7 +10450,7 @@ export interface operations {
     list_incidents: {
         parameters: {
             query?: {
-                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved")[] | null;
+                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known")[] | null;
                 severity?: ("critical" | "warning" | "info")[] | null;
                 cause?: string[] | null;
                 subject?: number | null;
@@ -10443,7 +10580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is resolved. */
+            /** @description The incident is resolved, or the incident's history has as many entries by users as it can have. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10696,6 +10833,51 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_kustomize_patches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KustomizePatch"][];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident does not exist in this organization. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_incident_links: {
         parameters: {
             query?: {
@@ -10838,6 +11020,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -10881,6 +11072,15 @@ export interface operations {
             };
             /** @description The incident does not exist in this organization. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11028,6 +11228,15 @@ export interface operations {
             };
             /** @description The incident does not exist in this organization. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11339,6 +11548,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -11440,6 +11658,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -11485,7 +11712,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A mute that covers more than this incident mutes it. */
+            /** @description A mute that covers more than this incident mutes it, or the incident's history has as many entries by users as it can have. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11588,7 +11815,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is closed, and another one of its cause and subject is active. */
+            /** @description The incident is closed and another one of its cause and subject is active, or its history is full. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11710,7 +11937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request was already handled, or the incident is resolved. */
+            /** @description The request was already handled, the incident is resolved, or its history is full. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12141,6 +12368,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has as many members or open invitations as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -12498,38 +12734,6 @@ export interface operations {
                 };
             };
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    list_sender_setups: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SenderSetup"][];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope collectors:read. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };
@@ -14167,6 +14371,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope tokens:write. A request from another site carried a session cookie. A scope or the expiry goes beyond the caller's own. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has as many valid tokens as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -4,8 +4,8 @@ import type { ReactElement } from "react";
 
 import { queryClient } from "@/api/queryClient";
 import { meQuery } from "@/api/me";
-import { senderSetupsQuery } from "@/api/metrics";
 import { ApiError } from "@/api/problem";
+import { setupsQuery } from "@/api/setups";
 import { compareSearch } from "@/features/compare/search";
 import { dnsSearch } from "@/features/dns/search";
 import { homeSearch } from "@/features/home/search";
@@ -16,17 +16,21 @@ import { servicesSearch } from "@/features/services/search";
 import { startupSearch } from "@/features/startup/search";
 import { optionalNumber, optionalString, pictureSearch } from "@/lib/search";
 
-import { Failed, NotFound } from "./Fallbacks";
+import { Failed } from "./Failed";
+import { NotFound } from "./NotFound";
 import { Shell } from "./shell/Shell";
 
 // Each page is its own chunk, loaded when its link is hovered or opened.
-const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: NotFound });
+const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet });
 
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   component: lazyRouteComponent(() => import("@/features/auth/SignInPage"), "SignInPage"),
-  validateSearch: (search: Record<string, unknown>): { next?: string | undefined } => ({ next: localPath(search["next"]) }),
+  validateSearch: (search: Record<string, unknown>): { next?: string | undefined; organization?: number | undefined } => ({
+    next: localPath(search["next"]),
+    organization: optionalNumber(search["organization"]),
+  }),
 });
 
 const accept = createRoute({ getParentRoute: () => root, path: "/accept", component: lazyRouteComponent(() => import("@/features/auth/AcceptPage"), "AcceptPage") });
@@ -147,7 +151,7 @@ const collectors = createRoute({
   validateSearch: addSearch,
   // Loaded before the form is shown: on a phone the choice of senders wraps, and would push the form down later.
   loaderDeps: ({ search: { add } }) => ({ add }),
-  loader: ({ context: { client }, deps: { add } }) => (add === true ? client.query(senderSetupsQuery()).catch(noop) : undefined),
+  loader: ({ context: { client }, deps: { add } }) => (add === true ? client.query(setupsQuery()).catch(noop) : undefined),
 });
 const evidence = createRoute({
   getParentRoute: () => signedIn,
@@ -169,6 +173,9 @@ const settings = createRoute({
 });
 const settingsSection = createRoute({ getParentRoute: () => signedIn, path: "settings/$section", component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage") });
 
+/** Within the shell, so that its places and its search are there. */
+const unknown = createRoute({ getParentRoute: () => signedIn, path: "$", component: NotFound });
+
 /** Redirects for old and guessed addresses, with their search parameters. */
 const movedCollectors = createRoute({ getParentRoute: () => signedIn, path: "collectors", validateSearch: addSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/settings/collectors", search, hash, replace: true }); } });
 const movedCauses = createRoute({ getParentRoute: () => signedIn, path: "causes", validateSearch: causeSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/help/causes", search, hash, replace: true }); } });
@@ -182,7 +189,7 @@ const routeTree = root.addChildren([
   accept,
   verify,
   shared,
-  signedIn.addChildren([home, incidents, incident, risks, fixes, resources, resource, compare, services, dns, metrics, startup, causes, collectors, evidence, analysis, settings, settingsSection, movedCollectors, movedCauses, movedCalibration, issues, explore, help]),
+  signedIn.addChildren([home, incidents, incident, risks, fixes, resources, resource, compare, services, dns, metrics, startup, causes, collectors, evidence, analysis, settings, settingsSection, movedCollectors, movedCauses, movedCalibration, issues, explore, help, unknown]),
 ]);
 
 export const router = createRouter({

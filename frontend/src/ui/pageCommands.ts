@@ -20,10 +20,11 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Offers a command for as long as the component is mounted. */
-export function usePageCommand(title: string, run: () => void): void {
+/** Offers a command for as long as the component is mounted; none while the title is null. */
+export function usePageCommand(title: string | null, run: () => void): void {
   const latest = useEffectEvent(run);
   useEffect(() => {
+    if (title === null) return undefined;
     const command = { title, run: () => latest() };
     change([...commands, command]);
     return () => change(commands.filter((one) => one !== command));

@@ -12,7 +12,7 @@ const STATES: Record<AppliedFix["state"], string> = {
   verified: "✓ verified",
   did_not_help: "✕ did not help",
   made_worse: "▲ made it worse",
-  replaced: "– replaced by another change",
+  replaced: "– no verdict",
 };
 
 /** Applied changes, each with its deciding figure before and after. */

@@ -5,14 +5,16 @@ import { compareWindow } from "@/lib/compareWindow";
 import { plainKey } from "@/lib/keys";
 import type { TimeView } from "@/lib/timeView";
 import { Button } from "@/ui/Button";
+import { usePageCommand } from "@/ui/pageCommands";
 
-/** Opens Compare with a chart's window, by click, or with the x key if `hasKey`. */
+/** Opens Compare with a chart's window, by click; if `hasKey`, also with the x key and from the palette. */
 export function CompareButton({ resourceId, view, hasKey = false, label }: { resourceId: number; view: TimeView; hasKey?: boolean; label?: string }): ReactElement {
   const navigate = useNavigate();
   const open = (): void => {
     const { fromUs, toUs } = compareWindow(view);
     void navigate({ to: "/compare", search: { resource: resourceId, from: fromUs, to: toUs } });
   };
+  usePageCommand(hasKey ? "Compare with another time" : null, open);
   const press = useEffectEvent((event: KeyboardEvent) => {
     if (plainKey(event) === "x") open();
   });

@@ -3,28 +3,25 @@ import type { ReactElement, ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { CodeBlock } from "@/ui/CodeBlock";
 
+import styles from "./FixDetail.module.css";
+import { FixPatches } from "./FixPatches";
 import { Prose } from "./Prose";
 import { References } from "./References";
-import styles from "./FixDetail.module.css";
 
 interface FixDetailProps {
   fix: Schemas["Fix"];
   landing?: Schemas["FixLanding"] | undefined;
   /** The pull request's target, or why there can be none. */
   pull?: ReactNode;
+  /** The same change as files; absent if Kustomize cannot make it. */
+  kustomize?: readonly Schemas["PatchFile"][] | undefined;
 }
 
 /** The patch, caveats, verification, and undo. */
-export function FixDetail({ fix, landing, pull }: FixDetailProps): ReactElement {
+export function FixDetail({ fix, landing, pull, kustomize }: FixDetailProps): ReactElement {
   return (
     <div className={styles["detail"]}>
-      {fix.patches.length > 0 && (
-        <div className={styles["patches"]}>
-          {fix.patches.map((patch) => (
-            <CodeBlock key={patch.label} text={patch.text} label={patch.label} language={patch.language} />
-          ))}
-        </div>
-      )}
+      {fix.patches.length > 0 && <FixPatches patches={fix.patches} kustomize={kustomize} />}
       <dl className={styles["notes"]}>
         {fix.precondition !== null && (
           <div>

@@ -5,7 +5,7 @@ import type { Schemas } from "@/api/client";
 import { impactFigure } from "@/test/impact";
 
 import { FixList } from "./FixList";
-import { scaleOf } from "./fixScale";
+import { reasonOf, scaleOf } from "./fixScale";
 
 const fix = (id: string, verdict: Schemas["Fix"]["verdict"], slow: [number, number, number] | null): Schemas["Fix"] => ({
   id,
@@ -52,13 +52,47 @@ describe("FixList", () => {
     const user = userEvent.setup();
     const copied = vi.fn();
     render(<FixList fixes={fixes} figures={figures} onCopied={copied} />);
-    await user.click(screen.getByRole("button", { name: "Copy patch: Fix burst" }));
-    expect(await navigator.clipboard.readText()).toBe("apply burst");
-    expect(copied).toHaveBeenCalledWith(fixes[1]);
+    await user.click(screen.getByRole("button", { name: "Copy patch: Fix limit" }));
+    expect(await navigator.clipboard.readText()).toBe("apply limit");
+    expect(copied).toHaveBeenCalledWith(fixes[0]);
 
     expect(screen.getByText("mind limit")).toBeVisible();
     await user.click(screen.getByRole("button", { name: "Fix burst" }));
     expect(screen.getByText("remove burst")).toBeVisible();
     expect(screen.queryByText("mind limit")).toBeNull();
+  });
+
+  it("offers the patch of a fix that cannot help quietly, and says why it cannot", async () => {
+    const user = userEvent.setup();
+    const burst = { ...fixes[1]!, summary: "Cannot help enough. Burst adds at most one quota, and one cycle needs 3.2 quotas of CPU." };
+    render(<FixList fixes={[fixes[0]!, burst]} figures={figures} />);
+    expect(screen.queryByRole("button", { name: "Copy patch: Fix burst" })).toBeNull();
+    const copy = screen.getByRole("button", { name: "Copy patch anyway: Fix burst" });
+    expect(copy).toHaveClass("quiet");
+    expect(copy).toHaveAccessibleDescription("Cannot help. Burst adds at most one quota, and one cycle needs 3.2 quotas of CPU.");
+    await user.click(copy);
+    expect(await navigator.clipboard.readText()).toBe("apply burst");
+  });
+
+  it("gives the reason of a fix that cannot help without repeating the verdict", () => {
+    const reason = (summary: string): string => reasonOf({ ...fixes[1]!, summary });
+    expect(reason("Cannot help: the live heap nearly fills the limit.")).toBe("The live heap nearly fills the limit.");
+    expect(reason("Cannot help on GKE: kube-dns is managed.")).toBe("On GKE: kube-dns is managed.");
+  });
+
+  it("shows a fix as files for Kustomize where it can be", async () => {
+    const user = userEvent.setup();
+    const files = [
+      { path: "jitterscope-deployment-coredns.yaml", text: "kind: Deployment\n" },
+      { path: "kustomization.yaml", text: "patches:\n- path: jitterscope-deployment-coredns.yaml\n" },
+    ];
+    render(<FixList fixes={fixes} figures={figures} kustomize={[{ fix_id: "limit", files }]} />);
+    expect(screen.getByRole("region", { name: "patch" })).toHaveTextContent("apply limit");
+    await user.click(screen.getByRole("button", { name: "Kustomize" }));
+    expect(screen.queryByRole("region", { name: "patch" })).toBeNull();
+    await user.click(screen.getByRole("button", { name: "Copy jitterscope-deployment-coredns.yaml" }));
+    expect(await navigator.clipboard.readText()).toBe("kind: Deployment\n");
+    await user.click(screen.getByRole("button", { name: "Fix burst" }));
+    expect(screen.queryByRole("button", { name: "Kustomize" })).toBeNull();
   });
 });

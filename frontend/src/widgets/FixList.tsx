@@ -1,8 +1,9 @@
-import { memo, useState, type ReactElement } from "react";
+import { memo, useId, useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
+import { isInFiles, type KustomizePatch } from "@/api/pulls";
 import { percent } from "@/lib/format";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { CopyButton } from "@/ui/CopyButton";
 
 import { FixDetail } from "./FixDetail";
@@ -16,6 +17,8 @@ export interface FixApplying {
   readonly measured: string | null;
   /** A fix is being marked as applied. */
   readonly busy: boolean;
+  /** Why the user cannot mark one as applied; null: allowed. */
+  readonly refusal: string | null;
   readonly apply: (fix: Schemas["Fix"]) => void;
 }
 
@@ -35,11 +38,14 @@ export interface FixListProps {
   /** "I applied this fix"; if absent, there is no such button. */
   applying?: FixApplying;
   pulls?: FixPulls;
+  /** Fixes that can also be Kustomize patches. */
+  kustomize?: readonly KustomizePatch[] | undefined;
 }
 
 /** Fixes side by side: one scale, drawn intervals, the verdict in words, and the patch one key away. */
-export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying, pulls }: FixListProps): ReactElement {
+export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying, pulls, kustomize = [] }: FixListProps): ReactElement {
   const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
+  const id = useId();
   const scale = scaleOf(fixes, figures);
   return (
     <div className={styles["list"]}>
@@ -56,7 +62,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
           const prediction = scale === null ? null : predictionOf(fix, scale.of);
           const verdict = VERDICTS[fix.verdict];
           const expanded = open === fix.id;
-          const patch = fix.patches[0];
+          const reasonId = `${id}-${fix.id}`;
           const pull = isInFiles(fix) ? pulls : undefined;
           return (
             <li key={fix.id} className={styles["fix"]} data-verdict={fix.verdict}>
@@ -70,7 +76,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
                       {fix.title}
                     </button>
                   </h3>
-                  <p>
+                  <p id={reasonId}>
                     <span className={styles["verdict"]} data-verdict={fix.verdict}>
                       <span aria-hidden="true">{verdict.mark}</span> {verdict.text}
                     </span>{" "}
@@ -91,14 +97,12 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
                   )}
                 </div>
                 <div className={styles["copy"]}>
-                  {patch !== undefined && (
-                    <CopyButton text={patch.text} label="Copy patch" aria-label={`Copy patch: ${fix.title}`} onCopied={() => onCopied?.(fix)} />
-                  )}
+                  <CopyPatch fix={fix} reasonId={reasonId} onCopied={onCopied} />
                   {pull?.button(fix)}
                   {applying !== undefined && <Applied fix={fix} applying={applying} />}
                 </div>
               </div>
-              {expanded && <FixDetail fix={fix} landing={landings.find((one) => one.fix_id === fix.id)} pull={pull?.note(fix)} />}
+              {expanded && <FixDetail fix={fix} landing={landings.find((one) => one.fix_id === fix.id)} pull={pull?.note(fix)} kustomize={kustomize.find((one) => one.fix_id === fix.id)?.files} />}
             </li>
           );
         })}
@@ -107,14 +111,29 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
   );
 });
 
-/** Whether manifests, Helm values, or a Corefile can contain the change. */
-const isInFiles = (fix: Schemas["Fix"]): boolean => fix.verdict !== "cannot_help" && fix.patches.some(({ changes }) => changes.length > 0);
+interface CopyPatchProps {
+  fix: Schemas["Fix"];
+  /** The element that says why a fix cannot help. */
+  reasonId: string;
+  onCopied: FixListProps["onCopied"];
+}
+
+/** A fix that cannot help can be copied, but is not offered like the others. */
+function CopyPatch({ fix, reasonId, onCopied }: CopyPatchProps): ReactElement | null {
+  const patch = fix.patches[0];
+  if (patch === undefined) return null;
+  const copied = (): void => onCopied?.(fix);
+  if (fix.verdict === "cannot_help") {
+    return <CopyButton kind="quiet" text={patch.text} label="Copy patch anyway" aria-label={`Copy patch anyway: ${fix.title}`} aria-describedby={reasonId} onCopied={copied} />;
+  }
+  return <CopyButton text={patch.text} label="Copy patch" aria-label={`Copy patch: ${fix.title}`} onCopied={copied} />;
+}
 
 function Applied({ fix, applying }: { fix: Schemas["Fix"]; applying: FixApplying }): ReactElement {
   if (applying.measured === fix.id) return <p className={styles["measuring"]}>◔ measuring</p>;
   return (
-    <Button kind="quiet" aria-label={`I applied this fix: ${fix.title}`} disabled={applying.busy} onClick={() => applying.apply(fix)}>
+    <ActionButton kind="quiet" refusal={applying.refusal} aria-label={`I applied this fix: ${fix.title}`} disabled={applying.busy} onClick={() => applying.apply(fix)}>
       I applied this fix
-    </Button>
+    </ActionButton>
   );
 }

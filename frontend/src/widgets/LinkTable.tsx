@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 
 import { useRevokeLink, type SharedLink } from "@/api/sharing";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
@@ -20,11 +21,11 @@ export interface LinkTableProps {
   /** Whether to show each link's incident. */
   withIncident?: boolean;
   /** Why the user cannot revoke links; null: allowed. */
-  whyNot: string | null;
+  refusal: string | null;
 }
 
 /** Links with their creator, last use, and a button to revoke. */
-export function LinkTable({ links, withIncident = false, whyNot }: LinkTableProps): ReactElement {
+export function LinkTable({ links, withIncident = false, refusal }: LinkTableProps): ReactElement {
   return (
     <Table label="Read-only links">
       <thead>
@@ -52,7 +53,7 @@ export function LinkTable({ links, withIncident = false, whyNot }: LinkTableProp
             </th>
             <td>
               <span className={tableStyles["dim"]}>{link.state === "active" ? "works" : ENDED[link.state]} </span>
-              {link.state !== "revoked" && link.state !== "expired" && <Revoke link={link} whyNot={whyNot} />}
+              {link.state !== "revoked" && link.state !== "expired" && <Revoke link={link} refusal={refusal} />}
             </td>
             <td>
               <Time at={link.created_at} /> by {link.created_by}
@@ -69,16 +70,16 @@ export function LinkTable({ links, withIncident = false, whyNot }: LinkTableProp
 }
 
 /** Cannot be undone, so it asks for confirmation. */
-function Revoke({ link, whyNot }: { link: SharedLink; whyNot: string | null }): ReactElement {
+function Revoke({ link, refusal }: { link: SharedLink; refusal: string | null }): ReactElement {
   const [asking, setAsking] = useState(false);
   const { mutateAsync, isPending } = useRevokeLink();
   const toast = useToast();
   const tell = useTellError();
   if (!asking) {
     return (
-      <Button kind="quiet" disabled={whyNot !== null} title={whyNot ?? undefined} aria-label={`Revoke the link that ends in ${link.hint}`} onClick={() => setAsking(true)}>
+      <ActionButton kind="quiet" refusal={refusal} aria-label={`Revoke the link that ends in ${link.hint}`} onClick={() => setAsking(true)}>
         Revoke
-      </Button>
+      </ActionButton>
     );
   }
   // Not a callback of `mutate`: the list is refetched first, and these buttons are unmounted by then.

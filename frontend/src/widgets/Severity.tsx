@@ -26,9 +26,10 @@ const STATES: Record<State, string> = {
   made_worse: "fix made it worse",
   verified: "fix verified",
   resolved: "resolved",
+  not_known: "not known any more",
 };
 
-const MARKS: Partial<Record<State, string>> = { fix_applied: "◔", verified: "✓", resolved: "✓", did_not_help: "✕", made_worse: "▲" };
+const MARKS: Partial<Record<State, string>> = { fix_applied: "◔", verified: "✓", resolved: "✓", did_not_help: "✕", made_worse: "▲", not_known: "?" };
 
 /** The state in words, with a mark for the outcome of a fix. */
 export const stateText = (state: State): string => [MARKS[state], STATES[state]].filter(Boolean).join(" ");

@@ -1,11 +1,19 @@
 import type { ReactElement } from "react";
 
 import { isValid, type TokenInfo } from "@/api/settings";
-import { Button } from "@/ui/Button";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 
-export function TokenTable({ tokens, onRevoke }: { tokens: readonly TokenInfo[]; onRevoke: (id: number) => void }): ReactElement {
+import { RevokeToken } from "./RevokeToken";
+
+export interface TokenTableProps {
+  tokens: readonly TokenInfo[];
+  /** Why the user cannot revoke tokens; null: allowed. */
+  refusal: string | null;
+  onRevoke: (id: number) => void;
+}
+
+export function TokenTable({ tokens, refusal, onRevoke }: TokenTableProps): ReactElement {
   if (tokens.length === 0) return <p className={tableStyles["dim"]}>No tokens yet.</p>;
   return (
     <Table label="Tokens">
@@ -41,9 +49,7 @@ export function TokenTable({ tokens, onRevoke }: { tokens: readonly TokenInfo[];
               ) : !isValid(token) ? (
                 <span className={tableStyles["dim"]}>expired</span>
               ) : (
-                <Button kind="quiet" onClick={() => onRevoke(token.id)} aria-label={`Revoke ${token.name}`}>
-                  Revoke
-                </Button>
+                <RevokeToken token={token} refusal={refusal} onRevoke={onRevoke} />
               )}
             </td>
           </tr>

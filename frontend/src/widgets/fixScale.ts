@@ -33,6 +33,6 @@ export function scaleOf(fixes: readonly Fix[], figures: readonly Schemas["Impact
 
 /** The summary without its leading verdict, which is shown before it. */
 export function reasonOf(fix: Fix): string {
-  const reason = fix.summary.replace(/^cannot help( enough)?: */i, "");
+  const reason = fix.summary.replace(/^cannot help( enough)?[:.]? */i, "");
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }

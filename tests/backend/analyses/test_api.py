@@ -7,11 +7,12 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from fastapi.testclient import TestClient
@@ -21,6 +22,8 @@ from jitterscope.analyses import folder, run, tasks
 from jitterscope.events.publish import channel_of
 from jitterscope.settings import Settings, settings
 from tests.backend.conftest import Database, Organization
+from tests.backend.tenancy.principals import Cast, bearer
+from tests.support.serving import serving
 
 LOOP = """\
 Wed Oct 11 14:50:59 UTC 2023 Try: 3 DnsmasqProcess: 15
@@ -123,6 +126,55 @@ def test_size_limits(api: TestClient, settings_override: Callable[..., Settings]
     assert list((settings().evidence_path / "incoming").iterdir()) == []
 
 
+def test_a_form_of_countless_parts_is_refused_at_once(api: TestClient) -> None:
+    passed = 0
+
+    def parts() -> Any:
+        nonlocal passed
+        for _ in range(100):
+            passed += 1
+            yield b"--b\r\n\r\n\r\n" * 100_000
+
+    answer = api.post("/api/v1/analyses", content=parts(), headers={"Content-Type": "multipart/form-data; boundary=b"})
+    assert answer.status_code == 400, answer.text
+    assert "more than 10 parts" in answer.json()["detail"]
+    assert list((settings().evidence_path / "incoming").iterdir()) == []
+
+
+def test_everything_in_a_form_counts(api: TestClient, settings_override: Callable[..., Settings]) -> None:
+    settings_override(evidence_max_bytes=2000)
+
+    def comment() -> Any:
+        yield b'--b\r\nContent-Disposition: form-data; name="comment"\r\n\r\n'
+        for _ in range(100):
+            yield b"x" * 10_000
+
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    answer = api.post("/api/v1/analyses", content=comment(), headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (413, "urn:jitterscope:problem:file-too-large")
+
+
+def test_uploads_under_way_count_and_a_full_organization_sends_nothing(
+    api: TestClient, organization: Organization, settings_override: Callable[..., Settings]
+) -> None:
+    settings_override(evidence_max_kept_bytes=3_000_000)
+    under_way = folder.new_incoming(organization.id)
+    under_way.write_bytes(bytes(2_000_000))
+
+    def large() -> Any:
+        for _ in range(40):
+            yield b"y" * 100_000
+
+    for content in (b"y" * 2_000_000, large()):  # with a length, and without
+        answer = api.post("/api/v1/analyses", content=content, headers=HEADERS)
+        assert (answer.status_code, answer.json()["type"]) == (413, "urn:jitterscope:problem:evidence-full")
+    under_way.write_bytes(bytes(3_000_000))
+    answer = api.post("/api/v1/analyses", content=b"y", headers=HEADERS)
+    assert (answer.status_code, answer.json()["type"]) == (413, "urn:jitterscope:problem:evidence-full")
+    under_way.unlink()
+    assert api.post("/api/v1/analyses", content=b"y", headers=HEADERS).status_code == 202
+
+
 def test_a_hostile_file_becomes_a_problem_and_the_next_one_is_read(api: TestClient, organization: Organization) -> None:
     bad, good = upload(api, os.urandom(50_000), "\u202egnp.exe"), upload(api, LOOP.encode())
     assert bad["name"] == "gnp.exe"
@@ -170,6 +222,29 @@ def test_one_organization_leaves_workers_to_others(
     assert [run._claim(organization.id, one) is not None for one in mine] == [True, True, False]
     assert run._claim(other_organization.id, theirs) is not None
     assert run.waiting(organization.id) == mine[2:], "it is next"
+
+
+def test_the_last_place_of_a_worker_is_for_who_has_none(
+    api: TestClient, organization: Organization, other_organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = [upload(api, LOOP.encode())["id"] for _ in range(2)]
+    api.headers.update(other_organization.headers)
+    theirs = upload(api, LOOP.encode())["id"]
+    ours = [organization.id, other_organization.id]
+    assert run.turns(ours) == [(organization.id, mine[0]), (other_organization.id, theirs)]
+    began: list[int] = []
+    monkeypatch.setattr(run, "_carry_out", lambda row: began.append(row.id))
+    with run._place():  # another file is being read
+        run.run(organization.id, mine[0])
+        assert run.turns(ours) == [(other_organization.id, theirs), (organization.id, mine[1])], "fewest running first"
+        run.run(organization.id, mine[1])
+        assert began == [mine[0]]
+        run.run(other_organization.id, theirs)
+        assert began == [mine[0], theirs]
+        with run._place():
+            run.run(organization.id, mine[1])
+    run.run(organization.id, mine[1])
+    assert began == [mine[0], theirs, mine[1]]
 
 
 def test_deleting_while_it_is_read_ends_the_reader(api: TestClient, organization: Organization) -> None:
@@ -254,6 +329,25 @@ def test_a_load_test_is_kept_and_charted(api: TestClient) -> None:
     assert facts["target_pod"]["numbers"] == {"kept_up_qps": 100, "failed_from_qps": 1000}
     assert read(api, kept["id"])["report"] == kept["report"]
     assert api.post("/api/v1/analyses/dns-bench", json=body | {"targets": targets[:1]}).status_code == 422
+
+
+def test_a_file_whose_sender_was_removed_meanwhile_is_not_kept(
+    client: TestClient, database: Database, organization: Organization
+) -> None:
+    cast = Cast(database, organization)
+    sender = cast.member("editor")
+    headers = HEADERS | bearer(cast.token(sender, "analyses:write"))
+
+    def content() -> Iterator[bytes]:
+        yield LOOP.encode()
+        cast.administer("DELETE FROM memberships WHERE user_id = %s", sender)
+        yield LOOP.encode()
+
+    with serving() as url:
+        answer = httpx.post(f"{url}/api/v1/analyses", content=content(), headers=headers)
+    assert answer.status_code == 401
+    assert client.get("/api/v1/analyses", headers=organization.headers).json()["items"] == []
+    assert not [path for path in settings().evidence_path.rglob("*") if path.is_file() and "incoming" in str(path)]
 
 
 def test_a_service_without_an_evidence_folder_says_so(

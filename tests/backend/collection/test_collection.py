@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.collection import store, switches
+from jitterscope.collection import service, switches
 from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import EVENTS, METRICS
@@ -189,16 +189,16 @@ def test_the_other_organization_keeps_everything(
 def test_another_process_obeys_after_seconds(
     client: TestClient, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert store.off(organization.id) == ()
+    assert service.off(organization.id) == ()
     with db.organization_session(organization.id) as session:
         # As another process does it: this one is not notified.
         session.execute(
             text("INSERT INTO collection_policies VALUES (:id, '{dns_names}', 'other')"), {"id": organization.id}
         )
-    assert store.off(organization.id) == ()
+    assert service.off(organization.id) == ()
     clock: Callable[[], float] = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: clock() + 6)
-    assert store.off(organization.id) == ("dns_names",)
+    assert service.off(organization.id) == ("dns_names",)
 
 
 def test_every_switch_drops_something_of_the_catalogue() -> None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import text
+
+from jitterscope.db import organization_session
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.incidents.scheduling import diagnoses, dispatch
+from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.verification import visit as verification
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource, Recording
@@ -59,6 +65,20 @@ def story(service: Any, *parts: Recording) -> int:
         ends_us += part.ticks * 100_000
         service.feed(part, ends_us=ends_us)
     return int(service.get("/incidents")["items"][0]["id"])
+
+
+def look(organization: Any, subject_id: int) -> diagnoses.Outcome | None:
+    """Do what a worker does if this subject, and no other, is due."""
+    with organization_session(organization.id) as session:
+        schedule.visit(session, [subject_id], timedelta(0))
+        session.execute(
+            text("UPDATE diagnosis_schedule SET due_at = CASE WHEN subject_id = :id THEN clock_timestamp() END"),
+            {"id": subject_id},
+        )
+    with organization_session(organization.id) as session:
+        claim = schedule.claim(session)
+    assert claim is not None
+    return dispatch.look(claim)
 
 
 def visit(service: Any, incident_id: int) -> Any:

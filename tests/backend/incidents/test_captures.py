@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from jitterscope.captures import wire
 from jitterscope.db import organization_session
-from jitterscope.incidents import retention as pins
+from jitterscope.incidents import retention as incident_retention
 from jitterscope.incidents.scheduling import tasks
 from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.recordings import file
@@ -140,7 +140,7 @@ def test_captures_of_pinned_incidents_outlive_the_others(service: Any, incident:
     assert deleted["captures"] == 1
     assert len(service.get(path)["items"]) == 2
     with organization_session(service.organization.id) as session:
-        assert tasks.pinned(session) == pins.windows(session) != []
+        assert tasks.pinned(session) == incident_retention.windows(session) != []
     service.change(incident["id"], pinned=False, resolved_at=datetime.now(UTC), state="resolved")
     assert retention.expire(service.organization.id, later_us)["captures"] == 2
     assert service.get(path)["items"] == []

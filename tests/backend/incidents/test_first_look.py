@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,13 @@ from sqlalchemy import text
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.engine import signs_read
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.incidents.scheduling import diagnoses, dispatch, snapshots
+from jitterscope.incidents.scheduling import snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.dispatch import Trigger, triggered
 from jitterscope.inventory import service as inventory
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
+from tests.backend.incidents.stories import look
 from tests.support.narrowed import narrow
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -79,20 +79,6 @@ def whole_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(snapshots, "load", counted)
     return looked
-
-
-def look(organization: Any, subject_id: int) -> diagnoses.Outcome | None:
-    """Do what a worker does if this subject, and no other, is due."""
-    with organization_session(organization.id) as session:
-        schedule.visit(session, [subject_id], timedelta(0))
-        session.execute(
-            text("UPDATE diagnosis_schedule SET due_at = CASE WHEN subject_id = :id THEN clock_timestamp() END"),
-            {"id": subject_id},
-        )
-    with organization_session(organization.id) as session:
-        claim = schedule.claim(session)
-    assert claim is not None
-    return dispatch.look(claim)
 
 
 def diagnosed_us(organization: Any, subject_id: int) -> int:

@@ -105,12 +105,12 @@ def test_a_risk_of_an_active_incident_is_not_listed_beside_it() -> None:
 
 def test_resolves_after_quiet_data_and_not_by_silence() -> None:
     quiet = 600 * S
-    assert lifecycle.settle([known(last=160)], 759 * S, quiet) == []
-    resolved = lifecycle.settle([known(last=160)], 760 * S, quiet)
+    assert lifecycle.resolve_quiet([known(last=160)], 759 * S, quiet) == []
+    resolved = lifecycle.resolve_quiet([known(last=160)], 760 * S, quiet)
     assert [(item.incident.id, item.at_us) for item in resolved] == [(1, 760 * S)]
     assert isinstance(resolved[0], Resolve)
     # A resolved incident stays as it is.
-    assert lifecycle.settle([known(resolved=200)], 10_000 * S, quiet) == []
+    assert lifecycle.resolve_quiet([known(resolved=200)], 10_000 * S, quiet) == []
 
 
 def test_reopens_within_a_day_on_a_new_symptom_only() -> None:
@@ -124,7 +124,7 @@ def test_reopens_within_a_day_on_a_new_symptom_only() -> None:
 
 
 def test_what_a_verified_fix_left_is_no_reason_to_reopen() -> None:
-    accepted = lifecycle.Residue({"slow_ratio": 0.002, "throttled_ratio": 0.01})
+    accepted = lifecycle.Remainder({"slow_ratio": 0.002, "throttled_ratio": 0.01})
     fixed = replace(known(resolved=200), state="verified", accepted=accepted)
     again = found(onset=300, last=310)
     as_measured = again.model_copy(update={"impact": {"slow_ratio": 0.0015, "throttled_ratio": 0.008}})
@@ -144,9 +144,9 @@ def test_a_window_that_reaches_back_before_a_verified_fix_shows_the_old_fault() 
 
 def test_quiet_does_not_close_what_is_being_measured() -> None:
     measured = replace(known(last=160), state="fix_applied")
-    assert lifecycle.settle([measured], 10_000 * S, 600 * S) == []
+    assert lifecycle.resolve_quiet([measured], 10_000 * S, 600 * S) == []
     helpless = replace(known(last=160), state="did_not_help")
-    assert len(lifecycle.settle([helpless], 10_000 * S, 600 * S)) == 1
+    assert len(lifecycle.resolve_quiet([helpless], 10_000 * S, 600 * S)) == 1
 
 
 def test_the_newest_resolved_one_reopens() -> None:

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.incidents.lifecycle import transitions
 from tests.backend.conftest import Database, Organization
 from tests.backend.incidents.conftest import Service
 from tests.backend.incidents.stories import recorded
@@ -27,6 +28,20 @@ class Writer:
         answer = self._client.request(method, f"{self._path}{path}", json=body, headers=self._headers)
         assert answer.status_code == status, answer.text
         return answer.json()
+
+
+def test_a_history_has_so_many_entries_of_users_and_no_more(
+    service: Service, incident_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transitions, "MOST_BY_USERS", 4)
+    monkeypatch.setattr(transitions, "MOST_NOTES", 2)
+    for number in range(2):
+        service.post(f"/incidents/{incident_id}/note", {"note": f"note {number}"})
+    full = service.post(f"/incidents/{incident_id}/note", {"note": "too much"}, status=409)
+    assert full["type"] == "urn:jitterscope:problem:history-full"
+    service.post(f"/incidents/{incident_id}/acknowledge")
+    service.post(f"/incidents/{incident_id}/resolve")
+    assert service.post(f"/incidents/{incident_id}/pin", {"pinned": True}, status=409)["type"] == full["type"]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.backend.incidents.stories import story, visit
 
 
 def test_nothing_is_open(service: Any) -> None:
-    assert service.get("/overview") == {"counts": [], "muted": 0, "worst": []}
+    assert service.get("/overview") == {"counts": [], "muted": 0, "not_known": 0, "worst": []}
     assert service.get("/fixes") == {"items": [], "next_cursor": None}
 
 

@@ -47,6 +47,21 @@ def test_what_is_not_explained_is_followed_up_for_some_seconds() -> None:
     assert after(unread, entry=entry, at=NOW + plan.FOLLOW_UP_FOR).due_at is None
 
 
+def test_silence_counts_while_looks_observe_it() -> None:
+    nothing_newer = replace(HARM, news=False)
+    entry, at = after(HARM), NOW
+    assert entry.silent_since is None
+    while not plan.is_given_up(entry, at + seconds(30)):
+        at += seconds(30)
+        entry = after(nothing_newer, entry=entry, at=at)
+        assert entry.silent_since == NOW + seconds(30)
+    assert at + seconds(30) == NOW + seconds(30) + plan.SILENCE
+    assert after(HARM, entry=entry, at=at).silent_since is None, "there is newer data"
+    later = at + plan.LOOKS_APART + seconds(1)
+    assert not plan.is_given_up(entry, later), "the service did not look"
+    assert after(nothing_newer, entry=entry, at=later).silent_since == later
+
+
 def test_explained_harm_is_not_followed_up_but_watched() -> None:
     entry = after(HARM, "throttled", entry=after(NOTHING, "throttled"), at=NOW + seconds(1))
     assert (entry.due_at, entry.follow_until) == (NOW + seconds(1) + plan.STEADY, None)

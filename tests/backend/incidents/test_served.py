@@ -63,6 +63,19 @@ def test_a_slow_request_makes_a_diagnosis_due(service: Any) -> None:
     assert entry.waiting == ("slow_request",)
 
 
+def test_that_a_program_has_just_started_is_known_once_its_start_has_left_the_window(service: Any) -> None:
+    """Otherwise the stalls of a start were reported as soon as the start itself was out of sight."""
+    started = Workload(serves="http", quota_us=None, qps=20, starts_s=2.0, seconds=60)
+    subject = service.feed(recording_of(simulate(started).snapshot))
+    with organization_session(service.organization.id) as session:
+        loaded = snapshots.load(session, subject, 20_000_000)
+    assert loaded is not None
+    (process,) = loaded.snapshot.processes
+    (begin,) = [one.start_us for one in process.events if one.kind == "process.start"]
+    assert loaded.snapshot.end_us - begin == pytest.approx(58_000_000, abs=TICK_US)
+    assert begin < loaded.snapshot.start_us
+
+
 def test_the_picture_has_its_requests(service: Any, fault: Recording) -> None:
     now_us = time.time_ns() // 1000
     ends_us = now_us - now_us % TICK_US

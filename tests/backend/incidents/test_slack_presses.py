@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 
 from jitterscope.db import organization_session
+from jitterscope.notify.channels.slack import SlackConfig, takes_answers
 from jitterscope.notify.delivery import deliver_due
 from jitterscope.notify.models import ChannelRow
-from jitterscope.notify.slack_press import NotAPress, is_fresh, is_signed, parse
+from jitterscope.notify.slack_press import NotAPress, is_fresh, is_signed, parse, sign
 from jitterscope.notify.tasks import say_in_slack
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.test_channel_preview import incident
@@ -190,8 +193,88 @@ def test_who_presses_too_late_is_told_why(service: Any, slack: Slack, told: int)
     [message] = slack.messages
     service.post(f"/incidents/{told}/resolve")
     assert pressed(service, slack.press(message, "acknowledge")) == (409, "already-resolved")
-    say_in_slack(f"{slack.url}/response", "Already resolved. A resolved incident <cannot> be acknowledged.")
+    say_in_slack(
+        service.organization.id,
+        f"{slack.url}/response",
+        "Already resolved. A resolved incident <cannot> be acknowledged.",
+    )
     assert slack.whispers == ["Already resolved. A resolved incident &lt;cannot&gt; be acknowledged."]
+
+
+def at(sent: tuple[bytes, dict[str, str]], secret: str, url: str) -> tuple[bytes, dict[str, str]]:
+    """The same press with another URL for its answer, signed by whoever knows the secret."""
+    body, headers = sent
+    content = json.loads(parse_qs(body.decode())["payload"][0]) | {"response_url": url}
+    body = urlencode({"payload": json.dumps(content)}).encode()
+    timestamp = headers["X-Slack-Request-Timestamp"]
+    return body, headers | {"X-Slack-Signature": sign(secret, timestamp, body)}
+
+
+@pytest.mark.parametrize(
+    "url", ["https://tarpit.example/hook", "http://127.0.0.1:9/response", "https://hooks.slack.com@x.org/"]
+)
+def test_no_answer_goes_to_an_address_that_only_the_press_names(
+    service: Any, slack: Slack, told: int, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr("jitterscope.worker.send", lambda name, **more: sent.append({"name": name, **more}))
+    service.post(f"/incidents/{told}/resolve")
+    sent.clear()
+    [message] = [one for one in slack.messages if "thread_ts" not in one]
+    press = slack.press(message, "acknowledge")
+    assert pressed(service, press) == (409, "already-resolved")
+    assert [one["name"] for one in sent] == ["notify.say_in_slack"]
+    assert (sent[0]["organization_id"], sent[0]["expires_s"]) == (service.organization.id, 30)
+    sent.clear()
+    assert pressed(service, at(slack.press(message, "acknowledge"), slack.SIGNING_SECRET, url)) == (
+        409, "already-resolved",
+    )  # fmt: skip
+    assert sent == []
+
+
+def test_slack_and_govslack_are_answered_at_their_hooks() -> None:
+    slack = SlackConfig.model_validate({"bot_token": "x", "channel": "C1"})
+    gov = SlackConfig.model_validate({"bot_token": "x", "channel": "C1", "api_url": "https://slack-gov.com/api"})
+    assert takes_answers(slack, "https://hooks.slack.com/actions/T1/2/3")
+    assert takes_answers(gov, "https://hooks.slack-gov.com/actions/T1/2/3")
+    for url in (
+        "http://hooks.slack.com/a", "https://hooks.slack.com:444/a", "https://hooks.slack.com.evil.example/a",
+        "https://user@hooks.slack.com/a", "https://hooks.slack-gov.com/a", "https://[", "",
+    ):  # fmt: skip
+        assert not takes_answers(slack, url), url
+
+
+def test_presses_of_a_channel_are_limited_and_count_for_the_organization(
+    service: Any, slack: Slack, told: int, early_in_a_minute: None
+) -> None:
+    [message] = slack.messages
+    before = requests_used(service)
+    answers = [pressed(service, slack.press(message, "acknowledge"))[0] for _ in range(61)]
+    assert answers == [200] * 60 + [429]
+    assert requests_used(service) >= before + 60
+    wrong = slack.press(message, "acknowledge", secret="another secret of an app")
+    assert pressed(service, wrong) == (401, "bad-signature"), "a stranger's presses count for nobody"
+
+
+def requests_used(service: Any) -> int:
+    return next(int(one["used"]) for one in service.get("/organizations/current/limits") if one["name"] == "requests")
+
+
+def test_one_answer_at_a_time_is_under_way_for_an_organization(
+    service: Any, slack: Slack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def meanwhile(post: Any) -> Any:
+        said.append(post.url)
+        if len(said) == 1:
+            say_in_slack(service.organization.id, f"{slack.url}/second", "Second.")
+            say_in_slack(service.organization.id + 1, f"{slack.url}/other", "Of another organization.")
+        return 200, {}, b""
+
+    monkeypatch.setattr("jitterscope.notify.tasks.perform", meanwhile)
+    say_in_slack(service.organization.id, f"{slack.url}/first", "First.")
+    assert said == [f"{slack.url}/first", f"{slack.url}/other"]
 
 
 def test_without_a_signing_secret_there_are_no_buttons(service: Any, slack: Slack, gc_fault: Recording) -> None:

@@ -13,9 +13,9 @@ from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.engine import Diagnosis
 from jitterscope.diagnosis.core.finding import Found, NotFound, Severity
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.incidents import retention as pins
+from jitterscope.incidents import retention
 from jitterscope.incidents.api.schemas import SubjectRef
-from jitterscope.incidents.lifecycle import shared_trouble as spread
+from jitterscope.incidents.lifecycle import shared_trouble
 from jitterscope.incidents.lifecycle.apply import apply_diagnosis
 from jitterscope.incidents.scheduling import diagnoses
 from jitterscope.pb import ingest_pb2 as pb
@@ -103,7 +103,7 @@ def test_the_second_server_joins_the_first_ones_incident(trio: Servers) -> None:
         assert trio.service.get("/incidents", subject=trio.ids[name])["items"] == [incident]
     with organization_session(trio.service.organization.id) as session:
         assert set(trio.ids.values()) <= diagnoses.active_subjects(session)
-        assert set(trio.ids.values()) <= set(pins.subjects(session))
+        assert set(trio.ids.values()) <= set(retention.subjects(session))
 
 
 def test_looking_again_changes_nothing_and_new_symptoms_do(trio: Servers) -> None:
@@ -191,7 +191,7 @@ def test_trouble_of_another_upstream_stays_apart(trio: Servers, upstream: str) -
 
 
 def test_more_members_than_people_read_are_not_listed(trio: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(shared_trouble, "MAX_MEMBERS", 1)
     trio.diagnose("a", found(onset=30, last=20))
     trio.diagnose("b", found(onset=29, last=19))
     trio.diagnose("c", found(onset=28, last=12))

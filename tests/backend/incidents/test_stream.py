@@ -16,10 +16,11 @@ from fastapi.testclient import TestClient
 
 from jitterscope.cache import valkey
 from jitterscope.events.publish import publish
+from jitterscope.incidents.api import endpoints_stream
 from jitterscope.main import create_app
 from jitterscope.recordings.model import Recording
 from jitterscope.settings import Settings
-from jitterscope.tenancy import tokens
+from jitterscope.tenancy import auth, tokens
 from tests.backend.tenancy.principals import Cast, bearer
 from tests.support.patience import PATIENCE_S
 
@@ -159,6 +160,31 @@ def test_a_stream_ends_with_its_credentials(
     _end(listener, organization.id)
     assert [event["type"] for event in listener.events] == ["ready", "first_data"], "nothing after the end"
     assert httpx.get(url, headers=headers).status_code == 401
+
+
+def test_many_events_and_streams_of_a_caller_cost_few_look_ups(
+    url: str, organization: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def caller_of(request: Any) -> Any:
+        asked.append(time.monotonic())
+        return auth.caller_of(request)
+
+    monkeypatch.setattr(endpoints_stream, "caller_of", caller_of)
+    listeners = [Listener(url, organization.headers) for _ in range(4)]
+    for listener in listeners:
+        listener.wait(1)
+    began = time.monotonic()
+    for number in range(100):
+        publish(organization.id, "collector", number)
+    for listener in listeners:
+        assert [event["id"] for event in listener.wait(101)[1:]] == list(range(100))
+    took_s = time.monotonic() - began
+    assert len([at for at in asked if at >= began]) <= took_s + 2
+    for listener in listeners:
+        listener.close()
+    publish(organization.id, "collector", 1000)
 
 
 def test_a_caller_has_so_many_streams_and_no_more(

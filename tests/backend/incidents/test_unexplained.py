@@ -44,6 +44,14 @@ class Subjects:
         (self.server,) = (item["id"] for item in service.get("/resources", kind="cgroup")["items"])
         (self.node,) = (item["id"] for item in service.get("/resources", kind="node")["items"])
 
+    def slow(self, at: int, count: int) -> None:
+        """Slow answers of the server, `at` seconds before now."""
+        builder = BatchBuilder("node-a")
+        server = builder.resource(DNS_SERVER, "10.4.0.1:53", builder.resource(CGROUP, "/dns/a"))
+        builder.block({(server, "dns_slow"): [float(count)]}, NOW_US - at * S)
+        headers = self.service.organization.ingest_headers
+        assert self.service.client.post("/api/v1/ingest", content=builder.body(), headers=headers).status_code < 300
+
     def diagnose(self, resource_id: int, *findings: Found, explained: bool = False, at_s: int = 0) -> None:
         kind = "node" if resource_id == self.node else "cgroup"
         subject = SubjectRef(resource_id=resource_id, kind=kind, key="k", name="a", node="node-a")
@@ -108,12 +116,24 @@ def test_trouble_of_a_node_that_made_no_answer_late_does_not(place: Subjects) ->
     assert [one["cause"] for one in place.incidents()] == [START, ID]
 
 
-def test_the_share_of_slow_answers_that_have_a_cause_is_told(place: Subjects) -> None:
-    assert place.service.get("/calibration")["explained"] == {"slow_answers": 0, "explained": 0, "ratio": None}
-    place.diagnose(place.server, found(GC, 60, 50, slow=90))
-    place.diagnose(place.server, found(ID, 30, 29, slow=10), at_s=2)
-    place.diagnose(place.node, found(START, 90, 80, slow=0))
-    assert place.service.get("/calibration")["explained"] == {"slow_answers": 100, "explained": 90, "ratio": 0.9}
+def test_the_share_of_all_slow_answers_that_have_a_cause_is_told(place: Subjects) -> None:
+    """Those that no incident measured count too."""
+    told = {"days": 7, "slow_answers": 0, "explained": 0, "ratio": None}
+    assert place.service.get("/calibration")["explained"] == told
+    place.slow(600, 90)
+    place.slow(300, 10)
+    place.slow(30, 100)
+    place.diagnose(place.server, found(GC, 605, 595, slow=90))
+    place.diagnose(place.server, found(ID, 301, 299, slow=10), at_s=2)
+    assert place.service.get("/calibration")["explained"] == told | {
+        "slow_answers": 200, "explained": 90, "ratio": 0.45,
+    }  # fmt: skip
+
+
+def test_what_explains_a_node_explains_its_servers(place: Subjects) -> None:
+    place.slow(600, 90)
+    place.diagnose(place.node, found(DENTRIES, 605, 595))
+    assert place.service.get("/calibration")["explained"]["ratio"] == 1.0
 
 
 def test_a_stall_opens_an_incident_with_where_its_time_went(service: Any) -> None:

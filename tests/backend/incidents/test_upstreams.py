@@ -91,11 +91,11 @@ def test_a_diagnosis_reads_what_is_asked(node: Node) -> None:
         "/shop>10.0.7.3:6379", "/shop>127.0.0.1:5432", "/shop>192.0.2.1:443",
     ]  # fmt: skip
     assert all(np.nansum(one.series["upstream_calls"]) == 2 * TICKS for one in seen.tcp_upstreams)
-    assert sorted(one.key for one in seen.asked) == ["/database:5432", "/pod:6379"]
+    assert sorted(one.key for one in seen.called_servers) == ["/database:5432", "/pod:6379"]
     assert [one.key for one in seen.tcp_servers] == ["/shop:8080"]
     again = snapshot_of(recording)
     assert sorted(one.key for one in again.tcp_upstreams) == sorted(one.key for one in seen.tcp_upstreams)
-    assert [one.key for one in again.asked] == ["/database:5432"]
+    assert [one.key for one in again.called_servers] == ["/database:5432"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import pytest
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.recordings.snapshots import recording_of
 from tests.backend.incidents.stories import S_US, changed, moved, recorded, shortened, story, visit, without_facts
+from tests.diagnosis.scenarios import built
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +64,17 @@ def test_a_rollout_gives_new_cgroups(service: Any, fault: Recording, more_cpu: R
     assert "coredns-6f5c9bd47f-k8s2p" in verification["subject_name"]
     assert {one["name"] for one in verification["changes"]} == {"cpu.quota_us", "restart"}
     assert verification["fix_id"] == "raise_cpu_limit"
+
+
+def test_the_next_run_of_a_cron_job_is_no_change(service: Any, fault: Recording, unchanged: Recording) -> None:
+    def run(recording: Recording, key: str, pod: str, process: str) -> Recording:
+        owner = FactRow("workload.owner", "CronJob/backup", 0)
+        return with_facts(moved(recording, key, pod, process=process), "cgroup", owner)
+
+    old = run(fault, "/kubepods/pod1/a", "backup-29927715-x2x9q", "4711:1")
+    new = run(unchanged, "/kubepods/pod2/b", "backup-29927775-k8s2p", "9000:1")
+    incident_id = story(service, old, new)
+    assert visit(service, incident_id)["state"] == "open", "its runs follow one another without a change"
 
 
 def test_what_a_replaced_pod_did_is_told_once(service: Any, fault: Recording, more_cpu: Recording) -> None:
@@ -115,6 +128,26 @@ def test_the_second_fix_is_held_against_the_time_after_the_first(
     assert second["before"]["t_us"][0] >= first["after"]["t_us"][0]
     kinds = {one["fix_id"]: one for one in service.get("/calibration")["fixes"]}
     assert (kinds["gomaxprocs"]["did_not_help"], kinds["raise_cpu_limit"]["verified"]) == (1, 1)
+
+
+def test_a_neighbour_that_gets_a_limit_is_the_fix(service: Any) -> None:
+    """Its limit is a fact of another cgroup, which the evidence names."""
+    fault = recording_of(built("neighbours/six loops and a weight of 2 shares"))
+    server = fault.resources[fault.subject].key
+
+    def limited(one: RecordedResource) -> RecordedResource:
+        if one.kind != "cgroup" or one.key == server:
+            return one
+        facts = {fact.name: fact for fact in one.facts}
+        limit = {"cpu.quota_us": "20000", "cpu.period_us": "100000"}
+        given = {name: FactRow(name, value, fault.start_us) for name, value in limit.items()}
+        return replace(one, facts=tuple((facts | given).values()))
+
+    incident = visit(service, story(service, fault, shortened(changed(fault, limited), 30)))
+    assert (incident["cause"], incident["state"]) == ("cpu/neighbours", "fix_applied")
+    assert incident["verification"]["fix_id"] == "limit_neighbour"
+    (change,) = incident["verification"]["changes"]
+    assert (change["name"], change["old"], change["new"]) == ("neighbour.cpu.quota_us", "no limit", "0.2")
 
 
 def with_facts(recording: Recording, kind: str, *facts: FactRow) -> Recording:

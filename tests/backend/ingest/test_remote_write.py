@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from fastapi.testclient import TestClient
 from jitterscope import db
 from jitterscope.pb import prometheus_v1_pb2 as v1
 from jitterscope.pb import prometheus_v2_pb2 as v2
-from jitterscope.series import external, external_search
+from jitterscope.series import external, external_metrics, external_search
 from jitterscope.series.external_search import Selection
-from tests.backend.ingest.remote_writer import V1, post
+from jitterscope.settings import Settings
+from tests.backend.ingest.remote_writer import V1, post, request_of
 from tests.support.batches import CGROUP, BatchBuilder
 
 V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"
@@ -123,3 +125,40 @@ def test_rows_of_an_hour_become_one(api: TestClient, organization: Any) -> None:
         times, values = external.read(session, [identity.id], hour_ms * 1000, hour_ms * 1000 + 10**9)[identity.id]
     assert values.tolist() == list(map(float, range(10)))
     assert times.tolist() == [(hour_ms + number * 15_000) * 1000 for number in range(10)]
+
+
+@pytest.mark.usefixtures("early_in_a_minute")
+def test_series_are_limited_and_metadata_is_counted(
+    api: TestClient, organization: Any, settings_override: Callable[..., Settings]
+) -> None:
+    settings_override(limit_external_series=5)
+    now_ms = time.time_ns() // 1_000_000
+
+    def write(first: int, last: int) -> Any:
+        series = [({"__name__": f"x{number}"}, [(now_ms, 1.0)]) for number in range(first, last)]
+        return post(api, organization, request_of(series).SerializeToString())
+
+    def used() -> dict[str, int]:
+        return {one["name"]: one["used"] for one in api.get("/api/v1/organizations/current/limits").json()}
+
+    assert [write(0, 3).status_code, write(0, 3).status_code] == [204, 204]
+    assert used()["external_series"] == 3
+    refused = write(0, 6)
+    assert (refused.status_code, refused.json()["type"]) == (429, "urn:jitterscope:problem:organization-limit")
+    assert "may use 5 series" in refused.json()["detail"]
+    assert [write(3, 5).status_code, write(0, 5).status_code] == [204, 204], "what is known goes on"
+    with db.organization_session(organization.id) as session:
+        assert external.stored(session) == 5
+    before = used()["unpacked_bytes"]
+    content = v1.WriteRequest(metadata=[v1.MetricMetadata(metric_family_name="x", help="Help")]).SerializeToString()
+    assert post(api, organization, content).status_code == 204
+    assert used()["unpacked_bytes"] == before + len(content)
+
+
+def test_the_cache_of_metadata_holds_no_texts(api: TestClient, organization: Any) -> None:
+    content = v1.WriteRequest(metadata=[v1.MetricMetadata(metric_family_name="x", help="h" * 100_000)])
+    assert post(api, organization, content.SerializeToString()).status_code == 204
+    cached = external_metrics._caches.of(db.engine())[organization.id, "x"]
+    assert len(cached[0]) == 16
+    with db.organization_session(organization.id) as session:
+        assert external_metrics.of(session, ["x"])["x"].help == "h" * 1000

@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy import text
 from typer.testing import CliRunner
 
+from jitterscope.bounds import REMOTE, bound_of
 from jitterscope.cli import app
 from jitterscope.db import organization_session
 from jitterscope.kit.secretbox import SecretUnreadable, new_key, unseal
-from jitterscope.notify import target, tasks
+from jitterscope.notify import channels_service, endpoints, target, tasks
 from jitterscope.notify.kind import kinds
 from jitterscope.notify.payload import Payload, PayloadChange, PayloadMeasure, PayloadVerification
 from jitterscope.notify.sample import sample_payload
@@ -56,6 +57,37 @@ def test_a_channel_from_birth_to_death(rest: Any, receiver: Any, organization: A
     assert rest.get(path).status_code == 404
     trail = [entry["action"] for entry in rest.get("/api/v1/audit").json()["items"]]
     assert trail == ["channel.delete", "channel.update", "channel.create"]
+
+
+def test_tests_of_a_channel_are_calls_to_the_outside_and_limited(
+    rest: Any, receiver: Any, early_in_a_minute: None
+) -> None:
+    assert bound_of(endpoints.test_channel) is REMOTE
+    path = f"/api/v1/channels/{create(rest, receiver)['id']}/test"
+    answers = [rest.post(path).status_code for _ in range(21)]
+    assert answers == [200] * 20 + [429]
+    assert len(receiver.requests) == 20
+
+
+def test_an_organization_has_so_many_channels_and_no_more(
+    rest: Any, receiver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels_service, "MOST", 3)
+    config = {"url": f"{receiver.url}/hook", "secret": SECRET}
+    answers = [
+        rest.post("/api/v1/channels", json={"kind": "webhook", "name": "ops", "config": config}) for _ in range(4)
+    ]
+    assert [one.status_code for one in answers] == [201] * 3 + [409]
+    assert answers[-1].json()["type"].endswith("too-many-channels")
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_every_text_of_a_configuration_has_a_longest_length(kind: str) -> None:
+    schema = kinds()[kind].config_model.model_json_schema()
+    for name, field in schema["properties"].items():
+        texts = [one for one in (field, *field.get("anyOf", ())) if one.get("type") == "string"]
+        assert texts, name
+        assert all("maxLength" in one or "pattern" in one for one in texts), name
 
 
 def test_the_test_button(rest: Any, receiver: Any) -> None:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from jitterscope.notify.conditions import Conditions, Place, matches, place_of
 from jitterscope.notify.payload import ACTIONS, PayloadSubject
 from jitterscope.notify.quiet_hours import DAYS, QuietHours
-from jitterscope.notify.rules import CLOSING, Event, Rule, held_until, replay
+from jitterscope.notify.rules import GONE, Event, Rule, held_until, replay
 
 COREDNS = place_of(
     PayloadSubject(
@@ -208,10 +208,25 @@ def test_what_falls_into_quiet_hours_is_sent_when_they_end() -> None:
 
 
 def test_an_incident_that_came_and_went_in_quiet_hours_sends_nothing() -> None:
-    for end in CLOSING:
+    for end in GONE:
         assert sent(rule(), event("opened", MIDNIGHT), event(end, minutes(MIDNIGHT, 5))) == []
     only_opened = rule(actions=frozenset({"opened"}))
     assert sent(only_opened, event("opened", MIDNIGHT), event("resolved", minutes(MIDNIGHT, 5))) == []
+
+
+def test_what_is_not_known_any_more_has_not_gone() -> None:
+    """Its node fell silent in quiet hours: the fault may go on."""
+    ended = event("not_known", minutes(MIDNIGHT, 5))
+    assert sent(rule(), event("opened", MIDNIGHT), ended) == [("not_known", MORNING)]
+    assert sent(rule(closes_alerts=True), event("opened", MIDNIGHT), ended) == [], "no alert was open"
+    assert sent(rule(), event("opened", EVENING), ended) == [("opened", EVENING), ("not_known", MORNING)]
+
+
+def test_an_alert_does_not_stay_open_because_nobody_asked_for_its_end() -> None:
+    before = frozenset({"opened", "resolved"})
+    life = (event("opened", EVENING), event("not_known", minutes(EVENING, 1)))
+    assert [one for one, _ in sent(rule(actions=before, closes_alerts=True), *life)] == ["opened", "not_known"]
+    assert [one for one, _ in sent(rule(actions=before), *life)] == ["opened"]
 
 
 def test_whoever_was_told_of_the_beginning_is_told_of_the_end() -> None:

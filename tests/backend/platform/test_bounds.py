@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
 import pytest
-from fastapi import APIRouter
+from anyio import to_thread
+from fastapi import APIRouter, Request
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from jitterscope import bounds, db, main
-from jitterscope.bounds import CHART, Bound, Caller, Slots
+from jitterscope.bounds import CHART
 from jitterscope.charts.endpoints import query_series
 from jitterscope.errors import Problem, problem_for
 from jitterscope.kit import allowance
@@ -28,7 +34,13 @@ from jitterscope.kit.declared import anyone
 from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.window import Grid, Window
+from jitterscope.settings import Settings
+from jitterscope.slots import Bound, Caller, Slots
+from jitterscope.tenancy import tokens
+from jitterscope.tenancy.endpoints_install import download_collector
 from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
+from tests.support.patience import wait_for
+from tests.support.peak import peak_bytes
 from tests.support.serving import serving
 
 _MIB = 1024 * 1024
@@ -121,6 +133,58 @@ def seeded(api: TestClient, organization: Any, cgroups: int, batches: int) -> tu
     return start_us, start_us + batches * ticks * TICK_US
 
 
+def test_slow_downloads_keep_no_probe_waiting(
+    client: TestClient, tmp_path: Path, settings_override: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers that take a large file without reading it hold every slot of files, and none of anything else."""
+    (tmp_path / "jitterscope-collector-linux-amd64").write_bytes(bytes(64 * _MIB))
+    settings_override(collector_folder=tmp_path)
+    bound = replace(bounds.FILES, of_caller=8, of_process=8, waiting=0)
+    monkeypatch.setattr(download_collector, "__bound__", bound)
+    with serving() as url, ExitStack() as stack:
+        parts = urlsplit(url)
+        for _ in range(12):
+            reader = socket.create_connection((str(parts.hostname), parts.port or 80))
+            stack.enter_context(reader)
+            reader.sendall(b"GET /api/v1/collectors/download/amd64 HTTP/1.1\r\nHost: x\r\n\r\n")
+        wait_for(lambda: httpx.get(f"{url}/api/v1/collectors/download/amd64", timeout=30).status_code == 429)
+        for path, expected in (("/healthz", 200), ("/readyz", 200), ("/api/v1/auth/session", 200)):
+            assert httpx.get(f"{url}{path}", timeout=10).status_code == expected, path
+
+
+def test_slots_of_callers_without_credentials_count_by_network() -> None:
+    """The holder of a /64 can send each request from another address."""
+    scopes = [{"type": "http", "client": (f"2001:db8:0:1::{number:x}", 1), "headers": []} for number in range(1, 100)]
+    assert len({bounds._network(Request(scope)) for scope in scopes}) == 1
+
+
+def test_a_process_has_a_thread_for_every_slot(client: TestClient) -> None:
+    """What waits for a receiver that does not answer must not keep the threads of others."""
+    needed = sum(one.of_process for one in bounds.ALL if one.threads)
+    assert client.portal is not None
+    assert client.portal.call(lambda: to_thread.current_default_thread_limiter().total_tokens) >= needed
+    declared = {bounds.bound_of(row.endpoint) for row in client.app.state.route_table}  # type: ignore[attr-defined]
+    assert declared <= set(bounds.ALL)
+
+
+def test_wrong_credentials_take_few_threads(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = most = 0
+
+    def slowly(_: str) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        time.sleep(0.05)
+        running -= 1
+
+    monkeypatch.setattr(tokens, "principal_of", slowly)
+    wrong = {"Authorization": "Bearer jsa_wrong"}
+    with serving() as url, ThreadPoolExecutor(60) as crowd:
+        answers = list(crowd.map(lambda _: httpx.get(f"{url}/api/v1/me", headers=wrong).status_code, range(120)))
+    assert set(answers) == {401}
+    assert most <= bounds.CREDENTIALS.of_caller
+
+
 @pytest.mark.slow
 def test_many_wide_recordings_at_once_take_the_memory_of_a_few_pieces(
     api: TestClient, organization: Any, other_organization: Any
@@ -149,14 +213,6 @@ def test_many_wide_recordings_at_once_take_the_memory_of_a_few_pieces(
     assert all(int(one.headers["Retry-After"]) > 0 for one in answers if one.status_code == 429)
     # Two at a time, each with a piece, its protobuf, and a compressor. In one piece, a recording alone took more.
     assert taken < 200 * _MIB
-
-
-def peak_bytes(*, anew: bool = False) -> int:
-    """Peak resident memory of this process, ever or since the peak was reset."""
-    if anew:
-        Path("/proc/self/clear_refs").write_text("5")
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def test_expensive_pages_are_refused_before_they_pile_up(api: TestClient, organization: Any) -> None:

@@ -53,6 +53,16 @@ def test_values_of_a_chart(below: str, change: WorkloadChange, expected: list[st
     assert lines(VALUES, helm.change_values(VALUES, change, below)) == expected
 
 
+def test_values_of_a_cron_job() -> None:
+    """Its template is deeper, and charts call the same things the same."""
+    usual = LIMIT.model_copy(update={"now": LIMIT.patch})
+    deeper = {name: {"spec": {"jobTemplate": LIMIT.patch}} for name in ("patch", "now")}
+    change = LIMIT.model_copy(update={"owner": "cronjob/coredns", **deeper})
+    assert helm.change_values(VALUES, change, "coredns") == helm.change_values(VALUES, usual, "coredns")
+    [note] = helm.notes_on(VALUES, change, "coredns")
+    assert "The file sets coredns.resources.limits.cpu to 100m, but 2000m is in effect" in note
+
+
 @pytest.mark.parametrize(
     ("below", "change", "says"),
     [

@@ -205,3 +205,27 @@ def test_a_patch_is_made_then_added_to_then_changed() -> None:
     ]
     removal = manifest.change_patch(None, container(env=[{"name": "A", "$patch": "delete"}]))
     assert "$patch: delete" in removal
+
+
+ROLLOUT = DEPLOYMENT.replace("apps/v1", "argoproj.io/v1alpha1").replace("kind: Deployment", "kind: Rollout")
+
+
+def test_a_rollout_changes_in_its_manifest_but_in_no_patch() -> None:
+    """Kustomize knows no schema of it: the patch would replace its list of containers."""
+    change = LIMIT.model_copy(update={"owner": "rollout/coredns"})
+    assert lines(ROLLOUT, manifest.change_manifest(ROLLOUT, change)) == lines(
+        DEPLOYMENT, manifest.change_manifest(DEPLOYMENT, LIMIT)
+    )
+    with pytest.raises(CannotChange, match="replace all of its containers"):
+        manifest.change_patch(None, change)
+    replicas = yaml.safe_load(manifest.change_patch(None, workload({"spec": {"replicas": 3}}, "rollout/coredns")))
+    assert (replicas["apiVersion"], replicas["spec"]) == ("argoproj.io/v1alpha1", {"replicas": 3})
+
+
+def test_a_cron_job_has_its_template_deeper() -> None:
+    whole = {"spec": {"jobTemplate": LIMIT.patch}}
+    change = LIMIT.model_copy(update={"owner": "cronjob/coredns", "patch": whole, "now": {}})
+    made = manifest.change_patch(None, change)
+    found = yaml.safe_load(made)
+    assert (found["apiVersion"], found["kind"], found["spec"]) == ("batch/v1", "CronJob", whole["spec"])
+    assert manifest.change_manifest(made, change) == made

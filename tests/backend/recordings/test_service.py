@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+import zstandard
+from sqlalchemy import text
 from typer.testing import CliRunner
 
 from jitterscope.cli import app
@@ -36,8 +39,6 @@ def url(client: Any) -> Iterator[str]:
 
 
 def subject_of(organization: Any) -> int:
-    from sqlalchemy import text
-
     with organization_session(organization.id) as session:
         return int(session.execute(text("SELECT max(id) FROM resources WHERE kind = 'cgroup'")).scalar_one())
 
@@ -88,8 +89,6 @@ def test_what_the_service_refuses_is_told(url: str, fault: Recording) -> None:
 
 
 def test_recording_over_rest(api: Any, organization: Any, fault: Recording, other_organization: Any) -> None:
-    import zstandard
-
     from jitterscope.recordings.replay import prepare
 
     shift_us = (time.time_ns() // 1000 - fault.end_us) // 100_000 * 100_000
@@ -111,8 +110,6 @@ def test_recording_over_rest(api: Any, organization: Any, fault: Recording, othe
 
 
 def test_a_recording_in_pieces_is_the_recording_in_one(api: Any, organization: Any, monkeypatch: Any) -> None:
-    import zstandard
-
     from jitterscope.recordings import capture, stream
     from jitterscope.recordings.replay import prepare
 
@@ -170,3 +167,34 @@ def test_recordings_as_several_nodes_again_and_again(url: str, organization: Any
     done.clear()
     replay_nodes(nodes, url, organization.ingest_token, speed=0, tell=tell)
     assert len(done) == 2
+
+
+def test_a_recording_ends_with_the_access_of_who_records(
+    client: Any, organization: Any, fault: Recording, monkeypatch: Any
+) -> None:
+    """The token is revoked while the file is on its way."""
+    from jitterscope.recordings import capture, stream
+    from jitterscope.recordings.replay import prepare
+
+    shift_us = (time.time_ns() // 1000 - fault.end_us) // 100_000 * 100_000
+    read: list[int] = []
+
+    def part(*given: Any) -> Recording:
+        read.append(given[2])
+        with organization_session(organization.id) as session:
+            session.execute(text("UPDATE tokens SET revoked_at = now() WHERE kind = 'api'"))
+        return capture.part(*given)
+
+    monkeypatch.setattr(file, "SLICE_US", 1_000_000)
+    monkeypatch.setattr(stream, "_PIECE_BYTES", 1)
+    with serving() as url:
+        for batch in prepare(fault, shift_us, ""):
+            content = zstandard.compress(batch.SerializeToString())
+            headers = organization.ingest_headers
+            assert httpx.post(f"{url}/api/v1/ingest", content=content, headers=headers).status_code < 300
+        window = {"from": fault.start_us + shift_us, "to": fault.end_us + shift_us}
+        query = {"resource": subject_of(organization), **window}
+        monkeypatch.setattr(stream, "part", part)
+        with pytest.raises(httpx.RemoteProtocolError):
+            httpx.get(f"{url}/api/v1/recordings", params=query, headers=organization.headers)
+    assert len(read) == 1

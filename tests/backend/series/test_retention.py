@@ -13,8 +13,18 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from jitterscope import db
-from jitterscope.series import compaction, distribution_compaction, partitions, pins, retention
+from jitterscope.series import (
+    compaction,
+    distribution_compaction,
+    external_metrics,
+    partitions,
+    pins,
+    retention,
+)
 from jitterscope.series import service as series
+from jitterscope.series.external_metrics import Described
+from tests.backend.ingest.remote_writer import every, now_ms
+from tests.backend.ingest.remote_writer import send as write
 from tests.support.batches import CGROUP, DNS_SERVER, TICK_US, BatchBuilder, now_us
 
 DAY_US = 86_400_000_000
@@ -74,6 +84,61 @@ def test_old_data_go_and_pinned_data_stay(
     pinned.clear()
     retention.expire(organization.id, now_us())
     assert usage(organization, old_us) == {}
+
+
+def test_replaced_facts_go_and_those_in_effect_stay(
+    client: TestClient, organization: Any, other_organization: Any, pinned: list[pins.PinnedWindow]
+) -> None:
+    """What a fact was is kept as long as events: else whoever changes facts all the time fills the disk."""
+    days = [6, 5, 4, 1]
+    for tenant in (organization, other_organization):
+        builder = BatchBuilder()
+        for key in ("/a", "/b"):
+            cgroup = builder.resource(CGROUP, key, 0)
+            for day in days:
+                builder.fact(cgroup, "cpu.quota_us", str(day), now_us() - day * DAY_US)
+            builder.fact(cgroup, "cpu.period_us", "100000", now_us() - 6 * DAY_US)
+        answer = client.post("/api/v1/ingest", content=builder.body(), headers=tenant.ingest_headers)
+        assert answer.status_code == 200, answer.text
+    with db.organization_session(organization.id) as session:
+        retention.set_policy(session, organization.id, retention.Retention(2, 3, 4))
+        ids = {row.key: row.id for row in session.execute(text("SELECT key, id FROM resources"))}
+    pinned.append(pins.PinnedWindow((ids["/a"],), now_us() - 6 * DAY_US + 1000, now_us() - 6 * DAY_US + 2000))
+    assert retention.expire(organization.id, now_us())["facts"] == 3
+    assert quotas(organization, ids) == {"/a": ["6", "4", "1"], "/b": ["4", "1"]}
+    pinned.clear()
+    assert retention.expire(organization.id, now_us())["facts"] == 1
+    assert quotas(organization, ids) == {"/a": ["4", "1"], "/b": ["4", "1"]}
+    with db.organization_session(organization.id) as session:
+        rows = session.execute(text("SELECT value FROM facts WHERE name = 'cpu.period_us'")).scalars().all()
+    assert list(rows) == ["100000", "100000"], "in effect, however old"
+    with db.organization_session(other_organization.id) as session:
+        assert session.execute(text("SELECT count(*) FROM facts")).scalar_one() == 10
+
+
+def quotas(organization: Any, ids: dict[str, int]) -> dict[str, list[str]]:
+    """The history of a fact by the key of its cgroup."""
+    with db.organization_session(organization.id) as session:
+        history = text("SELECT resource_id, value FROM facts WHERE name = 'cpu.quota_us' ORDER BY since_us")
+        rows = session.execute(history)
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            found.setdefault(next(key for key, one in ids.items() if one == row.resource_id), []).append(row.value)
+    return found
+
+
+def test_what_other_systems_no_longer_send_is_forgotten(
+    client: TestClient, organization: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "_MOST_AT_ONCE", 2)
+    write(client, organization, [({"__name__": f"x{number}"}, every(15, [1.0], now_ms())) for number in range(5)])
+    described = {name: Described("counter", "Help", "") for name in ("a", "b", "c")}
+    with db.organization_session(organization.id) as session:
+        external_metrics.store(session, organization.id, described)
+    days = retention.Retention().second_days
+    assert "external_metrics" not in retention.expire(organization.id, now_us() + days * DAY_US)
+    deleted = retention.expire(organization.id, now_us() + (days + 2) * DAY_US)
+    assert (deleted["external_series"], deleted["external_metrics"]) == (5, 3)
 
 
 def test_only_empty_partitions_are_dropped(client: TestClient, organization: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from jitterscope.settings import Settings
+from jitterscope.tenancy import members
 from tests.backend.conftest import Organization
 from tests.support.mailbox import Mailbox
 
@@ -174,6 +175,46 @@ def test_mails_to_an_address_are_limited(
         invite(client, organization, email)
     assert invite(client, organization, email, status=429)["type"] == "urn:jitterscope:problem:too-many-attempts"
     assert len(mailbox.mails) == 5
+
+
+def test_one_organizations_mails_keep_no_other_from_writing(
+    client: TestClient, organization: Organization, other_organization: Organization, mailbox: Mailbox, email: str
+) -> None:
+    for _ in range(5):
+        invite(client, organization, email)
+    invite(client, organization, email, status=429)
+    invite(client, other_organization, email)
+
+
+def test_tests_of_email_channels_count_as_mails(
+    client: TestClient, organization: Organization, mailbox: Mailbox, email: str
+) -> None:
+    made = {"kind": "email", "name": "ops", "config": {"to": email}}
+    channel = client.post("/api/v1/channels", json=made, headers=organization.headers).json()["id"]
+    path = f"/api/v1/channels/{channel}/test"
+    answers = [client.post(path, headers=organization.headers).status_code for _ in range(6)]
+    assert answers == [200] * 5 + [429]
+    assert len(mailbox.mails) == 5
+
+
+def test_open_invitations_are_limited(
+    client: TestClient, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(members, "MOST_INVITATIONS", 3)
+    for number in range(3):
+        invite(client, organization, f"person{number}@example.org")
+    refused = invite(client, organization, "person4@example.org", status=409)
+    assert refused["type"] == "urn:jitterscope:problem:too-many-invitations"
+
+
+@pytest.mark.parametrize("name", ["jitterscope", " Jitterscope ", "token deploy", "TOKEN\u00a0x", "\uff4aitterscope"])
+def test_nobody_is_called_like_the_service_or_a_token(
+    client: TestClient, organization: Organization, email: str, name: str
+) -> None:
+    token = invite(client, organization, email)["token"]
+    body = {"token": token, "name": name, "password": OWN}
+    assert client.post("/api/v1/auth/accept", json=body).status_code == 422
+    assert client.post("/api/v1/auth/accept", json=body | {"name": "Tokenu Jitterscopes"}).status_code == 200
 
 
 def test_a_removed_member_can_be_invited_again(client: TestClient, organization: Organization, email: str) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+import zstandard
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
+from jitterscope.cache import valkey
 from jitterscope.incidents.scheduling import dispatch
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.settings import Settings, settings
@@ -34,7 +36,8 @@ def send(client: TestClient, organization: Any, node: str, series: int = 2, tick
     builder = BatchBuilder(node)
     cgroup = builder.resource(CGROUP, "/a", 0)
     names = ("cpu_usage_us", "cpu_periods", "memory_usage_bytes", "pids_current")[:series]
-    builder.block({(cgroup, name): np.ones(ticks) for name in names}, now_us() - 10_000_000)
+    if names:
+        builder.block({(cgroup, name): np.ones(ticks) for name in names}, now_us() - 10_000_000)
     return client.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
 
 
@@ -73,6 +76,50 @@ def test_series_of_all_nodes_together(api: TestClient, organization: Any, settin
     assert used(api)["series"] == (4, True)
     refused(send(api, organization, "c"), "may use 5 series")
     refused(send(api, organization, "a", series=4), "may use 5 series")
+
+
+def test_nodes_are_limited_and_forgotten(
+    api: TestClient, organization: Any, settings_override: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sender that invents nodes, without any series, fills neither Valkey nor the list of collectors."""
+    settings_override(limit_nodes=2)
+    assert [send(api, organization, node, series=0).status_code for node in ("a", "b", "a")] == [200, 200, 200]
+    refused(send(api, organization, "c" * 500, series=0), "may use 2 nodes")
+    assert used(api)["nodes"] == (2, True)
+    assert len(api.get("/api/v1/collectors").json()) == 2
+    later_s = limits._now_s() + 601
+    monkeypatch.setattr(limits, "_now_s", lambda: later_s)
+    assert used(api)["nodes"] == (0, False)
+    assert send(api, organization, "c").status_code == 200
+    assert (used(api)["nodes"][0], used(api)["series"][0]) == (1, 2)
+    kept = {key: valkey().memory_usage(key) or 0 for key in valkey().keys(f"jitterscope:node*:{organization.id}")}
+    assert len(kept) == 2
+    assert sum(kept.values()) < 1000, kept
+    assert all(0 < valkey().ttl(key) <= 600 for key in kept)
+
+
+@pytest.mark.usefixtures("early_in_a_minute")
+def test_new_resources_are_limited_and_known_ones_are_not(
+    api: TestClient, organization: Any, settings_override: Change
+) -> None:
+    settings_override(limit_resources_per_min=3)
+    assert send(api, organization, "a").status_code == 200
+    assert used(api)["resources"] == (2, False)
+    refused(send(api, organization, "b"), "may use 3 resources/min")
+    assert [one["key"] for one in api.get("/api/v1/resources").json()["items"]] == ["/a", "a"]
+    assert send(api, organization, "a").status_code == 200
+
+
+@pytest.mark.usefixtures("early_in_a_minute")
+def test_unpacked_bytes_are_counted_whatever_they_are(
+    api: TestClient, organization: Any, settings_override: Change
+) -> None:
+    zeros = zstandard.ZstdCompressor().compress(bytes(300_000))
+    settings_override(limit_unpacked_bytes_per_min=1_000_000)
+    for expected in (400, 400, 400, 429):
+        answer = api.post("/api/v1/ingest", content=zeros, headers=organization.ingest_headers)
+        assert answer.status_code == expected, answer.text
+    assert used(api)["unpacked_bytes"] == (900_000, True)
 
 
 @pytest.mark.usefixtures("early_in_a_minute")
@@ -140,4 +187,5 @@ def test_no_valkey_refuses_nothing(api: TestClient, organization: Any, settings_
     settings_override(valkey_url="redis://127.0.0.1:1/0", limit_samples_per_min=1, limit_series=1)
     assert settings().limit_series == 1
     limits.spend(organization.id, {"samples": 10})
-    limits.check_series(organization.id, "a", 10)
+    limits.check_node(organization.id, "a", 10)
+    limits.add_stored(organization.id, "external_series", 10, lambda: 10)

@@ -20,6 +20,7 @@ REVIEWED_DEFINER_FUNCTIONS = {
     "auth_session_organizations", "auth_set_password", "auth_shared_link", "auth_token", "end_links_of_member",
     "end_links_of_token", "drop_empty_time_partitions",
     "auth_start_verification", "auth_verify_email", "end_tokens_of_member", "forget_local_account",
+    "end_invitations_of_member", "end_invitations_of_token",
     "ensure_time_partitions", "system_diagnosis_turns", "system_organization_ids",
 }  # fmt: skip
 
@@ -143,7 +144,7 @@ def test_password_hashes_never_leave_the_database(
     connection: psycopg.Connection, other_organization: Organization
 ) -> None:
     found = connection.execute(
-        "SELECT user_id, salt FROM auth_password_salts(%s)", (other_organization.email,)
+        "SELECT user_id, salt FROM auth_password_salts(%s, NULL)", (other_organization.email,)
     ).fetchall()
     ((user_id, salt),) = found
     assert len(salt.split("$")) == 5  # method, version, parameters, salt; no hash

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import SecretStr
 
+from jitterscope.kit.secretbox import new_key
 from jitterscope.main import create_app
-from jitterscope.settings import Settings
+from jitterscope.settings import Settings, settings
+from jitterscope.tenancy import devices
 from tests.backend.conftest import Organization
 
+HERE = {"X-Requested-With": "jitterscope"}
 FROM = {"here": "198.51.100.7", "beside": "198.51.100.200", "elsewhere": "203.0.113.9", "ipv6": "2001:db8:1:2::3"}
 
 
@@ -67,6 +72,83 @@ def test_one_network_cannot_try_all_accounts(
     ]
     assert answers == [401, 401, 401, 429]
     assert sign_in(at("here"), organization) == 200
+
+
+def own_account_of(client: TestClient, address: str, organization: Organization) -> str:
+    """An organization's own account of somebody's address, as its administrator can make one; returns its password."""
+    invited = client.post(
+        "/api/v1/members/invitations", json={"email": address, "role": "viewer"}, headers=organization.headers
+    ).json()
+    password = secrets.token_urlsafe(12)
+    body = {"token": invited["token"], "name": "Squatter", "password": password}
+    assert client.post("/api/v1/auth/accept", json=body).status_code == 200
+    client.cookies.clear()
+    return password
+
+
+@pytest.mark.usefixtures("early_in_a_minute")
+def test_an_own_account_of_an_address_opens_no_way_around_the_limits(
+    at: Callable[[str], TestClient], organization: Organization, other_organization: Organization
+) -> None:
+    """Neither resetting the count by signing in to it, nor the device cookie that this gives."""
+    attacker = at("here")
+    own = own_account_of(attacker, organization.email, other_organization)
+    answers = []
+    for number in range(4):
+        assert sign_in(attacker, organization, own) == 200
+        answers += [sign_in(attacker, organization, f"guess {number} {one}") for one in range(4)]
+    # Each time it signs in, that is one wrong password for the other account of the address.
+    assert answers.count(401) == 8
+    assert answers[8:] == [429] * 8
+    assert sign_in(at("beside"), organization) == 429, "the owner's new browser in the attacker's network waits"
+    assert sign_in(at("elsewhere"), organization) == 200
+
+
+@pytest.mark.usefixtures("early_in_a_minute")
+def test_a_device_of_another_account_of_the_address_counts_for_the_network(
+    at: Callable[[str], TestClient], organization: Organization, other_organization: Organization,
+    settings_override: Callable[..., Settings],
+) -> None:  # fmt: skip
+    settings_override(login_attempts_per_network=3)
+    attacker = at("here")
+    own = own_account_of(attacker, organization.email, other_organization)
+    assert sign_in(attacker, organization, own) == 200
+    assert [sign_in(attacker, organization, f"guess {one}") for one in range(4)] == [401, 401, 429, 429]
+    assert sign_in(attacker, organization, own) == 200, "its own account stays open to the browser that knows it"
+
+
+def test_devices_stay_known_while_the_key_is_rotated(
+    client: TestClient, organization: Organization, settings_override: Callable[..., Settings]
+) -> None:
+    assert sign_in(client, organization) == 200
+    cookie = client.cookies["jitterscope_device"]
+    user_id = client.get("/api/v1/me").json()["user_id"]
+    old, new = settings().secret_key.get_secret_value(), new_key()
+    settings_override(secret_key=SecretStr(f"{new},{old}"))
+    assert devices.known(cookie, user_id) is not None
+    renewed = devices.issue(user_id)
+    assert renewed is not None
+    settings_override(secret_key=SecretStr(new))
+    assert devices.known(renewed, user_id) is not None, "signed with the first key"
+    assert devices.known(cookie, user_id) is None
+    assert devices.known(renewed, user_id + 1) is None
+
+
+def test_many_accounts_of_an_address_lock_nobody_out(
+    client: TestClient, make_organization: Callable[[], Organization]
+) -> None:
+    address = f"{secrets.token_hex(4)}@example.org"
+    for _ in range(5):
+        own_account_of(client, address, make_organization())
+    sixth = make_organization()
+    body = {"email": address, "password": own_account_of(client, address, sixth), "organization_id": sixth.id}
+    assert client.post("/api/v1/auth/login", json=body).status_code == 200
+    change = {"current_password": body["password"], "new_password": "another long password"}
+    assert client.post("/api/v1/me/password", json=change, headers=HERE).status_code == 204
+    body["password"] = change["new_password"]
+    assert client.post("/api/v1/auth/login", json=body).status_code == 200
+    body["organization_id"] = 2**70
+    assert client.post("/api/v1/auth/login", json=body).status_code == 400
 
 
 @pytest.mark.parametrize("trusted", ["", "198.51.100.0/24"])

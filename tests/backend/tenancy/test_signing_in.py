@@ -6,6 +6,7 @@ import psycopg
 import pytest
 from argon2.low_level import hash_secret
 from fastapi.testclient import TestClient
+from psycopg import sql
 
 from jitterscope.settings import Settings
 from jitterscope.tenancy import secrets
@@ -156,3 +157,45 @@ def test_no_secret_is_stored_or_echoed(client: TestClient, organization: Organiz
     assert refused.status_code == 422
     assert "my-secret-password" not in refused.text
     assert refused.json()["errors"][0]["location"] == "body.email"
+
+
+@pytest.mark.parametrize("change", ["sign in", "switch", "join"])
+def test_what_cannot_be_recorded_does_not_happen(
+    client: TestClient, organization: Organization, other_organization: Organization, change: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The session or membership and its entry in the audit trail are one transaction."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("the audit trail does not take it")
+
+    def count(table: str) -> tuple[int, ...]:
+        query = sql.SQL("SELECT count(*) FROM {} WHERE organization_id = %s").format(sql.Identifier(table))
+        with psycopg.connect(organization.owner_url) as owner:
+            return tuple(owner.execute(query, (one.id,)).fetchall()[0][0] for one in (organization, other_organization))
+
+    login = {"email": organization.email, "password": organization.password}
+    invited = client.post(
+        "/api/v1/members/invitations",
+        json={"email": organization.email, "role": "viewer"},
+        headers=other_organization.headers,
+    ).json()["token"]
+    calls = {
+        "sign in": ("login", login),
+        "switch": ("switch", {"organization_id": other_organization.id}),
+        "join": ("accept", {"token": invited}),
+    }
+    if change != "sign in":
+        assert client.post("/api/v1/auth/login", json=login).status_code == 200
+    if change == "switch":
+        with psycopg.connect(organization.owner_url) as owner:
+            owner.execute(
+                "INSERT INTO memberships (organization_id, user_id, role) "
+                "SELECT %s, id, 'viewer' FROM users WHERE email = %s",
+                (other_organization.id, organization.email),
+            )
+    before = count("sessions"), count("memberships")
+    monkeypatch.setattr("jitterscope.audit.service.record", fail)
+    path, body = calls[change]
+    assert client.post(f"/api/v1/auth/{path}", json=body, headers=HERE).status_code == 500
+    assert (count("sessions"), count("memberships")) == before

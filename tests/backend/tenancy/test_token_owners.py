@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from jitterscope.tenancy import tokens
 from tests.backend.conftest import Database, Organization
 from tests.backend.tenancy.principals import Cast, bearer
 
@@ -78,6 +79,27 @@ def test_revoking_a_token_ends_what_was_made_with_it(client: TestClient, cast: C
     ingest = make(client, bearer(second["secret"]), "collectors/tokens")["secret"]
     assert client.delete(f"/api/v1/tokens/{first['token']['id']}", headers=headers).status_code == 200
     assert [status(client, one) for one in (second["secret"], third, ingest)] == [401, 401, 401]
+
+
+@pytest.mark.parametrize("path", ["tokens", "collectors/tokens"])
+def test_an_organization_has_so_many_valid_tokens_and_no_more(
+    client: TestClient, cast: Cast, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(tokens, "MOST", 3)
+    monkeypatch.setattr(tokens, "_MOST_ENDED", 2)
+    headers = cast.session(cast.member("admin"))
+
+    def listed() -> list[int]:
+        return [one["id"] for one in client.get(f"/api/v1/{path}", headers=headers).json()["items"]]
+
+    for one in listed():  # made with the organization
+        client.delete(f"/api/v1/{path}/{one}", headers=headers)
+    made = [make(client, headers, path)["token"]["id"] for _ in range(3)]
+    assert make(client, headers, path, status=409)["type"].endswith("too-many-tokens")
+    for one in made:
+        assert client.delete(f"/api/v1/{path}/{one}", headers=headers).status_code == 200
+    newest = make(client, headers, path)["token"]["id"]
+    assert listed() == [newest, made[2], made[1]], "of those that have ended, only the newest"
 
 
 def test_members_write_alone_gives_and_takes_no_role(client: TestClient, cast: Cast) -> None:

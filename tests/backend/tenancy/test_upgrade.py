@@ -12,6 +12,7 @@ from jitterscope.schema import bootstrap, runner
 from tests.backend.conftest import Database
 
 BEFORE, AFTER = "20261123_2300", "20261123_2310"
+INVITATIONS_BEFORE, INVITATIONS_AFTER = "20261125_2130", "20261126_0530"
 ACCOUNTS_BEFORE, ACCOUNTS_AFTER = "20261123_2320", "20261123_2330"
 
 
@@ -106,3 +107,54 @@ def test_accounts_of_before_are_local_but_for_whom_the_installation_made(scratch
         kept = connection.execute("SELECT name FROM users WHERE email = 'founder@example.org'").fetchall()
     assert kept == [("founder",)]
     runner.migrate(scratch, ACCOUNTS_AFTER)
+
+
+def test_invitations_of_before_belong_to_whom_the_audit_trail_names(scratch: str) -> None:
+    runner.migrate(scratch, INVITATIONS_BEFORE)
+    users: dict[str, int] = {}
+    with psycopg.connect(scratch, autocommit=True) as connection:
+
+        def insert(statement: str, *values: object) -> int:
+            row = connection.execute(statement + " RETURNING id", values).fetchone()
+            assert row is not None
+            return int(row[0])
+
+        organization = insert("INSERT INTO organizations (name) VALUES ('one')")
+        for name, role in (("admin", "admin"), ("demoted", "viewer"), ("left", None), ("owner", "admin")):
+            users[name] = insert(
+                "INSERT INTO users (email, name, password_hash, verified_at) VALUES (%s, %s, 'x', now())",
+                f"{name}@example.org", name,
+            )  # fmt: skip
+            if role is not None:
+                insert(
+                    "INSERT INTO memberships (organization_id, user_id, role) VALUES (%s, %s, %s)",
+                    organization, users[name], role,
+                )  # fmt: skip
+        token = insert(
+            "INSERT INTO tokens (organization_id, kind, name, token_hash, hint, scopes, created_by, owner_id) "
+            "VALUES (%s, 'api', 'x', 'x', 'xxxx', ARRAY['*:*'], 'x', %s)", organization, users["owner"],
+        )  # fmt: skip
+        for email, user, by_token in (
+            *((f"of-{name}@example.org", number, None) for name, number in users.items() if name != "owner"),
+            ("of-token@example.org", None, token),
+            ("of-nobody@example.org", None, None),
+        ):
+            with connection.transaction():
+                insert(
+                    "INSERT INTO invitations (organization_id, email, role, token_hash, invited_by, expires_at) "
+                    "VALUES (%s, %s, 'viewer', %s, 'x', now() + interval '1 day')",
+                    organization, email, email.encode(),
+                )  # fmt: skip
+                insert(
+                    "INSERT INTO audit_entries (organization_id, actor, actor_kind, user_id, token_id, action, target) "
+                    "VALUES (%s, 'x', 'session', %s, %s, 'member.invite', %s)",
+                    organization, user, by_token, email,
+                )  # fmt: skip
+    runner.migrate(scratch, INVITATIONS_AFTER)
+    with psycopg.connect(scratch) as connection:
+        rows = connection.execute("SELECT email, owner_id, token_id FROM invitations ORDER BY email").fetchall()
+    assert rows == [
+        ("of-admin@example.org", users["admin"], None), ("of-token@example.org", users["owner"], token),
+    ]  # fmt: skip
+    runner.downgrade(scratch, INVITATIONS_BEFORE)
+    runner.migrate(scratch, INVITATIONS_AFTER)

@@ -20,7 +20,7 @@ _LINE = re.compile(
     r"\s*Time: (?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)(?:\.(?P<fraction>\d{1,9}))? .*?Port: (?P<port>\d{1,5}) .*?"
     r"Flags: (?P<flags>\S+) .*?ConIdleTime: (?P<idle>\S+) ActiveConnections: (?P<active>\d{1,7})\s*"
 )
-_SLOW_US = 1e6
+_IDLE_LONG_US = 1e6
 _SHOWN = 30
 
 
@@ -50,7 +50,7 @@ class _Reading:
         if active > self._most:
             self._most, self._most_at_us = active, at_us
         self._line.highest("active", at_us, active)
-        if idle > _SLOW_US:
+        if idle > _IDLE_LONG_US:
             self._slow += 1
             self._closing += "FIN" in match["flags"]
             self._longest.append((idle, at_us, port, match["flags"]))

@@ -5,6 +5,8 @@ An area lists them among its own in area.py; if it knows more (what counts as a 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from jitterscope.diagnosis.core import impact, served, settings
@@ -50,6 +52,11 @@ def _per_second(of: Served, step_us: int) -> FloatArray | None:
     return of.requests * (1e6 / step_us) if of.known else None
 
 
+def _queries_alone(snapshot: Snapshot) -> FloatArray | None:
+    of = read_served(snapshot)
+    return _per_second(of, snapshot.step_us) if of.noun == "queries" else None
+
+
 # For everything that the subject serves, and for its DNS servers alone.
 SLOW_ANSWERS = measured(
     impact.SLOW_RATIO,
@@ -68,6 +75,9 @@ REQUESTS = Load(
 QUERIES = Load(
     "queries", "queries/s", ("dns_queries",), lambda snapshot: _per_second(read_dns(snapshot), snapshot.step_us)
 )
+# For any subject: as queries if it serves nothing else. Of a service that also answers some queries, they alone say
+# nothing about its load.
+SERVED = (replace(QUERIES, read=_queries_alone), REQUESTS)
 
 
 def mebibytes(value: str | None) -> str | None:

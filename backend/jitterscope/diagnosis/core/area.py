@@ -15,10 +15,14 @@ from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.landing import Facts
 from jitterscope.diagnosis.core.quantity import Quantity, Unit
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, FloatArray, Snapshot
-from jitterscope.diagnosis.core.whatif import Answer, Asked
+from jitterscope.diagnosis.core.whatif import Answer, Trials
 
 # "clients": cgroups of the node whose resolv.conf is known, and therefore which DNS server they query.
 Of = Literal["subject", "node", "processes", "dns_servers", "tcp_servers", "tcp_upstreams", "clients"]
+# Facts of other cgroups that the evidence of a finding names. Their names begin with this, so that a limit of a
+# neighbor is not taken for the subject's own.
+NEIGHBOUR = "neighbour."
+FactsOf = Of | Literal["neighbours"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ class WatchedFact:
 
     fact: str
     title: str
-    of: Of
+    of: FactsOf
     show: Callable[[str | None], str | None] = lambda value: value
     show_of: Callable[[Facts], str | None] | None = None
     known_by: str | None = None
@@ -218,7 +222,7 @@ class WhatIf:
     title: str
     summary: str
     controls: tuple[Control, ...]
-    answer: Callable[[Snapshot, Asked], Answer]
+    answer: Callable[[Snapshot, Trials], Answer]
     subject: Literal["cgroup", "node"] = "cgroup"
     causes: tuple[str, ...] = ()
     recorded_by: str | None = None

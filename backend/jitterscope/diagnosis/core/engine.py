@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 
 class Diagnosis(Part):
-    """`findings` best first, one a mechanism, rivals and fixes filled in; the rest says why not."""
+    """`findings`: harmful ones first, best first, one a mechanism, with rivals and fixes; the rest says why not."""
 
     findings: list[Found]
     not_found: list[NotFound]
@@ -42,7 +42,10 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
         nothing = [NotEnoughData(cause=one.id, missing=[], reason="The window is empty.") for one in about]
         return Diagnosis(findings=[], not_found=[], not_enough_data=nothing)
     results = {cause.id: cause.detect(snapshot) for cause in about if cause.after_all is None}
-    found = sorted((r for r in results.values() if isinstance(r, Found)), key=lambda r: (-r.score, r.cause))
+    # A finding without measured harm never hides a rival that harms: only the harmful one opens an incident.
+    found = sorted(
+        (r for r in results.values() if isinstance(r, Found)), key=lambda r: (r.severity is None, -r.score, r.cause)
+    )
     primary: list[Found] = []
     for result in found:
         # Of causes that can look the same, only the best is reported; the others stay on its list of rivals.
@@ -52,7 +55,8 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
     for result in primary:
         cause = known[result.cause]
         confidence = lowered(result.confidence, _not_told_apart(cause, results))
-        findings.append(result.model_copy(update={"rivals": _judge(cause, known, results), "confidence": confidence}))
+        rivals = _judge(cause, result, known, results)
+        findings.append(result.model_copy(update={"rivals": rivals, "confidence": confidence}))
     rest = [cause.after_all(snapshot, list(results.values())) for cause in about if cause.after_all is not None]
     told = [*results.values(), *rest]
     findings += [
@@ -107,7 +111,7 @@ def _not_told_apart(cause: Cause, results: Mapping[str, Result]) -> int:
     return min(len(short), max(1, len(sources)))
 
 
-def _judge(cause: Cause, known: dict[str, Cause], results: Mapping[str, Result]) -> list[Rival]:
+def _judge(cause: Cause, found: Found, known: dict[str, Cause], results: Mapping[str, Result]) -> list[Rival]:
     """Judge every rival by the result of its own detector on the same snapshot."""
     rivals = []
     for rival in (known[name] for name in cause.rivals if name in known):
@@ -117,7 +121,7 @@ def _judge(cause: Cause, known: dict[str, Cause], results: Mapping[str, Result])
             reason = f"It is judged on a {where}, not on this subject."
             rivals.append(Rival(cause=rival.id, title=rival.title, status="not_enough_data", reason=reason))
         elif isinstance(result, Found):
-            reason = f"It explains a smaller part of the same window: {result.title}."
+            reason = f"{_beside(result, found)}: {result.title}."
             numbers = {"score": result.score}
             rivals.append(
                 Rival(cause=rival.id, title=rival.title, status="not_ruled_out", reason=reason, numbers=numbers)
@@ -125,3 +129,10 @@ def _judge(cause: Cause, known: dict[str, Cause], results: Mapping[str, Result])
         else:
             rivals.append(silent(rival, result))
     return rivals
+
+
+def _beside(rival: Found, found: Found) -> str:
+    """Why a rival that was found ranks below the finding."""
+    if rival.severity is None and found.severity is not None:
+        return "It is there too, without measured harm"
+    return "It explains a smaller part of the same window"

@@ -51,3 +51,8 @@ class FixKind:
 def changed(before: Facts, after: Facts, name: str) -> bool:
     """Whether a fact has another value, appeared, or disappeared."""
     return before.get(name) != after.get(name)
+
+
+def differs(before: Facts, after: Facts, name: str) -> bool:
+    """Whether a fact is known on both sides, with another value."""
+    return name in before and name in after and changed(before, after, name)

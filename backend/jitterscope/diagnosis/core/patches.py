@@ -6,7 +6,8 @@ import math
 import shlex
 from typing import Any
 
-from jitterscope.diagnosis.core.finding import Change, Patch, WorkloadChange
+from jitterscope.diagnosis.core import owner_commands, owners
+from jitterscope.diagnosis.core.finding import Patch
 from jitterscope.diagnosis.core.signals import Cpu, number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -19,23 +20,9 @@ def manager(snapshot: Snapshot) -> str:
     return snapshot.subject.fact("workload.manager") or "none"
 
 
-def owner_of(snapshot: Snapshot) -> str:
-    """ "deployment/coredns"; a ReplicaSet is named by its Deployment, which is what must be patched."""
-    owner = snapshot.subject.fact("workload.owner") or ""
-    kind, _, name = owner.partition("/")
-    if kind.lower() == "replicaset" and "-" in name:
-        return f"deployment/{name.rsplit('-', 1)[0]}"
-    return f"{kind.lower()}/{name}" if name else "deployment/NAME"
-
-
-def _target(snapshot: Snapshot) -> tuple[str, str, str]:
-    """(namespace, pod, container), shell-quoted, in capitals where unknown."""
-    subject = snapshot.subject
-    return (
-        shlex.quote(subject.fact("workload.namespace") or "NAMESPACE"),
-        shlex.quote(subject.fact("workload.pod") or "POD"),
-        subject.fact("workload.container") or "CONTAINER",
-    )
+def _container(snapshot: Snapshot) -> str:
+    """Its name, or that of a unit; in capitals where unknown."""
+    return snapshot.subject.fact("workload.container") or "CONTAINER"
 
 
 def cgroup_directory(snapshot: Snapshot, view: ResourceView) -> str:
@@ -47,67 +34,23 @@ def millicpus(limit: float) -> str:
     return f"{math.ceil(round(limit * 1000, 3))}m"
 
 
-def owner_change(snapshot: Snapshot, patch: dict[str, Any], now: dict[str, Any] | None = None) -> list[Change]:
-    """A strategic merge patch of the subject's workload, for files in a repository; none if it has no name."""
-    namespace = snapshot.subject.fact("workload.namespace")
-    if manager(snapshot) != "kubernetes" or not namespace or not snapshot.subject.fact("workload.owner"):
-        return []
-    return [WorkloadChange(namespace=namespace, owner=owner_of(snapshot), patch=patch, now=now or {})]
-
-
-def container_change(snapshot: Snapshot, container: dict[str, Any], now: dict[str, Any] | None = None) -> list[Change]:
-    """The same for the subject's container; `now`: the part that is in force."""
-    name = snapshot.subject.fact("workload.container")
-    if not name:
-        return []
-
-    def whole(content: dict[str, Any]) -> dict[str, Any]:
-        return {"spec": {"template": {"spec": {"containers": [{"name": name, **content}]}}}}
-
-    return owner_change(snapshot, whole(container), None if now is None else whole(now))
-
-
 def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], str]:
     """Patches that set the CPU limit, and how to undo them."""
     kind, old = manager(snapshot), cpu.limit
+    if cpu.owner.id != snapshot.subject.id:
+        # The limit of a pod or slice: the container's own may be higher, or none.
+        label = f"The cgroup above it that is limited ({cpu.owner.key}), until it is created again"
+        return [_cgroup_patch(snapshot, cpu, limit, label)], _cgroup_patch(snapshot, cpu, old, "").text
     if kind == "kubernetes":
-        namespace, pod, container = _target(snapshot)
-
-        def body(value: float) -> str:
-            return (
-                f'{{"containers":[{{"name":"{container}","resources":{{"limits":{{"cpu":"{millicpus(value)}"}}}}}}]}}'
-            )
-
-        def template(value: float) -> str:
-            return (
-                f"kubectl -n {namespace} patch {owner_of(snapshot)} --type strategic -p "
-                f'\'{{"spec":{{"template":{{"spec":{body(value)}}}}}}}\''
-            )
-
-        return [
-            Patch(
-                label="Permanently (replaces the pods)",
-                language="shell",
-                text=template(limit),
-                changes=container_change(
-                    snapshot,
-                    {"resources": {"limits": {"cpu": millicpus(limit)}}},
-                    {"resources": {"limits": {"cpu": millicpus(old)}}},
-                ),
-            ),
-            Patch(
-                label="This pod now, without a restart",
-                language="shell",
-                text=f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
-                f"'{{\"spec\":{body(limit)}}}'",
-            ),
-        ], template(old)
+        new, before = _limits(limit), _limits(old)
+        lasting = owner_commands.container_patch(snapshot, new, before)
+        return [lasting, owner_commands.resize(snapshot, new)], owner_commands.container_undo(snapshot, before)
     if kind == "docker":
-        _, _, container = _target(snapshot)
+        container = _container(snapshot)
         text = "docker update --cpus {:g} " + shlex.quote(container)
         return [Patch(label="Running container", language="shell", text=text.format(limit))], text.format(old)
     if kind == "systemd":
-        _, _, unit = _target(snapshot)
+        unit = _container(snapshot)
         text = "systemctl set-property " + shlex.quote(unit) + " CPUQuota={:g}%"
         return [
             Patch(label="systemd unit, immediate and permanent", language="shell", text=text.format(100 * limit))
@@ -115,6 +58,10 @@ def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], 
     return [_cgroup_patch(snapshot, cpu, limit, "cgroup, until it is created again")], _cgroup_patch(
         snapshot, cpu, old, ""
     ).text
+
+
+def _limits(cpus: float) -> dict[str, Any]:
+    return {"resources": {"limits": {"cpu": millicpus(cpus)}}}
 
 
 def _cgroup_patch(snapshot: Snapshot, cpu: Cpu, limit: float, label: str) -> Patch:
@@ -142,24 +89,11 @@ def cpu_weight(snapshot: Snapshot, cpus: float, weight: float) -> tuple[list[Pat
     `weight` is that share as a cgroup v2 weight (100 is the default); Kubernetes derives one from `cpus`.
     """
     kind, old = manager(snapshot), number(snapshot.subject.fact("cpu.weight"))
-    namespace, pod, container = _target(snapshot)
+    container = _container(snapshot)
     if kind == "kubernetes":
-        body = f'{{"containers":[{{"name":"{container}","resources":{{"requests":{{"cpu":"{millicpus(cpus)}"}}}}}}]}}'
-        target = f"kubectl -n {namespace} patch"
-        return [
-            Patch(
-                label="Permanently (replaces the pods)",
-                language="shell",
-                text=f"{target} {owner_of(snapshot)} --type strategic -p "
-                f'\'{{"spec":{{"template":{{"spec":{body}}}}}}}\'',
-                changes=container_change(snapshot, {"resources": {"requests": {"cpu": millicpus(cpus)}}}),
-            ),
-            Patch(
-                label="This pod now, without a restart",
-                language="shell",
-                text=f"{target} pod {pod} --subresource resize --type strategic -p '{{\"spec\":{body}}}'",
-            ),
-        ], "Set resources.requests.cpu back to what it was."
+        wanted = {"resources": {"requests": {"cpu": millicpus(cpus)}}}
+        made = [owner_commands.container_patch(snapshot, wanted), owner_commands.resize(snapshot, wanted)]
+        return made, "Set resources.requests.cpu back to what it was."
     if kind == "docker":
         text = "docker update --cpu-shares {:.0f} " + shlex.quote(container)
     elif kind == "systemd":
@@ -183,35 +117,17 @@ def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list
     kind = manager(snapshot)
     old = {name: _current(snapshot, name) for name in values}
     if kind == "kubernetes":
-        namespace, _, container = _target(snapshot)
-
-        def command(env: dict[str, str | None]) -> str:
-            words = " ".join(f"{k}={shlex.quote(v)}" if v is not None else f"{k}-" for k, v in env.items())
-            return f"kubectl -n {namespace} set env {owner_of(snapshot)} -c {shlex.quote(container)} {words}"
-
-        manifest = "env:\n" + "\n".join(f'- name: {k}\n  value: "{v}"' for k, v in values.items() if v is not None)
-        entries = [{"name": k, "$patch": "delete"} if v is None else {"name": k, "value": v} for k, v in values.items()]
-        patches = [
-            Patch(
-                label="kubectl (replaces the pods)",
-                language="shell",
-                text=command(values),
-                changes=container_change(snapshot, {"env": entries}),
-            )
-        ]
-        if any(v is not None for v in values.values()):
-            patches.append(Patch(label="In the manifest of the container", language="yaml", text=manifest))
-        return patches, command(old)
+        return _kubernetes_environment(snapshot, values, old)
     if kind == "docker":
         return [
             Patch(
                 label="Compose service",
                 language="yaml",
-                text="environment:\n" + "\n".join(f'  {k}: "{v}"' for k, v in values.items() if v is not None),
+                text="environment:\n" + "\n".join(f'  {k}: "{_neutral(k, v)}"' for k, v in values.items()),
             ),
-        ], "Remove these lines again and recreate the container."
+        ], "Restore these lines and recreate the container."
     if kind == "systemd":
-        _, _, unit = _target(snapshot)
+        unit = _container(snapshot)
         lines = "\n".join(
             f'Environment="{k}={v}"' if v is not None else f"UnsetEnvironment={k}" for k, v in values.items()
         )
@@ -225,6 +141,41 @@ def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list
     lines = "\n".join(f"export {k}={shlex.quote(v)}" if v is not None else f"unset {k}" for k, v in values.items())
     undo = "\n".join(f"export {k}={shlex.quote(v)}" if v is not None else f"unset {k}" for k, v in old.items())
     return [Patch(label="Before starting the program again", language="shell", text=lines)], undo
+
+
+def _kubernetes_environment(
+    snapshot: Snapshot, values: dict[str, str | None], old: dict[str, str | None]
+) -> tuple[list[Patch], str]:
+    namespace = shlex.quote(snapshot.subject.fact("workload.namespace") or "NAMESPACE")
+    container, owner = _container(snapshot), owners.of(snapshot)
+    entries = [{"name": k, "$patch": "delete"} if v is None else {"name": k, "value": v} for k, v in values.items()]
+    changes = owners.container_change(snapshot, {"env": entries})
+    if not owner.is_built_in:
+        removed = [name for name, value in values.items() if value is None or old[name] is not None]
+        lines = [" env:", *(line for name in removed for line in _entry("-", name, old[name]))]
+        lines += [line for name, value in values.items() if value is not None for line in _entry("+", name, value)]
+        label, text = owner_commands.in_manifest(snapshot), "\n".join(lines)
+        return [Patch(label=label, language="diff", text=text, changes=changes)], "Restore the lines in the manifest."
+
+    def command(env: dict[str, str | None]) -> str:
+        words = " ".join(f"{k}={shlex.quote(v)}" if v is not None else f"{k}-" for k, v in env.items())
+        return f"kubectl -n {namespace} set env {shlex.quote(str(owner))} -c {shlex.quote(container)} {words}"
+
+    manifest = "env:\n" + "\n".join(f'- name: {k}\n  value: "{v}"' for k, v in values.items() if v is not None)
+    patches = [Patch(label=f"kubectl ({owner.effect})", language="shell", text=command(values), changes=changes)]
+    if any(v is not None for v in values.values()):
+        patches.append(Patch(label="In the manifest of the container", language="yaml", text=manifest))
+    return patches, command(old)
+
+
+def _entry(sign: str, name: str, value: str | None) -> list[str]:
+    """An entry of `env` in a diff; None: its value is not known."""
+    return [f"{sign}- name: {name}", *([] if value is None else [f'{sign}  value: "{value}"'])]
+
+
+def _neutral(name: str, value: str | None) -> str:
+    """A value for Compose, which cannot remove a variable of the image: what has the effect of none for None."""
+    return ("off" if name == "GOMEMLIMIT" else "") if value is None else value
 
 
 def _current(snapshot: Snapshot, name: str) -> str | None:

@@ -38,6 +38,8 @@ _CHANCE = 3.0
 _COUNTED: tuple[Figure, ...] = ("requests", "answers")
 # Of all requests of a cgroup.
 _LEAST_SHARE = 0.01
+# Of all requests, the share outside the stalls that shows how others fare.
+_LEAST_REST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +212,30 @@ def lost(snapshot: Snapshot, server: ResourceView, spans: BoolArray) -> int:
 def beyond_chance(requests: FloatArray, near: BoolArray, inside: float, outside: float) -> float:
     """Of `inside` slow answers in the ticks `near`, those beyond the expected number.
 
-    Expected are as many per request as the `outside` ones. 0 if chance alone explains as many.
+    Expected are as many per request as the `outside` ones: of few requests, as many as these show at least. 0 if chance
+    alone explains as many.
     """
     known = np.nan_to_num(requests)
     others = float(known[~near].sum())
-    if others < 5 * ENOUGH:
+    if others < 1:
         return inside
-    anyway = outside / others * float(known[near].sum())
+    ratio = min(1.0, outside / others)
+    anyway = (ratio if others >= 5 * ENOUGH else _at_least(ratio, others)) * float(known[near].sum())
     return inside - anyway if inside > anyway + _CHANCE * np.sqrt(anyway) else 0.0
+
+
+def comparable(requests: FloatArray, near: BoolArray) -> bool:
+    """Whether enough requests came outside the ticks `near` to show how quickly they are answered otherwise."""
+    known = np.nan_to_num(requests)
+    others = float(known[~near].sum())
+    return others >= 5 * ENOUGH or others >= max(1.0, _LEAST_REST * float(known.sum()))
+
+
+def _at_least(ratio: float, of: float) -> float:
+    """The lower end of the 95 % interval (Wilson) of a ratio that was seen in `of` requests."""
+    square = 1.96**2
+    spread = 1.96 * np.sqrt(ratio * (1 - ratio) / of + square / (4 * of * of))
+    return float(max(0.0, (ratio + square / (2 * of) - spread) / (1 + square / of)))
 
 
 def _port(key: str) -> str:

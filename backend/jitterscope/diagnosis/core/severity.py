@@ -17,8 +17,9 @@ beyond 1 %; and instead of 100 ms it is five times the objective.
 from __future__ import annotations
 
 from jitterscope.diagnosis.core.finding import Confidence, Harm, Severity
+from jitterscope.series import catalogue
 
-SLOW_US = 20_000
+SLOW_US = catalogue.SLOW_US
 # The slowest answer is bad if it took this many times the slow threshold.
 _BAD = 5.0
 

@@ -16,7 +16,7 @@ SHED_TICKS = 20
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """CPU of the cgroup whose quota applies: the subject, or its nearest ancestor with one.
+    """CPU of the cgroup whose quota applies: the subject, or an ancestor (see `read_cpu`).
 
     Arrays have one value per tick. `quota_us` is the CPU time that one tick can use on average (+inf: no limit).
     """
@@ -110,14 +110,30 @@ def fact_series(snapshot: Snapshot, view: ResourceView, name: str, missing: floa
     return out
 
 
+def quota_of(view: ResourceView) -> float | None:
+    """CPUs of the newest quota of a cgroup; None: no quota, or not known."""
+    quota, period = number(view.fact("cpu.quota_us")), number(view.fact("cpu.period_us"))
+    return quota / period if quota and quota > 0 and period and period > 0 else None
+
+
 @reading
 def read_cpu(snapshot: Snapshot) -> Cpu:
-    """CPU signals of the cgroup that owns the quota; of the subject itself if no quota is known."""
+    """CPU signals of the cgroup that owns the quota; of the subject itself if no quota is known.
+
+    Of several quotas on the way up, the nearest that throttles (at least half as often as any); if none does, the
+    smallest.
+    """
+    limits = {
+        view.id: limit for view in (snapshot.subject, *snapshot.ancestors) if (limit := quota_of(view)) is not None
+    }
+    limited = [view for view in (snapshot.subject, *snapshot.ancestors) if view.id in limits]
+    periods = {view.id: float(np.nansum(view.series.get("cpu_throttled_periods", 0.0))) for view in limited}
+    most = max(periods.values(), default=0.0)
     owner = snapshot.subject
-    for view in (snapshot.subject, *snapshot.ancestors):
-        if (number(view.fact("cpu.quota_us")) or -1) > 0 and (number(view.fact("cpu.period_us")) or 0) > 0:
-            owner = view
-            break
+    if most > 0:
+        owner = next(view for view in limited if 2 * periods[view.id] >= most)
+    elif limited:
+        owner = min(limited, key=lambda view: limits[view.id])
     n, step = snapshot.ticks, snapshot.step_us
     quota = fact_series(snapshot, owner, "cpu.quota_us", -1.0)
     period = fact_series(snapshot, owner, "cpu.period_us", 100_000.0)

@@ -107,11 +107,11 @@ class Snapshot:
     there are no ancestors, paths, or workloads.
 
     `processes`, `dns_servers`, `tcp_servers`, and `tcp_upstreams` (addresses that it calls) belong to the subject;
-    `asked` are TCP servers of the node that are known to be behind those; `ancestors` runs from its parent cgroup
-    upwards. `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers, which the
-    subject may query or be queried by; `workloads` cgroups of the node with facts alone (their resolv.conf, their
-    address). `unavailable` names sources that could not deliver here, with what they need, so that a cause can say why
-    it does not have enough data.
+    `called_servers` are TCP servers of the node that are known to be behind those; `ancestors` runs from its parent
+    cgroup upwards. `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers,
+    which the subject may query or be queried by; `workloads` cgroups of the node with facts alone (their resolv.conf,
+    their address). `unavailable` names sources that could not deliver here, with what they need, so that a cause can
+    say why it does not have enough data.
     """
 
     start_us: int
@@ -123,7 +123,7 @@ class Snapshot:
     dns_servers: tuple[ResourceView, ...] = ()
     tcp_servers: tuple[ResourceView, ...] = ()
     tcp_upstreams: tuple[ResourceView, ...] = ()
-    asked: tuple[ResourceView, ...] = ()
+    called_servers: tuple[ResourceView, ...] = ()
     probes: tuple[ResourceView, ...] = ()
     dns_paths: tuple[ResourceView, ...] = ()
     neighbours: tuple[ResourceView, ...] = ()

@@ -32,7 +32,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Trials:
     """Sets of settings to try, each applied to what was recorded.
 
     `timeline`: include the predicted course, tick by tick.

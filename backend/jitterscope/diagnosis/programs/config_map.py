@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core.finding import Change, CorefileChange, Patch, PluginChange
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import corefile, versions
@@ -52,7 +52,12 @@ def with_command(
 def multisocket(
     snapshot: Snapshot, server: ResourceView, count: int, label: str = "In the server block of the Corefile"
 ) -> list[Patch]:
-    """Several sockets, with a restart: in the first block, which decides for its address and port."""
+    """Several sockets, with a restart: in the first block, which decides for its address and port.
+
+    Empty unless this CoreDNS is known to have the plugin: any other refuses to start with it.
+    """
+    if not versions.COREDNS_MULTISOCKET.open(versions.of_server(server, "coredns")):
+        return []
     text = f"multisocket {count}"
     edits = plugin(corefile.of(server)[:1], text)
     return with_command(snapshot, server, edits, Patch(label=label, language="corefile", text=text), restart=True)
@@ -64,19 +69,21 @@ def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[Edit], *, 
     `restart`: a reload is not enough.
     """
     found, script = _workload(snapshot, server), "; ".join(edit.script for edit in edits)
+    pod_spec = owners.POD_SPEC.get(owners.of(snapshot).kind)
     # The Corefile of NodeLocal DNSCache is a template: its file differs from the ConfigMap.
-    if found is None or server.fact("dns.software") == "node-cache" or not script:
+    if found is None or pod_spec is None or server.fact("dns.software") == "node-cache" or not script:
         return None
     target, space = found[1], shlex.quote(found[0])
     reloads = not restart and all(block.plugin("reload") is not None for block in corefile.of(server))
+    maps = shlex.quote(f"{{.{'.'.join(pod_spec)}.volumes[*].configMap.name}}")
     text = (
-        f"names=$(kubectl -n {space} get {target} -o jsonpath='{{.spec.template.spec.volumes[*].configMap.name}}') && "
+        f"names=$(kubectl -n {space} get {target} -o jsonpath={maps}) && "
         f"kubectl -n {space} get configmap ${{names:?}} -o json | "
         f"sed -E {shlex.quote(_CUT)} | sed -E {shlex.quote(script)} | sed -E {shlex.quote(_JOIN)} | "
         f"kubectl replace -f -"
     )
     if not reloads:
-        text += f" && kubectl -n {space} rollout restart {target}"
+        text += f" && {_restart(space, target)}"
     label = "kubectl (CoreDNS reloads within 2 min)" if reloads else "kubectl (replaces the pods)"
     return Patch(label=label, language="shell", text=text)
 
@@ -87,7 +94,16 @@ def _workload(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | Non
     own = any(one.id == server.id for one in snapshot.dns_servers)
     if not own or patches.manager(snapshot) != "kubernetes" or not namespace or not owner:
         return None
-    return namespace, patches.owner_of(snapshot)
+    return namespace, str(owners.of(snapshot))
+
+
+def _restart(space: str, target: str) -> str:
+    if target.startswith("rollout/"):  # of Argo Rollouts, which `kubectl rollout restart` does not know
+        return (
+            f"kubectl -n {space} patch {target} --type merge -p "
+            '"{\\"spec\\":{\\"restartAt\\":\\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\\"}}"'
+        )
+    return f"kubectl -n {space} rollout restart {target}"
 
 
 def _node_local(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | None:

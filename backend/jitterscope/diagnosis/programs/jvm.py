@@ -1,8 +1,9 @@
 """Knowledge about the JVM (HotSpot): its collector, GC threads, and the CPUs and heap that it assumes.
 
 Sources: docs.oracle.com/en/java/javase/21/gctuning; src/hotspot/share/gc/shared/{gcConfig,workerPolicy}.cpp
-(`nof_parallel_worker_threads(5, 8, 8)`); src/hotspot/os/linux/cgroupSubsystem_linux.cpp (`active_processor_count`: the
-quota rounded up; CPU shares no longer count since JDK 19); JEP 523 (G1 in all environments, JDK 27).
+(`nof_parallel_worker_threads(5, 8, 8)`); src/hotspot/share/runtime/arguments.cpp (`set_heap_size`);
+src/hotspot/os/linux/cgroupSubsystem_linux.cpp (`active_processor_count`: the quota rounded up; CPU shares no longer
+count since JDK 19); JEP 523 (G1 in all environments, JDK 27).
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ FLAGS: dict[str, Collector] = {
 # Below either of these, a JVM before JDK 27 uses the serial collector.
 SERVER_CPUS, SERVER_BYTES = 2, 1792 << 20
 _G1_EVERYWHERE, _G1_BY_DEFAULT = 27, 9
-# Share of the container's memory if -Xmx is not set (MaxRAMPercentage).
-_HEAP_SHARE = 25.0
+_COUNTS_SINCE_8U = 191
+# The heap if -Xmx is not set (Arguments::set_heap_size): this share of the memory (MaxRAMPercentage), but at least
+# MaxHeapSize's default (96 MiB scaled for 64 bits), or in less memory the share MinRAMPercentage.
+_MOST_SHARE, _SMALL_SHARE = 25.0, 50.0
+_LEAST_HEAP_BYTES = (96 << 20) * 13 // 10
 # Memory that a JVM needs besides its heap: metaspace, code cache, threads, the collector's own.
 BESIDE_HEAP = 0.25
 
@@ -53,6 +57,15 @@ def release(process: ResourceView) -> int | None:
     """17 of "17.0.9+9-Debian", 8 of "1.8.0_392"; None if unknown."""
     match = re.match(r"(?:1\.)?(\d+)", process.fact("runtime.version") or "")
     return int(match[1]) if match else None
+
+
+def has_processor_count(process: ResourceView) -> bool | None:
+    """Whether this JVM has -XX:ActiveProcessorCount (JDK 10, 8u191): any other refuses to start. None: not known."""
+    version = release(process)
+    if version != 8:
+        return None if version is None else version >= 10
+    update = re.search(r"_(\d+)", process.fact("runtime.version") or "")
+    return None if update is None else int(update[1]) >= _COUNTS_SINCE_8U
 
 
 def cpus(process: ResourceView, limit: float, node_cpus: float | None) -> Cpus:
@@ -113,13 +126,20 @@ def gc_threads(process: ResourceView, limit: float, node_cpus: float | None) -> 
 
 
 def heap_limit_bytes(process: ResourceView, memory: float | None) -> int | None:
-    """The maximum heap size: -Xmx, else a share of the container's memory limit; None: not known."""
-    set_ = options.of(process)
+    """The maximum heap size: -Xmx, else what HotSpot takes of the container's memory limit; None: not known."""
+    return heap_bytes(options.of(process), memory)
+
+
+def heap_bytes(set_: tuple[str, ...], memory: float | None) -> int | None:
+    """The same by a JVM's options."""
     explicit = options.size(options.value(set_, "-Xmx", "-XX:MaxHeapSize"))
     if explicit is not None or memory is None:
         return explicit
-    share = number(options.value(set_, "-XX:MaxRAMPercentage")) or _HEAP_SHARE
-    return int(memory * share / 100)
+    small = memory * (number(options.value(set_, "-XX:MinRAMPercentage")) or _SMALL_SHARE) / 100
+    if small < _LEAST_HEAP_BYTES:
+        return int(small)
+    most = memory * (number(options.value(set_, "-XX:MaxRAMPercentage")) or _MOST_SHARE) / 100
+    return int(max(most, _LEAST_HEAP_BYTES))
 
 
 def is_full(collector_name: str) -> bool:

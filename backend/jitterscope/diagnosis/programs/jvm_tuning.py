@@ -44,7 +44,9 @@ def larger_heap(snapshot: Snapshot, process: ResourceView, verify: str) -> Fix |
     live = heap_live_bytes(process)
     if not fits:
         wanted = math.ceil(2 * now / _MIB / 16) * 16
-    texts, undo, rule = setting(snapshot, JAVA, f"-Xmx{wanted}m")
+    # A limit that is not known may be too small for it.
+    known = number(snapshot.subject.fact("memory.limit_bytes")) is not None
+    texts, undo, rule = setting(JAVA, f"-Xmx{wanted}m")
     of_live = f" {say.mebibytes(live)} of it are live after a collection." if live is not None else ""
     return Fix(
         id="jvm_larger_heap",
@@ -57,7 +59,7 @@ def larger_heap(snapshot: Snapshot, process: ResourceView, verify: str) -> Fix |
         else f"Raise the memory limit of the container to {say.mebibytes(wanted * _MIB / (1 - jvm.BESIDE_HEAP))} first."
         if memory is not None
         else f"About {say.mebibytes(wanted * _MIB / (1 - jvm.BESIDE_HEAP))} of memory for the container.",
-        patches=texts,
+        patches=texts if fits and known else [],
         caveats=[
             rule,
             "A larger young generation can hold more survivors: see whether single pauses get longer.",
@@ -70,14 +72,9 @@ def larger_heap(snapshot: Snapshot, process: ResourceView, verify: str) -> Fix |
     )
 
 
-def _heap_of(facts: Facts) -> float | None:
-    set_ = options.in_facts(facts)
-    explicit = options.size(options.value(set_, "-Xmx", "-XX:MaxHeapSize"))
-    if explicit is not None:
-        return float(explicit)
+def _heap_of(facts: Facts) -> int | None:
     memory = number(facts.get("memory.limit_bytes"))
-    share = number(options.value(set_, "-XX:MaxRAMPercentage")) or 25.0
-    return memory * share / 100 if memory is not None and memory > 0 else None
+    return jvm.heap_bytes(options.in_facts(facts), memory if memory is not None and memory > 0 else None)
 
 
 def _heap_rises(before: Facts, after: Facts) -> bool:
@@ -97,7 +94,7 @@ def low_pause_collector(snapshot: Snapshot, process: ResourceView, limit: float,
     flags = "-XX:+UseZGC" if zgc else "-XX:+UseG1GC"
     if zgc and release is not None and _GENERATIONAL <= release < _GENERATIONAL_BY_DEFAULT:
         flags += " -XX:+ZGenerational"
-    texts, undo, rule = setting(snapshot, JAVA, flags)
+    texts, undo, rule = setting(JAVA, flags)
     assert now is not None
     return Fix(
         id="jvm_collector",
@@ -140,7 +137,7 @@ def pause_goal(snapshot: Snapshot, process: ResourceView, limit: float, full: bo
     if now not in ("g1", "parallel") or (goal is not None and goal <= _PAUSE_GOAL_MS):
         return None
     flag = f"-XX:MaxGCPauseMillis={_PAUSE_GOAL_MS}"
-    texts, undo, rule = setting(snapshot, JAVA, flag)
+    texts, undo, rule = setting(JAVA, flag)
     return Fix(
         id="jvm_pause_goal",
         title=f"Set a pause goal of {_PAUSE_GOAL_MS} ms ({flag})",

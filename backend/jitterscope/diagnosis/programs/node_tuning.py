@@ -20,6 +20,8 @@ _MIB = 1 << 20
 # Share of the container's memory for the old generation; the rest is buffers, code, stacks, and the young generation.
 _SHARE = 0.75
 _SEMI_SPACE_MIB = 64
+# The young generation takes up to three semi-spaces: at most this share of the container's memory.
+_YOUNG_SHARE = 0.15
 
 
 def larger_old_space(snapshot: Snapshot, process: ResourceView, verify: str) -> Fix | None:
@@ -30,7 +32,7 @@ def larger_old_space(snapshot: Snapshot, process: ResourceView, verify: str) -> 
     wanted, now = math.floor(_SHARE * memory / _MIB), nodejs.old_space_bytes(options.of(process))
     if wanted < 1 or (now is not None and now * 1.25 > wanted * _MIB):
         return None
-    texts, undo, rule = setting(snapshot, NODE, f"--max-old-space-size={wanted}")
+    texts, undo, rule = setting(NODE, f"--max-old-space-size={wanted}")
     is_now = "not set, and V8 chooses" if now is None else say.mebibytes(now)
     return Fix(
         id="node_old_space",
@@ -53,7 +55,10 @@ def larger_semi_space(snapshot: Snapshot, process: ResourceView, verify: str) ->
     if now is not None and now >= _SEMI_SPACE_MIB:
         return None
     flag = f"--max-semi-space-size={_SEMI_SPACE_MIB}"
-    texts, undo, rule = setting(snapshot, NODE, flag)
+    memory = number(snapshot.subject.fact("memory.limit_bytes"))
+    needed = 3 * _SEMI_SPACE_MIB * _MIB / _YOUNG_SHARE
+    fits = memory is not None and (memory <= 0 or memory >= needed)
+    texts, undo, rule = setting(NODE, flag)
     return Fix(
         id="node_semi_space",
         title=f"Set {flag}",
@@ -61,8 +66,11 @@ def larger_semi_space(snapshot: Snapshot, process: ResourceView, verify: str) ->
         "the old generation, whose collections are the long ones."
         + (f" It is {now} MiB now." if now is not None else " By default it is 16 MiB, or less in a small container."),
         verdict="unknown",
-        precondition=replaces(process, *nodejs.SEMI_SPACE),
-        patches=texts,
+        precondition=replaces(process, *nodejs.SEMI_SPACE)
+        if fits
+        else f"A memory limit of the container of at least {say.mebibytes(needed)}"
+        + ("." if memory is None else f"; it is {say.mebibytes(memory)} now."),
+        patches=texts if fits else [],
         caveats=[
             rule,
             f"It takes up to {3 * _SEMI_SPACE_MIB} MiB of memory.",

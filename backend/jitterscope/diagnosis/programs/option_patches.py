@@ -1,23 +1,23 @@
-"""Patches that pass a runtime an option in the environment variable that it reads at startup."""
+"""Options for a runtime, passed in the environment variable that it reads at startup.
+
+What the variable holds is not recorded, and a patch that sets it would drop that: an agent, a heap limit. So the text
+is what to add, and nothing here writes the variable.
+"""
 
 from __future__ import annotations
 
-from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Patch
-from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.core.snapshot import ResourceView
 from jitterscope.diagnosis.programs import options
 
 JAVA, NODE = "JAVA_TOOL_OPTIONS", "NODE_OPTIONS"
-_RULES = {
-    JAVA: "JAVA_TOOL_OPTIONS may hold other options: add to them. An option on the command line wins over it.",
-    NODE: "NODE_OPTIONS may hold other options: add to them. An option on the command line wins over it.",
-}
 
 
-def setting(snapshot: Snapshot, variable: str, text: str) -> tuple[list[Patch], str, str]:
-    """(patches, undo, caveat) that set `text`, one or more options."""
-    texts, undo = patches.environment(snapshot, {variable: text})
-    return texts, undo, _RULES[variable]
+def setting(variable: str, text: str) -> tuple[list[Patch], str, str]:
+    """(patches, undo, caveat) for `text`, one or more options."""
+    label = f"To add to {variable} in the environment of the program, then restart it"
+    caveat = f"{variable} may hold other options: add to them. An option on the command line wins over it."
+    return [Patch(label=label, language="shell", text=text)], f"Remove {text} from {variable} and restart.", caveat
 
 
 def replaces(process: ResourceView, *names: str) -> str | None:

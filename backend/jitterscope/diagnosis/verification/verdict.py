@@ -11,7 +11,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.verification import significance
-from jitterscope.diagnosis.verification.blocks import Column
+from jitterscope.diagnosis.verification.blocks import Blocks, Column
 from jitterscope.diagnosis.verification.figures import Figure, figures
 from jitterscope.diagnosis.verification.load import Comparable
 from jitterscope.diagnosis.verification.plan import Plan
@@ -62,7 +62,7 @@ def _judged(match: Comparable, plan: Plan, predicted: Mapping[str, Interval], le
     if first is None or first.columns is None:
         return Judgement("waiting", found, _nothing(plan, match), None)
     before, after = first.columns
-    needed_s = max(least_s, _needed_s(before, after))
+    needed_s = max(least_s, _needed_s(before, after), _calm_s(match.before, before))
     if math.isinf(needed_s):
         return Judgement("waiting", found, _no_occasion(first), None)
     short = Judgement("waiting", found, _waiting(before, after, needed_s), None, needed_s, after.exposure_s)
@@ -104,6 +104,17 @@ def _needed_s(before: Column, after: Column) -> float:
     return significance.needed_s(float(np.nansum(events)), before.exposure_s)
 
 
+def _calm_s(side: Blocks, before: Column) -> float:
+    """The longest time without the fault before the change (s): for that long it was gone by itself."""
+    longest = run = 0
+    last_us: int | None = None
+    for at_us, events in zip(side.t_us.tolist(), np.nan_to_num(_events(before)).tolist(), strict=True):
+        follows = last_us is not None and at_us - last_us == side.step_us
+        run = 0 if events > 0 else (run if follows else 0) + 1
+        longest, last_us = max(longest, run), at_us
+    return longest * side.step_us / 1e6
+
+
 def _events(column: Column) -> np.typing.NDArray[np.float64]:
     """The events that a measure counts; else the blocks that have any of it. `part` itself if it counts events."""
     if column.events is None:
@@ -114,7 +125,7 @@ def _events(column: Column) -> np.typing.NDArray[np.float64]:
 def _waiting(before: Column, after: Column, needed_s: float) -> str:
     events = 0.0 if before.events is None else float(np.nansum(before.events))
     why = f"; before, it happened once every {amount(before.exposure_s / events)} s" if events > 0 else ""
-    return f"{duration(needed_s)} under comparable load, of which {duration(after.exposure_s)} are there{why}."
+    return f"{duration(needed_s)} under comparable load: {duration(after.exposure_s)} so far{why}."
 
 
 def _undecided(first: Figure, compared_s: float) -> str:

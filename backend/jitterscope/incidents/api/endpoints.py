@@ -14,7 +14,7 @@ from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.incidents.api import queries, views, whole
+from jitterscope.incidents.api import node_names, queries, views, whole
 from jitterscope.incidents.api.schemas import (
     Incident,
     IncidentState,
@@ -38,6 +38,7 @@ router = APIRouter(tags=["incidents"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]
 Writer = Annotated[Principal, Depends(require("incidents:write"))]
 Limit = Annotated[int, Query(ge=1, le=200)]
+_FULL = "the incident's history has as many entries by users as it can have"
 _NOT_YOURS = "Another member, or the service, wrote the note."
 Some = Annotated[list[str] | None, Query(max_length=20)]
 
@@ -71,7 +72,7 @@ def list_incidents(
             before_id=one_position(cursor),
             limit=limit + 1,
         )
-        items = [views.summary_of(row) for row in rows[:limit]]
+        items = node_names.told_apart(session, [views.summary_of(row) for row in rows[:limit]])
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
 
 
@@ -84,7 +85,7 @@ def get_incident(principal: Reader, incident_id: int) -> Incident:
 
 @router.post("/incidents/{incident_id}/acknowledge", dependencies=[audited("incident.acknowledged")])
 @bounded(QUICK)
-@refuses(409, "The incident is resolved.")
+@refuses(409, f"The incident is resolved, or {_FULL}.")
 def acknowledge_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
     """Acknowledge an incident."""
     note = None if request is None else request.note
@@ -93,6 +94,7 @@ def acknowledge_incident(principal: Writer, incident_id: int, request: NoteReque
 
 @router.post("/incidents/{incident_id}/unacknowledge", dependencies=[audited("incident.unacknowledged")])
 @bounded(QUICK)
+@refuses(409, _FULL.capitalize() + ".")
 def unacknowledge_incident(principal: Writer, incident_id: int) -> Incident:
     """Remove the acknowledgment of an incident."""
     return _change(principal, lambda session: actions.unacknowledge(session, principal, incident_id))
@@ -100,6 +102,7 @@ def unacknowledge_incident(principal: Writer, incident_id: int) -> Incident:
 
 @router.post("/incidents/{incident_id}/resolve", dependencies=[audited("incident.resolved")])
 @bounded(QUICK)
+@refuses(409, _FULL.capitalize() + ".")
 def resolve_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
     """Resolve an incident by hand. New symptoms reopen it."""
     note = None if request is None else request.note
@@ -108,6 +111,7 @@ def resolve_incident(principal: Writer, incident_id: int, request: NoteRequest |
 
 @router.post("/incidents/{incident_id}/mute", dependencies=[audited("incident.muted")])
 @bounded(QUICK)
+@refuses(409, _FULL.capitalize() + ".")
 def mute_incident(principal: Writer, incident_id: int, request: MuteRequest | None = None) -> Incident:
     """Mute only this incident. Replaces an earlier mute of this kind. For rules see /mutes."""
     given = request or MuteRequest()
@@ -116,7 +120,7 @@ def mute_incident(principal: Writer, incident_id: int, request: MuteRequest | No
 
 @router.post("/incidents/{incident_id}/unmute", dependencies=[audited("incident.unmuted")])
 @bounded(QUICK)
-@refuses(409, "A mute that covers more than this incident mutes it.")
+@refuses(409, f"A mute that covers more than this incident mutes it, or {_FULL}.")
 def unmute_incident(principal: Writer, incident_id: int) -> Incident:
     """End the mutes that cover only this incident, so that notifications are sent again."""
     return _change(principal, lambda session: mutes.unmute(session, principal, incident_id))
@@ -124,6 +128,7 @@ def unmute_incident(principal: Writer, incident_id: int) -> Incident:
 
 @router.post("/incidents/{incident_id}/note", dependencies=[audited("incident.noted")])
 @bounded(QUICK)
+@refuses(409, _FULL.capitalize() + ".")
 def note_incident(principal: Writer, incident_id: int, request: NoteRequest) -> Incident:
     """Add a note to the history of an incident."""
     return _change(principal, lambda session: notes.add(session, principal, incident_id, request.note))
@@ -147,6 +152,7 @@ def delete_note(principal: Writer, incident_id: int, note_id: int) -> Incident:
 
 @router.post("/incidents/{incident_id}/pin", dependencies=[audited("incident.pinned", "incident.unpinned")])
 @bounded(QUICK)
+@refuses(409, _FULL.capitalize() + ".")
 def pin_incident(principal: Writer, incident_id: int, request: PinRequest) -> Incident:
     """Pin an incident, which keeps its data beyond retention, or unpin it."""
     return _change(principal, lambda session: actions.pin(session, principal, incident_id, request.pinned))
@@ -162,7 +168,7 @@ def list_risks(
         rows = queries.risks(
             session, subject_id=subject, causes=cause or (), before_id=one_position(cursor), limit=limit + 1
         )
-        items = [views.risk_of(row) for row in rows[:limit]]
+        items = node_names.told_apart(session, [views.risk_of(row) for row in rows[:limit]])
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
 
 

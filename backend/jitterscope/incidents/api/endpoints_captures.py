@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.bounds import CHART, QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.errors import Problem
@@ -40,7 +40,7 @@ def get_capture(
     pid: Annotated[int | None, Query(ge=0, le=2**32 - 1, description="One process; overrides `scope`")] = None,
 ) -> CaptureDetail:
     """Merged stacks and processes of a capture, optionally of a part of its time and of some processes."""
-    wanted = captures.Wanted(asked.instant_or_none(from_), asked.instant_or_none(to), scope, pid)
+    wanted = captures.Wanted(requested_window.instant_or_none(from_), requested_window.instant_or_none(to), scope, pid)
     if wanted.from_us is not None and wanted.to_us is not None and wanted.from_us >= wanted.to_us:
         raise Problem(422, "invalid-window", "Invalid window", "`from` must be before `to`.", "Swap them.")
     with organization_session(principal.organization_id) as session:

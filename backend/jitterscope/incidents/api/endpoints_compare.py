@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from sqlalchemy.orm import Session
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.bounds import HEAVY, bounded
 from jitterscope.db import organization_session
@@ -39,9 +39,9 @@ def compare_windows(
     other_resource: Annotated[int | None, Query(description="Resource id; default: the same resource")] = None,
 ) -> Comparison:
     """Compare a window of at most 1 h with one of the same length: at another time, of another resource, or both."""
-    from_us, to_us = asked.instant(from_), asked.instant(to)
-    asked.check_window(from_us, to_us, _LONGEST_US)
-    start_us = from_us if other_from is None else asked.instant(other_from)
+    from_us, to_us = requested_window.instant(from_), requested_window.instant(to)
+    requested_window.check_window(from_us, to_us, _LONGEST_US)
+    start_us = from_us if other_from is None else requested_window.instant(other_from)
     with organization_session(principal.organization_id) as session:
         mine, my_subject = _subject(session, resource)
         theirs, their_subject = (mine, my_subject) if other_resource is None else _subject(session, other_resource)
@@ -79,11 +79,11 @@ def _subject(session: Session, resource_id: int) -> tuple[ResourceRow, ResourceR
 
 
 def _side(session: Session, row: ResourceRow, subject: ResourceRow, side: Side, blocks: int) -> ComparedSide:
-    node = inventory.resource(session, subject.node_id) or subject
+    shown = inventory.resources_to_show(session, [row.id, subject.id, subject.node_id])
     return ComparedSide(
-        resource=ResourceRef.model_validate(row),
-        subject=ResourceRef.model_validate(subject),
-        node=ResourceRef.model_validate(node),
+        resource=ResourceRef.model_validate(shown[row.id]),
+        subject=ResourceRef.model_validate(shown[subject.id]),
+        node=ResourceRef.model_validate(shown.get(subject.node_id, shown[subject.id])),
         from_us=side.from_us,
         to_us=side.to_us,
         blocks=blocks,

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
-from jitterscope.incidents.api import overview, views
+from jitterscope.incidents.api import node_names, overview, views
 from jitterscope.incidents.api.overview_schemas import AppliedFix, Overview
 from jitterscope.incidents.api.verification_schemas import VerificationState
 from jitterscope.kit import cursor as cursors
@@ -26,8 +26,9 @@ def get_overview(principal: Reader, worst: Annotated[int, Query(ge=0, le=20)] = 
     """The number of active incidents by severity, and the worst of them."""
     with organization_session(principal.organization_id) as session:
         counts, muted = overview.counts(session)
-        rows = overview.worst(session, worst)
-        return Overview(counts=counts, muted=muted, worst=[views.summary_of(row) for row in rows])
+        rows, not_known = overview.worst(session, worst), overview.not_known(session)
+        shown = node_names.told_apart(session, [views.summary_of(row) for row in rows])
+    return Overview(counts=counts, muted=muted, not_known=not_known, worst=shown)
 
 
 @router.get("/fixes")

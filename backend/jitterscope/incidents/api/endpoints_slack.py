@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
+from jitterscope import bounds
 from jitterscope.answers import refuses
 from jitterscope.bounds import PRESS, bounded
 from jitterscope.db import organization_session
@@ -55,10 +56,11 @@ class SlackUser:
 @refuses(401, "The signature does not match, or is too old.")
 @refuses(403, "The message is not in the channel's conversation.")
 @refuses(404, "The incident no longer exists in this organization.")
-@refuses(409, "The request was already handled, or the incident is resolved.")
+@refuses(409, "The request was already handled, the incident is resolved, or its history is full.")
 async def slack_interactions(request: Request) -> Response:
     """Acknowledge or mute an incident with a button in a Slack message. The message is updated afterwards."""
     body = await request.body()
+    await bounds.enter_by_network(request)
     headers = request.headers
     await run_in_threadpool(
         _press, body, headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
@@ -82,6 +84,7 @@ def _press(body: bytes, timestamp: str, signature: str) -> None:
     refused: Problem | None = None
     with organization_session(press.organization_id) as session:
         slack_service.check(session, press, body, timestamp, signature, time.time())
+        slack_service.count(press)
         if press.action == "open":
             return  # the browser follows the link; Slack still sends the press
         slack_service.once(session, hashlib.sha256(signature.encode()).digest())

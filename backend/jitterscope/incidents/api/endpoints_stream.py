@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request
+from redis.asyncio.client import PubSub
 from sqlalchemy.exc import SQLAlchemyError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
@@ -19,9 +20,11 @@ from jitterscope.errors import Problem
 from jitterscope.events.publish import channel_of
 from jitterscope.incidents.api import stream_places
 from jitterscope.incidents.api.live import transitions_since
+from jitterscope.incidents.api.stream_access import Access
 from jitterscope.incidents.api.stream_places import Place
+from jitterscope.kit.perobject import PerObject
 from jitterscope.tenancy import limits
-from jitterscope.tenancy.auth import Principal, caller_of, require
+from jitterscope.tenancy.auth import COOKIE, Principal, caller_of, require
 
 router = APIRouter(prefix="/events", tags=["events"])
 HEARTBEAT_S = 15
@@ -30,6 +33,8 @@ LIFETIME_S = 15 * 60
 # Whether the caller may still listen is checked before each event, and this often without events.
 CHECK_S = 5
 _REPLAYED = 200
+_MOST_AT_ONCE = 1000
+_access: PerObject[Access] = PerObject(Access)
 
 
 @router.get(
@@ -73,14 +78,16 @@ async def _events(
             for item in missed:
                 yield _event(item)
             while time.monotonic() < ends and not await request.is_disconnected():
-                message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=1.0)
-                if message is None and time.monotonic() < check_at:
+                arrived = await _arrived(pubsub)
+                if not arrived and time.monotonic() < check_at:
                     continue
-                if not await asyncio.to_thread(_may_listen, request, place):
+                if not await _may_listen(request):
                     break  # the client reconnects and is refused
+                if place is not None:
+                    await asyncio.to_thread(place.renew)
                 check_at = time.monotonic() + CHECK_S
-                if message is not None:
-                    yield _event(json.loads(message["data"]))
+                for data in arrived:
+                    yield _event(data)
     except (ValkeyError, OSError, SQLAlchemyError):
         # Not the client's error: it reconnects after `retry`.
         yield _event({"type": "reconnect", "id": 0}, retry=RETRY_MS)
@@ -91,15 +98,30 @@ async def _events(
         await client.aclose()
 
 
-def _may_listen(request: Request, place: Place | None) -> bool:
+async def _arrived(pubsub: PubSub) -> list[Mapping[str, object]]:
+    """The next event, waited for up to a second, and those that have arrived after it."""
+    found: list[Mapping[str, object]] = []
+    message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=1.0)
+    while message is not None:
+        found.append(json.loads(message["data"]))
+        if len(found) == _MOST_AT_ONCE:
+            break
+        message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=0.0)
+    return found
+
+
+async def _may_listen(request: Request) -> bool:
     """Whether the session or token is still valid and may read incidents."""
+    credential = f"{request.headers.get('authorization', '')}\n{request.cookies.get(COOKIE, '')}"
+    loop = asyncio.get_running_loop()
+    return await _access.of(loop).allowed(credential, loop.time(), lambda: _may(request))
+
+
+def _may(request: Request) -> bool:
     try:
-        allowed = caller_of(request).can("incidents:read")
+        return caller_of(request).can("incidents:read")
     except Problem:
         return False
-    if allowed and place is not None:
-        place.renew()
-    return allowed
 
 
 async def _missed(organization_id: int, last_event_id: str | None) -> Sequence[Mapping[str, object]]:

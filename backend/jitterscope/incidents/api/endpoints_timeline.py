@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from jitterscope import requested_window as asked
+from jitterscope import requested_window
 from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, bounded
 from jitterscope.db import organization_session
@@ -107,7 +107,7 @@ def _respond(
 
 
 def _window(from_: str | None, to: str | None, default_from_us: int, default_to_us: int) -> tuple[int, int]:
-    from_us = default_from_us if from_ is None else asked.instant(from_)
-    to_us = default_to_us if to is None else asked.instant(to)
-    asked.check_window(from_us, to_us, MAX_WINDOW_US)
+    from_us = default_from_us if from_ is None else requested_window.instant(from_)
+    to_us = default_to_us if to is None else requested_window.instant(to)
+    requested_window.check_window(from_us, to_us, MAX_WINDOW_US)
     return from_us, to_us

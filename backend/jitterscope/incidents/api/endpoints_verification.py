@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from jitterscope.answers import refuses
-from jitterscope.bounds import QUICK, bounded
+from jitterscope.bounds import CHART, QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.incidents.api import whole
 from jitterscope.incidents.api.schemas import Incident
@@ -25,7 +25,7 @@ Writer = Annotated[Principal, Depends(require("incidents:write"))]
 
 @router.post("/incidents/{incident_id}/verify", dependencies=[audited("incident.fix_applied")])
 @bounded(QUICK)
-@refuses(409, "The incident is closed, and another one of its cause and subject is active.")
+@refuses(409, "The incident is closed and another one of its cause and subject is active, or its history is full.")
 def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest | None = None) -> Incident:
     """Report that a fix was applied, and when. Changes that the collector sees start a verification automatically."""
     given = request or VerifyRequest()
@@ -44,8 +44,8 @@ def list_verifications(principal: Reader, incident_id: int) -> list[Verification
 
 
 @router.get("/calibration")
-@bounded(QUICK)
+@bounded(CHART)
 def get_calibration(principal: Reader, recent: Annotated[int, Query(ge=0, le=500)] = 100) -> Calibration:
-    """How predictions turned out, by kind of fix."""
+    """How predictions turned out, by kind of fix, and how many of all slow answers have a known cause."""
     with organization_session(principal.organization_id) as session:
         return calibration.read(session, recent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 from sqlalchemy import case, func, select
@@ -13,11 +14,14 @@ from jitterscope.incidents.api.overview_schemas import AppliedFix, SeverityCount
 from jitterscope.incidents.api.queries import muted_now
 from jitterscope.incidents.api.verification_schemas import VerifiedMeasure
 from jitterscope.incidents.api.views import cause_title
-from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.models import IncidentRow, lives_on
 from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.inventory import service as inventory
 
 # The worst first.
 _SEVERITIES: tuple[Severity, ...] = tuple(sorted(get_args(Severity), key=("critical", "warning", "info").index))
+_RECENT = timedelta(days=1)
+_MOST_NOT_KNOWN = 1000
 _RANK = case({name: rank for rank, name in enumerate(_SEVERITIES)}, value=IncidentRow.severity)
 
 
@@ -32,6 +36,16 @@ def counts(session: Session) -> tuple[list[SeverityCount], int]:
     by_severity = {severity: count for severity, count, _ in rows}
     found = [SeverityCount(severity=one, incidents=by_severity[one]) for one in _SEVERITIES if one in by_severity]
     return found, sum(held for _, _, held in rows)
+
+
+def not_known(session: Session) -> int:
+    """How many incidents ended in the last day as not known, and are on nodes that are still silent."""
+    ended = select(lives_on).where(
+        IncidentRow.state == "not_known", IncidentRow.resolved_at >= datetime.now(UTC) - _RECENT
+    )
+    subjects = session.scalars(ended.order_by(IncidentRow.resolved_at.desc()).limit(_MOST_NOT_KNOWN)).all()
+    silent = inventory.on_silent_nodes(session, subjects) if subjects else set()
+    return sum(one in silent for one in subjects)
 
 
 def worst(session: Session, limit: int) -> list[IncidentRow]:

@@ -24,6 +24,10 @@ class Overview(Schema):
         description="By severity, worst first; severities without incidents are left out"
     )
     muted: int = Field(description="Of these, how many are muted")
+    not_known: int = Field(
+        description="Not among them: incidents that ended in the last 24 h because their node sent no more data, and "
+        "whose node is still silent"
+    )
     worst: list[IncidentSummary] = Field(description="Worst first, then newest; muted ones last")
 
 

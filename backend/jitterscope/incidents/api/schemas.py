@@ -13,9 +13,10 @@ from jitterscope.diagnosis.core.shown import ImpactFigure
 from jitterscope.incidents.api.verification_schemas import FixLanding, FixPrediction, Verification
 from jitterscope.kit.schema import Schema
 
-# Only verified and resolved are over; did_not_help and made_worse describe the outcome of the last fix.
+# Only verified, resolved, and not_known are over; did_not_help and made_worse describe the outcome of the last fix.
+# not_known: the node sent no more data.
 IncidentState = Literal[
-    "open", "acknowledged", "fix_applied", "did_not_help", "made_worse", "verified", "resolved"
+    "open", "acknowledged", "fix_applied", "did_not_help", "made_worse", "verified", "resolved", "not_known"
 ]  # fmt: skip
 
 
@@ -85,7 +86,7 @@ class Transition(Schema):
     action: Literal[
         "opened", "escalated", "acknowledged", "unacknowledged", "muted", "unmuted", "resolved", "reopened",
         "reclassified", "fix_applied", "fix_withdrawn", "verified", "did_not_help", "made_worse", "pinned", "unpinned",
-        "noted", "spread",
+        "noted", "spread", "not_known",
     ]  # fmt: skip
     detail: str | None
     author_id: int | None = Field(description="For a note: the member who wrote it and may change it")

@@ -164,8 +164,9 @@ class PredictionOutcome(Schema):
 
 
 class Explained(Schema):
-    """Measured slow answers of all incidents, and those of them whose incident has a known cause."""
+    """All answers over 20 ms in the last `days`, and those that came during an incident with a known cause."""
 
+    days: int
     slow_answers: int
     explained: int
     ratio: float | None

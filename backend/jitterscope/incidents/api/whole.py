@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from jitterscope.incidents.api import views
+from jitterscope.incidents.api import node_names, views
 from jitterscope.incidents.api.schemas import Incident
 from jitterscope.incidents.coincidence import before_onset
 from jitterscope.incidents.lifecycle import actions
@@ -18,4 +18,5 @@ def incident(session: Session, row: IncidentRow) -> Incident:
     session.flush()
     named = reach_of(session, [row])[row.id].subject
     history, verification = actions.history(session, row.id), verifications.newest(session, row.id)
-    return views.incident_of(row, history, verification, named, before_onset(session, row))
+    whole = views.incident_of(row, history, verification, named, before_onset(session, row))
+    return node_names.told_apart(session, [whole])[0]

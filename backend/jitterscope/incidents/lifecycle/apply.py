@@ -14,9 +14,7 @@ from jitterscope.diagnosis.core.finding import Found
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.api.views import cause_title, time_of, us_of
 from jitterscope.incidents.lifecycle import decide as lifecycle
-from jitterscope.incidents.lifecycle import predictions
-from jitterscope.incidents.lifecycle import remainder as residue
-from jitterscope.incidents.lifecycle import shared_trouble as spread
+from jitterscope.incidents.lifecycle import predictions, remainder, shared_trouble
 from jitterscope.incidents.lifecycle.decide import Known, Strength
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on
@@ -29,6 +27,11 @@ _LOCK_CLASS = 0x6A6469  # "jdi": our namespace of advisory locks
 
 # The displayed data of an ongoing risk may be this old (data time).
 _RISK_SHOWN_US = 60_000_000
+# Why an incident is open again, by the state in which it had ended.
+_RETURNED = {
+    "resolved": "The same symptom with the same cause returned within 24 h.",
+    "not_known": "There is data again, and it shows the same symptom with the same cause.",
+}
 _NEWS = lifecycle.Open | lifecycle.Update | lifecycle.Reopen | lifecycle.Reclassify
 
 
@@ -70,7 +73,7 @@ def apply_diagnosis(
     findings = _Findings(complete)
     if diagnosis.findings:
         _prepare(session, subject.resource_id, diagnosis, window[0], findings)
-    may_spread = spread.lock(session, subject.resource_id, diagnosis.findings)
+    may_spread = shared_trouble.lock(session, subject.resource_id, diagnosis.findings)
     lock_subject(session, subject.resource_id)
     if not schedule.advance(session, subject.resource_id, window[1]):
         return []
@@ -89,19 +92,19 @@ def apply_diagnosis(
                 continue
         if may_spread and isinstance(change, lifecycle.Update):
             own = rows[change.incident.id]
-            if (older := spread.older_of_its_workload(session, own, change.found)) is not None:
-                spread.absorb(session, older, own)
+            if (older := shared_trouble.older_of_its_workload(session, own, change.found)) is not None:
+                shared_trouble.absorb(session, older, own)
                 changed += [own, older]
                 continue
         row = _apply(session, subject, change, rows, window, missing, findings)
         changed += [] if row is None else [row]
         if may_spread and row is not None and isinstance(change, _NEWS):
-            for follower in spread.followers(session, subject.resource_id, change.found):
-                spread.absorb(session, row, follower)
+            for follower in shared_trouble.followers(session, subject.resource_id, change.found):
+                shared_trouble.absorb(session, row, follower)
                 changed.append(follower)
     still_known = [_known(session, row) for row in rows.values()]
     quiet_us = int(settings().incident_quiet_s * 1_000_000)
-    for resolve in lifecycle.settle(still_known, clock_us, quiet_us):
+    for resolve in lifecycle.resolve_quiet(still_known, clock_us, quiet_us):
         row = rows[resolve.incident.id]
         if is_changed(row):
             continue
@@ -132,12 +135,12 @@ def _elsewhere(
     rows: dict[int, IncidentRow],
 ) -> tuple[bool, IncidentRow | None]:
     """Whether the finding belongs to an incident of another subject, and that incident if it changed."""
-    host = spread.host_of(session, subject.resource_id, change.found)
+    host = shared_trouble.host_of(session, subject.resource_id, change.found)
     if host is None:
-        return spread.is_told(session, subject.resource_id, change.found), None
+        return shared_trouble.is_told(session, subject.resource_id, change.found), None
     if isinstance(change, lifecycle.Reclassify):
-        spread.merge(session, rows[change.incident.id], host)
-    return True, host if spread.join(session, host, subject, change.found) else None
+        shared_trouble.merge(session, rows[change.incident.id], host)
+    return True, host if shared_trouble.join(session, host, subject, change.found) else None
 
 
 def _apply(
@@ -176,7 +179,7 @@ def _apply(
             _seen(row, found)
             _show(row, subject, findings.full(found), window, missing)
             row.severity = found.severity or row.severity
-            record(session, row, "reopened", "The same symptom with the same cause returned within 24 h.")
+            record(session, row, "reopened", _RETURNED.get(incident.state, _RETURNED["resolved"]))
             return row
         case lifecycle.Reclassify(incident, found, reason):
             row = rows[incident.id]
@@ -197,7 +200,7 @@ def _apply(
                 _note_risk(session, subject, findings.full(found))
             return None
         case lifecycle.Resolve():
-            raise AssertionError("decide() does not resolve; settle() does")
+            raise AssertionError("decide() does not resolve; resolve_quiet() does")
 
 
 def _new(
@@ -323,7 +326,7 @@ def _known(session: Session, row: IncidentRow) -> Known:
         last_us=us_of(row.last_seen_at),
         resolved_us=None if row.resolved_at is None else us_of(row.resolved_at),
         strength=Strength.of(Found.model_validate(row.finding)),
-        accepted=residue.of(session, row),
+        accepted=remainder.of(session, row),
     )
 
 
@@ -337,7 +340,7 @@ def _subject_columns(subject: SubjectRef) -> dict[str, object]:
     }
 
 
-def resolve_silent(session: Session, subject_id: int) -> list[IncidentRow]:
+def resolve_gone(session: Session, subject_id: int) -> list[IncidentRow]:
     """Close active incidents of a subject that is no longer stored, or no longer has data."""
     lock_subject(session, subject_id)
     rows = session.scalars(select(IncidentRow).where(lives_on == subject_id, IncidentRow.resolved_at.is_(None))).all()

@@ -55,7 +55,7 @@ class Strength:
 
 
 @dataclass(frozen=True, slots=True)
-class Residue:
+class Remainder:
     """What a verified fix left of a fault, as the largest shares (0..1, by quantity) that still count as the same."""
 
     shares: Mapping[str, float]
@@ -82,7 +82,7 @@ class Known:
     last_us: int
     resolved_us: int | None
     strength: Strength
-    accepted: Residue | None = None
+    accepted: Remainder | None = None
 
     @property
     def active(self) -> bool:
@@ -194,7 +194,7 @@ def decide(
     return changes
 
 
-def settle(known: Sequence[Known], clock_us: int, quiet_us: int) -> list[Resolve]:
+def resolve_quiet(known: Sequence[Known], clock_us: int, quiet_us: int) -> list[Resolve]:
     """Resolve active incidents whose node has `quiet_us` of newer data without the symptom. `clock_us`: newest data.
 
     An incident whose fix is being measured waits for its verdict: that it is quiet is what is being measured.

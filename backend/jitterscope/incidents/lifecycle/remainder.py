@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.incidents.api.verification_schemas import VerificationResult
-from jitterscope.incidents.lifecycle.decide import Residue, shares_of
+from jitterscope.incidents.lifecycle.decide import Remainder, shares_of
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.verification.models import VerificationRow
 
@@ -14,7 +14,7 @@ from jitterscope.incidents.verification.models import VerificationRow
 _MARGIN = 2.0
 
 
-def of(session: Session, row: IncidentRow) -> Residue | None:
+def of(session: Session, row: IncidentRow) -> Remainder | None:
     """None if the incident was not closed by a verification, or nothing of the fault was left."""
     if row.state != "verified":
         return None
@@ -26,4 +26,4 @@ def of(session: Session, row: IncidentRow) -> Residue | None:
         return None
     after = {one.metric: one.after or 0.0 for one in VerificationResult.model_validate(content).measures}
     left = {one.id: _MARGIN * after.get(one.id, 0.0) for one in shares_of(row.cause)}
-    return Residue(left) if any(left.values()) else None
+    return Remainder(left) if any(left.values()) else None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from jitterscope.audit import service as audit
 from jitterscope.audit.service import Actor
 from jitterscope.db import after_commit
+from jitterscope.errors import Problem
 from jitterscope.incidents.api.live import event_of, tell
 from jitterscope.incidents.api.views import payload_of
 from jitterscope.incidents.coincidence import before_onset
@@ -20,6 +22,7 @@ from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.notify import outbox
 from jitterscope.notify.payload import ACTIONS, SHOWN
 
+_SERVICE = "jitterscope"
 _SHOWN_IN_AUDIT = ("state", "resolved_at", "muted", "muted_until", "pinned")
 
 
@@ -38,6 +41,20 @@ class _News:
     reminds: bool = False
 
 
+# Entries of one incident by users. The last ones are not for notes, so that it can still be resolved.
+MOST_BY_USERS, MOST_NOTES = 1000, 500
+
+
+def check_room(session: Session, incident_id: int, most: int = MOST_BY_USERS) -> None:
+    """Raise Problem 409 if users have made that many entries in the incident's history: each answer has all of them."""
+    by_users = select(TransitionRow.id).where(TransitionRow.incident_id == incident_id, TransitionRow.actor != _SERVICE)
+    if (session.scalar(select(func.count()).select_from(by_users.limit(most).subquery())) or 0) >= most:
+        raise Problem(
+            409, "history-full", "History is full", f"Users have made {most} entries in the history of this incident.",
+            "Write the rest into its post-mortem.",
+        )  # fmt: skip
+
+
 # At these transitions users ask what was changed.
 _BEGIN = ("opened", "reopened")
 
@@ -53,10 +70,13 @@ def record(
 ) -> TransitionRow:
     """Record what just happened to `row`, which already shows it. `principal` is None for the service itself.
 
-    `verification` goes into notifications if the transition is about one. The mutes of the incident are evaluated again
+    `verification` goes into notifications if the transition is about one. Raises Problem 409 if users have added as
+    much to the history as they can. The mutes of the incident are evaluated again
     here: a mute that is in effect keeps this quiet, whether or not its beginning has been noticed yet.
     """
-    changed = audit.changes_of(row, _SHOWN_IN_AUDIT)
+    changed = audit.changes_of(row, _SHOWN_IN_AUDIT)  # before a query flushes them
+    if principal is not None:
+        check_room(session, row.id, MOST_NOTES if action == "noted" else MOST_BY_USERS)
     was_muted = row.muted
     cover = covering.cover_of(session, row)
     covering.put(row, cover)
@@ -105,7 +125,7 @@ def _write(
     transition = TransitionRow(
         organization_id=row.organization_id,
         incident_id=row.id,
-        actor="jitterscope" if news.actor is None else news.actor.actor,
+        actor=_SERVICE if news.actor is None else news.actor.actor,
         action=news.action,
         detail=news.detail,
         author_id=news.author_id,

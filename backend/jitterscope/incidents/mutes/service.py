@@ -15,7 +15,7 @@ from jitterscope.db import isolated, organization_session
 from jitterscope.errors import Problem, not_found
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.lifecycle.reach import reach_of
-from jitterscope.incidents.lifecycle.transitions import record_mute
+from jitterscope.incidents.lifecycle.transitions import check_room, record_mute
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.mutes import covering, store
 from jitterscope.incidents.mutes.matching import longest
@@ -34,6 +34,7 @@ def mute(session: Session, actor: Actor, incident_id: int, until: datetime | Non
     """Mute notifications of one incident until a time, or until unmuted; replaces its earlier individual mute."""
     _check_until(until)
     row = actions.locked(session, incident_id)
+    check_room(session, incident_id)
     _end_own(session, actor, row)
     session.add(
         MuteRow(
@@ -52,6 +53,7 @@ def mute(session: Session, actor: Actor, incident_id: int, until: datetime | Non
 def unmute(session: Session, actor: Actor, incident_id: int) -> IncidentRow:
     """Unmute one incident. Raises Problem 409 if what mutes it also mutes others."""
     row = actions.locked(session, incident_id)
+    check_room(session, incident_id)
     if not _end_own(session, actor, row) and row.mute is not None and row.muted:
         raise Problem(
             409, "muted-by-a-rule", "Muted by a rule",

@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.engine import detect, shows_nothing, with_fixes
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.incidents.lifecycle.apply import apply_diagnosis, resolve_silent
+from jitterscope.incidents.lifecycle import silence
+from jitterscope.incidents.lifecycle.apply import apply_diagnosis, resolve_gone
 from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
 from jitterscope.incidents.scheduling import plan, snapshots
 from jitterscope.incidents.scheduling import store as schedule
@@ -23,6 +24,7 @@ from jitterscope.incidents.scheduling.plan import Entry, Look
 from jitterscope.incidents.verification import landing
 from jitterscope.inventory import service as inventory
 from jitterscope.objectives import service as objectives
+from jitterscope.series.types import TICK_US
 from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
@@ -60,7 +62,7 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
         told_by_containers = loaded is not None and inventory.is_told_by_its_containers(session, subject_id)
     if loaded is None:
         with organization_session(organization_id) as session:
-            resolve_silent(session, subject_id)
+            resolve_gone(session, subject_id)
             schedule.forget(session, subject_id)
         return None
     diagnosis = detect(loaded.snapshot)
@@ -99,14 +101,16 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
 def first_look(session: Session, entry: Entry) -> Outcome | Literal["open"] | None:
     """The outcome that is possible without reading everything; "open" if there is none.
 
-    None if no data came since the last look.
+    None if no data came since the last look; if none has come for long, the subject's incidents end as not known.
     """
     began = time.perf_counter()
     subject = inventory.resource(session, entry.subject_id)
     clock_us = None if subject is None else inventory.node_clock_us(session, subject.node_id)
     if subject is None or clock_us is None:
         return "open"
-    if clock_us <= entry.diagnosed_us:
+    if clock_us - clock_us % TICK_US <= entry.diagnosed_us:
+        if entry.claimed_at is not None and plan.is_given_up(entry, entry.claimed_at):
+            silence.end(session, subject)
         return None
     # A subject in trouble shows it: reading its signs first would only add work.
     if not plan.is_calm(entry) or is_active(session, subject.id):

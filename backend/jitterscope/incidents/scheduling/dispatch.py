@@ -18,13 +18,21 @@ from sqlalchemy.orm import Session
 
 from jitterscope import cache, outages
 from jitterscope.cache import ValkeyError
-from jitterscope.db import after_commit, enter_organization, organization_session, system_session
+from jitterscope.db import (
+    FAILED,
+    after_commit,
+    enter_organization,
+    organization_session,
+    system_session,
+    task_allowance,
+)
 from jitterscope.incidents.scheduling import diagnoses, plan
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.diagnoses import Outcome
 from jitterscope.incidents.scheduling.plan import Entry
 from jitterscope.incidents.scheduling.store import Claim
 from jitterscope.inventory import service as inventory
+from jitterscope.kit.allowance import TooMuch, limited
 from jitterscope.settings import settings
 from jitterscope.tenancy import limits
 from jitterscope.worker import send
@@ -36,6 +44,8 @@ TASK = "incidents.look"
 MOST_AT_ONCE = 2
 # After this, other tasks of the queue get their turn.
 LONGEST_TURN_S = 2.0
+# A look that takes longer ends with its next statement.
+LONGEST_LOOK_S = 120.0
 # What is due later than this is left to the poll.
 _SOON = timedelta(seconds=2)
 
@@ -120,27 +130,43 @@ def next_claim() -> Claim | None:
 
 
 def look(claim: Claim) -> Outcome | None:
-    """Diagnose what was claimed and plan the next look. An error is logged; the subject is retried later.
+    """Diagnose what was claimed and plan the next look.
+
+    An error, or too much data, is logged, and the subject is retried later.
 
     An unavailable database affects everything, so that error is raised: the claim is due again when its lease ends.
     """
     try:
-        with organization_session(claim.organization_id) as session:
-            outcome = diagnoses.first_look(session, claim.entry)
-            if outcome != "open":
-                _plan_next(session, claim, outcome)
-                return outcome
-        outcome = diagnoses.diagnose_subject(claim.organization_id, claim.entry.subject_id)
+        with limited(task_allowance(LONGEST_LOOK_S)):
+            return _look(claim)
     except Exception as error:
         if outages.database_reason(error) is not None:
             raise
-        log.exception("diagnosis_failed", organization_id=claim.organization_id, subject_id=claim.entry.subject_id)
+        _failed(claim, error)
         with organization_session(claim.organization_id) as session:
             schedule.finish(session, claim, plan.failed)
         return None
+
+
+def _look(claim: Claim) -> Outcome | None:
+    with organization_session(claim.organization_id) as session:
+        outcome = diagnoses.first_look(session, claim.entry)
+        if outcome != "open":
+            _plan_next(session, claim, outcome)
+            return outcome
+    outcome = diagnoses.diagnose_subject(claim.organization_id, claim.entry.subject_id)
     with organization_session(claim.organization_id) as session:
         _plan_next(session, claim, outcome)
     return outcome
+
+
+def _failed(claim: Claim, error: Exception) -> None:
+    FAILED.labels("diagnosis").inc()
+    of = {"organization_id": claim.organization_id, "subject_id": claim.entry.subject_id}
+    if isinstance(error, TooMuch):
+        log.warning("diagnosis_too_large", most_bytes=error.most_bytes, **of)
+    else:
+        log.error("diagnosis_failed", exc_info=error, **of)
 
 
 def _plan_next(session: Session, claim: Claim, outcome: Outcome | None) -> None:

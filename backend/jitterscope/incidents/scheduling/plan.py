@@ -36,6 +36,11 @@ STEADY_HOLD = timedelta(seconds=20)
 # From this many on, there are no follow-ups: more data of the same kind led to nothing either.
 VAIN_FOLLOW_UPS = 4
 LONGEST_BACKOFF = timedelta(minutes=5)
+# Incidents of a node end as not known after this long without data. A collector waits at most 5 min between attempts
+# (`Retry-After`), and an upgrade or a reboot takes less.
+SILENCE = timedelta(minutes=15)
+# Silence counts only while looks observe it: after a longer gap the service itself was down and received nothing.
+LOOKS_APART = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,8 @@ class Entry:
 
     `waiting` are reasons of triggers that no look has seen yet, `heard` those that the last findings (`causes`)
     explain, `unchanged_looks` how many earlier looks also found these. µs are data time: newest trigger, end of the
-    newest window, newest harmful symptom that is explained.
+    newest window, newest harmful symptom that is explained. `silent_since`: the first of the last looks that found no
+    newer data; None if the last one did.
     """
 
     subject_id: int
@@ -82,6 +88,7 @@ class Entry:
     follow_ups_since: datetime | None = None
     vain: Mapping[str, Vain] = field(default_factory=dict)
     attempts: int = 0
+    silent_since: datetime | None = None
 
     @property
     def steady(self) -> timedelta:
@@ -110,6 +117,11 @@ def is_calm(entry: Entry) -> bool:
     return not entry.causes and (bool(entry.vain) or entry.diagnosed_us - entry.triggered_us >= WATCH_US)
 
 
+def is_given_up(entry: Entry, now: datetime) -> bool:
+    """Whether looks have found no newer data for so long that the present state of the subject is not known."""
+    return now - _silent_since(entry, now) >= SILENCE
+
+
 def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -> Entry:
     """The row after triggers that came with one batch."""
     entry = replace(entry, triggered_us=max(entry.triggered_us, at_us))
@@ -128,7 +140,8 @@ def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -
 
 def looked(entry: Entry, reasons: Sequence[str], look: Look, visit_every: timedelta, now: datetime) -> Entry:
     """The row after a look that answered `reasons`; triggers that came meanwhile are already in the row."""
-    entry = replace(entry, looked_at=now, attempts=0)
+    silent_since = None if look.news else _silent_since(entry, now)
+    entry = replace(entry, looked_at=now, attempts=0, silent_since=silent_since)
     if not look.news:
         return _next(entry, look, visit_every, now)
     same = bool(look.causes) and look.causes == entry.causes
@@ -181,6 +194,12 @@ def _next(entry: Entry, look: Look, visit_every: timedelta, now: datetime) -> En
     elif look.visited and look.news:
         due = _earlier(due, now + visit_every)
     return replace(entry, due_at=due)
+
+
+def _silent_since(entry: Entry, now: datetime) -> datetime:
+    """Since when looks, including one now, have observed silence without a gap."""
+    watched = entry.looked_at is not None and now - entry.looked_at <= LOOKS_APART
+    return entry.silent_since if watched and entry.silent_since is not None else now
 
 
 def _is_steady(entry: Entry) -> bool:

@@ -20,6 +20,7 @@ from jitterscope.diagnosis.core.snapshot import (
     ResourceView,
     Snapshot,
 )
+from jitterscope.diagnosis.core.start_up import LONGEST_US
 from jitterscope.incidents import history, lives
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.inventory import service as inventory
@@ -64,7 +65,7 @@ def load(session: Session, subject_id: int, window_us: int) -> Loaded | None:
         facts = inventory.facts(session, [subject_id], start_us, end_us)
         start_us = _regime_start(facts.get(subject_id, ()), start_us)
         tree = inventory.with_dns_neighbours(session, tree, start_us, end_us)
-        tree = inventory.with_asked_servers(session, tree, start_us, end_us)
+        tree = inventory.with_called_servers(session, tree, start_us, end_us)
         tree = inventory.with_busiest_cgroups(session, tree, start_us, end_us)
     ref = SubjectRef(resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name)
     return Loaded(read(session, tree, start_us, end_us), ref, clock_us)
@@ -131,7 +132,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     rows = (
         *(() if of_node else (tree.subject,)), *tree.lives, *tree.ancestors, *tree.cgroups, tree.node, *tree.processes,
         *tree.dns_servers, *tree.tcp_servers, *tree.neighbours, *tree.dns_paths, *tree.probes,
-        *tree.tcp_upstreams, *tree.asked,
+        *tree.tcp_upstreams, *tree.called_servers,
     )  # fmt: skip
     wanted = {row.id: _metrics_of(row.kind) for row in rows}
     if not of_node:
@@ -148,11 +149,18 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     queries = series.read_query_times(session, own, start_us, end_us) if own else {}
     if others:
         queries |= series.read_query_times(session, others, max(start_us, end_us - _NEIGHBOUR_QUERIES_US), end_us)
+    events = series.read_events(session, telling, start_us, end_us)
+    if not of_node:
+        # Whether a program is still starting depends on when it began.
+        began = series.read_events(
+            session, [row.id for row in tree.processes], start_us - LONGEST_US, start_us, ["process.start"]
+        )
+        events |= {resource_id: [*found, *events.get(resource_id, ())] for resource_id, found in began.items()}
     reader = _Reader(
         values,
         histograms,
         inventory.facts(session, [*measured, *(row.id for row in tree.workloads)], start_us, end_us),
-        series.read_events(session, telling, start_us, end_us),
+        events,
         queries,
         _objectives(session, (*tree.dns_servers, *tree.tcp_servers, *tree.neighbours)),
     )
@@ -169,7 +177,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         dns_servers=tuple(map(reader.view, tree.dns_servers)),
         tcp_servers=tuple(map(reader.view, tree.tcp_servers)),
         tcp_upstreams=tuple(map(reader.view, tree.tcp_upstreams)),
-        asked=tuple(map(reader.view, tree.asked)),
+        called_servers=tuple(map(reader.view, tree.called_servers)),
         probes=tuple(map(reader.view, tree.probes)),
         dns_paths=tuple(map(reader.view, tree.dns_paths)),
         neighbours=tuple(map(reader.view, tree.neighbours)),

@@ -22,7 +22,7 @@ _PATIENCE = timedelta(seconds=5)
 
 _COLUMNS = (
     "subject_id, due_at, urgent, waiting, heard, triggered_us, diagnosed_us, claimed_at, looked_at, explained_us, "
-    "causes, unchanged_looks, follow_until, follow_ups, follow_ups_since, vain, attempts, leased_until"
+    "causes, unchanged_looks, follow_until, follow_ups, follow_ups_since, vain, attempts, silent_since, leased_until"
 )
 _ADD = text(
     "INSERT INTO diagnosis_schedule (organization_id, subject_id) SELECT :organization, id FROM unnest(:ids) AS s (id) "
@@ -39,7 +39,7 @@ _WRITE = text(
            triggered_us = :triggered_us, diagnosed_us = greatest(diagnosed_us, :diagnosed_us), looked_at = :looked_at,
            explained_us = :explained_us, causes = :causes, unchanged_looks = :unchanged_looks,
            follow_until = :follow_until, follow_ups = :follow_ups, follow_ups_since = :follow_ups_since,
-           vain = CAST(:vain AS jsonb), attempts = :attempts,
+           vain = CAST(:vain AS jsonb), attempts = :attempts, silent_since = :silent_since,
            leased_until = CASE WHEN :release THEN NULL ELSE leased_until END
      WHERE subject_id = :subject_id
     """
@@ -180,7 +180,7 @@ def _entry(row: Row[Any]) -> Entry:
     return Entry(
         row.subject_id, row.due_at, row.urgent, tuple(row.waiting), tuple(row.heard), row.triggered_us,
         row.diagnosed_us, row.claimed_at, row.looked_at, row.explained_us, tuple(row.causes), row.unchanged_looks,
-        row.follow_until, row.follow_ups, row.follow_ups_since, vain, row.attempts,
+        row.follow_until, row.follow_ups, row.follow_ups_since, vain, row.attempts, row.silent_since,
     )  # fmt: skip
 
 
@@ -195,6 +195,6 @@ def _write(session: Session, entry: Entry, *, release: bool = False) -> None:
             "explained_us": entry.explained_us, "causes": list(entry.causes), "unchanged_looks": entry.unchanged_looks,
             "follow_until": entry.follow_until, "follow_ups": entry.follow_ups,
             "follow_ups_since": entry.follow_ups_since, "vain": json.dumps(vain), "attempts": entry.attempts,
-            "release": release,
+            "silent_since": entry.silent_since, "release": release,
         },
     )  # fmt: skip

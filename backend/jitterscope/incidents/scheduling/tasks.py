@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from jitterscope import worker
 from jitterscope.db import each_organization
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.incidents import retention as pins
+from jitterscope.incidents import retention
 from jitterscope.incidents.scheduling import diagnoses, dispatch
 from jitterscope.incidents.verification import visit as verification
 from jitterscope.inventory.expiry import register_referrer
@@ -60,10 +60,10 @@ def verify_fixes() -> None:
 @register_pins
 def pinned(session: Session) -> list[PinnedWindow]:
     """The windows that incidents refer to are kept."""
-    return pins.windows(session)
+    return retention.windows(session)
 
 
 @register_referrer
 def referred(session: Session) -> list[int]:
     """Resources that incidents are about are kept, however long they have been gone."""
-    return pins.subjects(session)
+    return retention.subjects(session)

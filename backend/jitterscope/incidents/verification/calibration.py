@@ -8,17 +8,14 @@ from statistics import median
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from jitterscope.diagnosis.core.impact import SLOW_QUERIES
-from jitterscope.diagnosis.core.registry import is_residual
 from jitterscope.diagnosis.verification.plan import measure_of
 from jitterscope.incidents.api.verification_schemas import (
     Calibration,
-    Explained,
     FixCalibration,
     MetricCalibration,
     PredictionOutcome,
 )
-from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.verification import explained
 from jitterscope.incidents.verification.models import OutcomeRow, VerificationRow
 
 LEVEL = 0.9
@@ -47,21 +44,10 @@ def read(session: Session, recent: int) -> Calibration:
         outcomes=len(rows),
         inside_ratio=_inside(rows),
         median_error_ratio=_error(rows),
-        explained=_explained(session),
+        explained=explained.read(session),
         fixes=[_of_fix(name, counts[name], [row for row in rows if row.fix_id == name]) for name in sorted(counts)],
         recent=[_outcome(row) for row in rows[:recent]],
     )
-
-
-def _explained(session: Session) -> Explained:
-    """Over the newest incidents, using the window that shows each one best."""
-    measured = IncidentRow.finding["impact"][SLOW_QUERIES.id].astext
-    newest = select(IncidentRow.cause, measured).where(measured.is_not(None)).order_by(IncidentRow.id.desc())
-    slow = explained = 0
-    for cause, count in session.execute(newest.limit(_CONSIDERED)):
-        slow += round(float(count))
-        explained += 0 if is_residual(cause) else round(float(count))
-    return Explained(slow_answers=slow, explained=explained, ratio=explained / slow if slow else None)
 
 
 def _of_fix(fix_id: str, verdicts: dict[str, int], rows: Sequence[OutcomeRow]) -> FixCalibration:

@@ -78,7 +78,7 @@ def _look(session: Session, row: IncidentRow, old_id: int) -> Observed | None:
     proposed = _proposed(row)
     # What was seen before the incident was opened belongs to the fault.
     fault_until_us = us_of(min(row.opened_at, row.window_to))
-    watch = Watch(watched(row.cause, proposed), sightings(row.cause, proposed), fault_until_us)
+    watch = Watch(watched(row.cause, proposed), sightings(row.cause, proposed), fault_until_us, _named(row))
     return workload.observe(session, old_id, current, baseline_us, watch)
 
 
@@ -90,6 +90,12 @@ def _unchanged(row: IncidentRow, waiting: VerificationRow | None) -> int:
 def _proposed(row: IncidentRow) -> list[str]:
     """Ids of the incident's fixes; those that only earlier findings proposed come last."""
     return list(dict.fromkeys([*(str(fix["id"]) for fix in row.finding.get("fixes", [])), *row.predictions]))
+
+
+def _named(row: IncidentRow) -> tuple[int, ...]:
+    """Ids of the resources that the evidence is about."""
+    named = (one["resource_id"] for item in row.finding.get("evidence", []) for one in item.get("series", []))
+    return tuple(dict.fromkeys(map(int, named)))
 
 
 def _is_news(seen: Observed, waiting: VerificationRow | None) -> bool:

@@ -6,13 +6,13 @@ A workload is a cgroup with its processes and DNS servers, or a node.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope.diagnosis.core.area import Of, Sighting, WatchedFact
+from jitterscope.diagnosis.core.area import NEIGHBOUR, FactsOf, Sighting, WatchedFact
 from jitterscope.diagnosis.verification.changes import SHORTEST_BEFORE_US, Step, steps
 from jitterscope.incidents.verification import window
 from jitterscope.inventory import service as inventory
@@ -31,13 +31,17 @@ _KILL_TICKS, _TO_RESTART_US = 50, 360_000_000
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What to watch for changes in a workload, and until when a sighting belongs to the fault itself (µs)."""
+    """What to watch for changes in a workload, and until when a sighting belongs to the fault itself (µs).
+
+    `named`: ids of resources that the finding names; those that are other cgroups are its neighbors.
+    """
 
     facts: tuple[WatchedFact, ...]
     sightings: tuple[Sighting, ...]
     fault_until_us: int
+    named: tuple[int, ...] = ()
 
-    def of(self, *places: Of) -> tuple[WatchedFact, ...]:
+    def of(self, *places: FactsOf) -> tuple[WatchedFact, ...]:
         """The facts to look for in those places."""
         return tuple(one for one in self.facts if one.of in places)
 
@@ -65,6 +69,13 @@ class _State:
 
     values: dict[str, str] = field(default_factory=dict)
     since_us: dict[str, int] = field(default_factory=dict)
+
+    def of_neighbour(self) -> _State:
+        """The same state under the names of a neighbor's facts."""
+        return _State(
+            {NEIGHBOUR + name: value for name, value in self.values.items()},
+            {NEIGHBOUR + name: at_us for name, at_us in self.since_us.items()},
+        )
 
     def take(self, other: _State, name: str) -> None:
         self.values.pop(name, None)
@@ -115,11 +126,12 @@ def _pairs(
 ) -> tuple[list[tuple[_State, _State]], int | None]:
     """Old and new state of each relevant resource, and when a relevant process was restarted."""
     clients = _clients(session, before, baseline_us, clock_us) if watch.of("clients") else []
+    neighbours = _neighbours(session, before, watch.named, baseline_us) if watch.of("neighbours") else []
     rows = [
         row for tree in (before, now)
         for row in (tree.subject, tree.node, *tree.processes, *tree.dns_servers, *tree.tcp_servers)
     ]  # fmt: skip
-    ids = sorted({row.id for row in (*rows, *(one for pair in clients for one in pair))})
+    ids = sorted({row.id for row in (*rows, *(one for pair in (*clients, *neighbours) for one in pair))})
     facts = inventory.facts(session, ids, baseline_us, clock_us + 1)
 
     def pair(old: ResourceRow, new: ResourceRow, wanted: Sequence[WatchedFact]) -> tuple[_State, _State]:
@@ -137,8 +149,8 @@ def _pairs(
     found = [pair(before.subject, now.subject, watch.of("subject", "node") if of_node else watch.of("subject"))]
     if not of_node and before.node.id == now.node.id:
         found.append(pair(before.node, now.node, watch.of("node")))
-    # The kubelet restarts a container that exited or was killed: that changes nothing.
-    same = now is before or now.subject.id in {one.id for one in before.lives}
+    # The kubelet restarts a container that exited or was killed, and a CronJob runs again: that changes nothing.
+    same = now is before or now.subject.id in {one.id for one in before.lives} or _runs_again(facts[now.subject.id])
     restarts: list[int] = [] if same else [now.subject.first_seen_us]
     names = _names(watch.of("processes"))
     groups = _by_program(before.processes, facts, names)
@@ -161,7 +173,15 @@ def _pairs(
     listening = watch.of("tcp_servers")
     found += [pair(old, new, listening) for old, new in _same_ports(before.tcp_servers, now.tcp_servers)]
     found += [pair(old, new, watch.of("clients")) for old, new in clients]
+    of_others = [replace(one, fact=one.fact.removeprefix(NEIGHBOUR)) for one in watch.of("neighbours")]
+    for old, new in neighbours:
+        was, became = pair(old, new, of_others)
+        found.append((was.of_neighbour(), became.of_neighbour()))
     return found, max(restarts, default=None)
+
+
+def _runs_again(known: Sequence[FactRow]) -> bool:
+    return any(fact.name == "workload.owner" and fact.value.startswith("CronJob/") for fact in known)
 
 
 def _same_ports(before: Sequence[ResourceRow], now: Sequence[ResourceRow]) -> list[tuple[ResourceRow, ResourceRow]]:
@@ -210,6 +230,20 @@ def _clients(
         if old.first_seen_us > baseline_us:
             continue
         new = current_subject(session, old.id, baseline_us)
+        if new is not None:
+            found.append((old, new))
+    return found
+
+
+def _neighbours(
+    session: Session, tree: SubjectTree, named: Sequence[int], baseline_us: int
+) -> list[tuple[ResourceRow, ResourceRow]]:
+    """Named cgroups outside the workload, each with its current replacement."""
+    own = {one.id for one in (tree.subject, *tree.lives, *tree.ancestors)}
+    rows = inventory.resources(session, [one for one in named if one not in own])
+    found = []
+    for old in rows.values():
+        new = current_subject(session, old.id, baseline_us) if old.kind == "cgroup" else None
         if new is not None:
             found.append((old, new))
     return found

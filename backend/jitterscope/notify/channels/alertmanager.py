@@ -10,7 +10,15 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from jitterscope.notify import wording
-from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_status, post_json
+from jitterscope.notify.kind import (
+    LONGEST_SECRET,
+    LONGEST_URL,
+    ChannelKind,
+    HttpRequest,
+    Message,
+    judge_status,
+    post_json,
+)
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.target import check_url
 
@@ -23,8 +31,10 @@ class AlertmanagerConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: SecretStr = Field(description="https:// address that accepts Alertmanager webhooks")
-    bearer_token: SecretStr | None = Field(default=None, description="Sent as Authorization: Bearer, if set")
+    url: SecretStr = Field(description="https:// address that accepts Alertmanager webhooks", max_length=LONGEST_URL)
+    bearer_token: SecretStr | None = Field(
+        default=None, description="Sent as Authorization: Bearer, if set", max_length=LONGEST_SECRET
+    )
     receiver: str = Field(
         default="jitterscope",
         max_length=200,

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from jitterscope.notify import wording
-from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_status, post_json
+from jitterscope.notify.kind import LONGEST_URL, ChannelKind, HttpRequest, Message, judge_status, post_json
 from jitterscope.notify.target import check_url
 
 # Limits of an alert's fields.
@@ -27,6 +27,7 @@ class OpsgenieConfig(BaseModel):
     api_key: SecretStr = Field(description="Key of an API integration", min_length=1, max_length=200)
     api_url: str = Field(
         default="https://api.opsgenie.com",
+        max_length=LONGEST_URL,
         description="In the EU: https://api.eu.opsgenie.com. Jira Service Management: "
         "https://api.atlassian.com/jsm/ops/integration",
         json_schema_extra={"advanced": True},

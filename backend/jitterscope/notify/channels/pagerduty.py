@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from jitterscope.notify import wording
-from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_status, post_json
+from jitterscope.notify.kind import LONGEST_URL, ChannelKind, HttpRequest, Message, judge_status, post_json
 from jitterscope.notify.target import check_url
 
 # Limit of a summary.
@@ -27,6 +27,7 @@ class PagerDutyConfig(BaseModel):
     )
     events_url: str = Field(
         default="https://events.pagerduty.com/v2/enqueue",
+        max_length=LONGEST_URL,
         description="In the EU: https://events.eu.pagerduty.com/v2/enqueue",
         json_schema_extra={"advanced": True},
     )

@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import uuid
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from jitterscope.notify.kind import (
+    LONGEST_SECRET,
+    LONGEST_URL,
     ChannelKind,
     HttpRequest,
     HttpResponse,
@@ -38,8 +40,10 @@ class SlackConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    webhook_url: SecretStr | None = Field(default=None, description="https://hooks.slack.com/services/…")
-    bot_token: SecretStr | None = Field(default=None, description="xoxb-…")
+    webhook_url: SecretStr | None = Field(
+        default=None, description="https://hooks.slack.com/services/…", max_length=LONGEST_URL
+    )
+    bot_token: SecretStr | None = Field(default=None, description="xoxb-…", max_length=LONGEST_SECRET)
     channel: str | None = Field(default=None, pattern=r"^[A-Za-z0-9#_.-]{1,80}$", description="Channel id, C0123456789")
     signing_secret: SecretStr | None = Field(
         default=None,
@@ -49,6 +53,7 @@ class SlackConfig(BaseModel):
     )
     api_url: str = Field(
         default="https://slack.com/api",
+        max_length=LONGEST_URL,
         description="Another endpoint, for GovSlack and tests",
         json_schema_extra={"advanced": True},
     )
@@ -73,6 +78,24 @@ class SlackConfig(BaseModel):
         if self.bot_token is not None and not self.channel:
             raise ValueError("a bot token needs the channel to post to")
         return self
+
+
+def takes_answers(config: SlackConfig, url: str) -> bool:
+    """Whether an answer to a press may go to a URL that came with it: Slack's, or of a service that the channel names.
+
+    Whoever knows the signing secret chooses the URL. GovSlack has its hooks beside its API, as Slack does.
+    """
+    api = urlsplit(config.api_url)
+    allowed = {("https", "hooks.slack.com"), (api.scheme, api.netloc), (api.scheme, f"hooks.{api.netloc}")}
+    if config.webhook_url is not None:
+        webhook = urlsplit(config.webhook_url.get_secret_value())
+        allowed.add((webhook.scheme, webhook.netloc))
+    try:
+        check_url(url)
+        asked = urlsplit(url)
+    except ValueError:
+        return False
+    return len(url) <= LONGEST_URL and (asked.scheme, asked.netloc) in allowed
 
 
 def _describe(config: SlackConfig) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from jitterscope.notify import wording
-from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_status, post_json
+from jitterscope.notify.kind import LONGEST_URL, ChannelKind, HttpRequest, Message, judge_status, post_json
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.target import check_url
 
@@ -29,7 +29,9 @@ class TeamsConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    webhook_url: SecretStr = Field(description="The URL that the Workflows app gives for the webhook")
+    webhook_url: SecretStr = Field(
+        description="The URL that the Workflows app gives for the webhook", max_length=LONGEST_URL
+    )
 
     @field_validator("webhook_url")
     @classmethod
@@ -56,7 +58,8 @@ def card(payload: Payload) -> dict[str, Any]:
 
 def _body(payload: Payload) -> list[dict[str, Any]]:
     incident, verification = payload.incident, payload.incident.verification
-    color = "Good" if wording.is_over(payload) else _COLORS[incident.severity]
+    over = "Good" if wording.is_gone(payload) else "Default"
+    color = over if wording.is_over(payload) else _COLORS[incident.severity]
     body = [
         _text([_run(wording.head(payload), color=color, weight="Bolder")]),
         _text([_run(incident.title, weight="Bolder", size="Medium")]),

@@ -1,4 +1,4 @@
-"""Generic webhook: the payload as JSON, signed with HMAC-SHA256. See docs/webhooks.md."""
+"""Generic webhook: the payload, or a body made of its fields, as JSON signed with HMAC-SHA256. See docs/webhooks.md."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ import json
 import re
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
-from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_status
+from jitterscope.notify import body_template
+from jitterscope.notify.kind import (
+    AT_SAVE,
+    LONGEST_SECRET,
+    LONGEST_URL,
+    ChannelKind,
+    HttpRequest,
+    Message,
+    judge_status,
+)
+from jitterscope.notify.sample import sample_payload
 from jitterscope.notify.target import check_url
 
 _MOST_HEADERS, _LONGEST_VALUE = 20, 4096
@@ -28,11 +38,21 @@ class WebhookConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: SecretStr = Field(description="https:// address that accepts a POST")
-    secret: SecretStr = Field(description="Key of the signature, at least 16 characters", min_length=16)
+    url: SecretStr = Field(description="https:// address that accepts a POST", max_length=LONGEST_URL)
+    secret: SecretStr = Field(
+        description="Key of the signature, at least 16 characters", min_length=16, max_length=LONGEST_SECRET
+    )
     headers: SecretStr | None = Field(
         default=None,
+        max_length=8000,
         description="Additional headers, one per line: Authorization: Bearer …",
+        json_schema_extra={"advanced": True, "multiline": True},
+    )
+    template: str | None = Field(
+        default=None,
+        max_length=body_template.MOST_CHARACTERS,
+        description="Another body, as JSON with fields of the payload: "
+        '{"text": "{{ incident.title }}", "id": {{ incident.id }}}. Empty: the whole payload',
         json_schema_extra={"advanced": True, "multiline": True},
     )
 
@@ -47,6 +67,17 @@ class WebhookConfig(BaseModel):
     def _headers(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
             own_headers(value.get_secret_value())
+        return value
+
+    @field_validator("template")
+    @classmethod
+    def _template(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None or not value.strip():
+            return None
+        # A stored one stays in use even if a later version no longer has a figure that it names.
+        if info.context == AT_SAVE:
+            body_template.check(value)
+            json.loads(body_template.render(value, sample_payload(0, "jitterscope").model_dump(mode="json")))
         return value
 
 
@@ -93,7 +124,12 @@ def _describe(config: WebhookConfig) -> str:
 
 
 def _build(config: WebhookConfig, message: Message) -> HttpRequest:
-    body = json.dumps(message.payload.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")).encode()
+    content = message.payload.model_dump(mode="json")
+    if config.template is None:
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    else:
+        text = body_template.render(config.template, content)
+    body = text.encode()
     return HttpRequest(
         url=config.url.get_secret_value(),
         headers={

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from yaml.nodes import MappingNode, Node, SequenceNode
 
+from jitterscope.diagnosis.core import owners
 from jitterscope.diagnosis.core.finding import WorkloadChange
 from jitterscope.pulls.files import in_force, yaml_text
 from jitterscope.pulls.files import yaml_nodes as nodes
@@ -13,8 +14,6 @@ from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Named, Operation, Path, in_words, operations
 
 _WHERE = "In the repository's settings, set the key under which the chart has it, or use a Kustomize patch."
-# Steps of spec.template.spec.containers[name].
-_IN_CONTAINER = 5
 _REPLICAS = ("replicaCount", "replicas")
 
 
@@ -30,7 +29,7 @@ def change_values(text: str, change: WorkloadChange, below: str = "") -> str:
             raise CannotChange(
                 "The file has no values, or more than one YAML document.", "Name the file with the values."
             )
-        for operation in _as_values(documents[0], prefix, one):
+        for operation in _as_values(documents[0], prefix, _pod_spec(change), one):
             text = yaml_text.change(text, 0, operation)
     return text
 
@@ -39,10 +38,15 @@ def notes_on(text: str, change: WorkloadChange, below: str = "") -> list[str]:
     """What the file has otherwise than what is in force, of the container's limits and requests."""
     documents = nodes.parse(text)
     prefix: Path = tuple(part for part in below.split(".") if part)
-    return in_force.differences(documents[0], change, prefix, _IN_CONTAINER) if documents else []
+    in_container = len(_pod_spec(change)) + 2  # containers[name]
+    return in_force.differences(documents[0], change, prefix, in_container) if documents else []
 
 
-def _as_values(document: Node, prefix: Path, one: Operation) -> Iterator[Operation]:
+def _pod_spec(change: WorkloadChange) -> Path:
+    return owners.POD_SPEC.get(change.owner.partition("/")[0], owners.TEMPLATE)
+
+
+def _as_values(document: Node, prefix: Path, pod_spec: Path, one: Operation) -> Iterator[Operation]:
     path = one.path
     if path == ("spec", "replicas"):
         known = [(*prefix, name) for name in _REPLICAS if not nodes.find(document, (*prefix, name)).missing]
@@ -50,7 +54,7 @@ def _as_values(document: Node, prefix: Path, one: Operation) -> Iterator[Operati
             raise CannotChange(f"The file sets no {' or '.join(in_words((*prefix, n)) for n in _REPLICAS)}.", _WHERE)
         yield Operation(known[0], one.value)
         return
-    pod = path[3:] if path[:3] == ("spec", "template", "spec") else ()
+    pod = path[len(pod_spec) :] if path[: len(pod_spec)] == pod_spec else ()
     if len(pod) > 2 and pod[0] == "containers" and isinstance(pod[1], Named):
         rest = pod[2:]
         if rest[0] == "env":

@@ -10,7 +10,7 @@ from jitterscope.diagnosis.core.finding import WorkloadChange
 from jitterscope.pulls.files import in_force, yaml_text
 from jitterscope.pulls.files import yaml_nodes as nodes
 from jitterscope.pulls.files.errors import CannotChange
-from jitterscope.pulls.files.steps import Operation, in_words, operations
+from jitterscope.pulls.files.steps import Named, Operation, in_words, operations
 
 # Workload controllers, as the API server spells and groups them.
 _KINDS = {
@@ -19,7 +19,11 @@ _KINDS = {
     "daemonset": ("DaemonSet", "apps/v1"),
     "replicaset": ("ReplicaSet", "apps/v1"),
     "job": ("Job", "batch/v1"),
+    "cronjob": ("CronJob", "batch/v1"),
+    "rollout": ("Rollout", "argoproj.io/v1alpha1"),
 }
+# Kustomize knows no schema of these: a list in a patch replaces the whole list, such as all containers.
+_CUSTOM = frozenset({"rollout"})
 _ANOTHER_FILE = "Name the file that has it in the repository's settings, or use a new Kustomize patch file."
 
 
@@ -37,8 +41,19 @@ def change_manifest(text: str, change: WorkloadChange) -> str:
     return text
 
 
+def patch_name(change: WorkloadChange) -> str:
+    """The name of a new patch file: "jitterscope-deployment-coredns.yaml"."""
+    return f"jitterscope-{change.owner.replace('/', '-')}.yaml"
+
+
 def change_patch(text: str | None, change: WorkloadChange) -> str:
     """Apply a change to a patch file; adds the workload's part if the file has none yet."""
+    kind = change.owner.partition("/")[0]
+    if kind in _CUSTOM and any(isinstance(step, Named) for one in operations(change.patch) for step in one.path):
+        raise CannotChange(
+            f"In a Kustomize patch, containers of a {_KINDS[kind][0]} would replace all of its containers.",
+            "Name its manifest or its Helm values in the repository's settings.",
+        )
     if text is None or not text.strip():
         return _whole(change)
     documents = nodes.parse(text)

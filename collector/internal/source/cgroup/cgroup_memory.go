@@ -176,6 +176,9 @@ func (m *cgroupMemory) Discover(context.Context) {
 			m.registry.Fact(g.Resource, catalogue.FactMemoryLimitBytes, strconv.FormatInt(limit, 10))
 			g.growth.limit.Store(limit)
 		}
+		if high, err := cgroup.ReadMemoryHigh(g.Location); err == nil {
+			m.registry.Fact(g.Resource, catalogue.FactMemoryHighBytes, strconv.FormatInt(high, 10))
+		}
 	}
 }
 

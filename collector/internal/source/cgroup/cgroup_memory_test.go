@@ -12,6 +12,7 @@ import (
 
 func TestCgroupMemory(t *testing.T) {
 	root := sourcetest.CgroupTree(t, 2, 1)
+	sourcetest.Write(t, root, "group000/memory.high", "67108864\n")
 	r := sourcetest.Start(t, sourcetest.Setup{Cgroup: root, Sources: []sampler.Source{&cgroupMemory{}}})
 	r.Ticks(10)
 	sourcetest.Write(t, root, "group000/memory.events", "low 0\nhigh 0\nmax 2\noom 1\noom_kill 1\n")
@@ -40,6 +41,9 @@ func TestCgroupMemory(t *testing.T) {
 	}
 	if got := r.Fact("/group000", catalogue.FactMemoryLimitBytes); got != "-1" {
 		t.Errorf("limit %s", got)
+	}
+	if got := r.Fact("/group000", catalogue.FactMemoryHighBytes); got != "67108864" {
+		t.Errorf("memory.high %s", got)
 	}
 	if got := r.Values("/group000", catalogue.MemoryReclaimScannedPages); len(got) > 0 {
 		t.Errorf("reclaim without its source: %v", got)

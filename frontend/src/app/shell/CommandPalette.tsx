@@ -1,13 +1,15 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import { useEffect, useRef, useState, type ReactElement } from "react";
 
 import { incidentsQuery } from "@/api/incidents";
+import { meQuery } from "@/api/me";
 import { useCommandsOfPage } from "@/ui/pageCommands";
 import { setTheme } from "@/ui/theme";
 
 import styles from "./CommandPalette.module.css";
+import { destinationsFor } from "./destinations";
 import { PLACEHOLDER } from "./PaletteWaits";
 import { ResourceResults } from "./ResourceResults";
 import type { TypedAhead } from "./typeAhead";
@@ -44,6 +46,7 @@ function Content({ onDone, takeTyped }: { onDone: () => void; takeTyped: () => T
     });
     return () => cancelAnimationFrame(frame);
   }, [moves]);
+  const { data: me } = useQuery(meQuery());
   const { data } = useInfiniteQuery(incidentsQuery({ state: "all" }));
   const incidents = data?.pages[0]?.items ?? [];
   const run = (action: () => unknown) => () => {
@@ -70,26 +73,12 @@ function Content({ onDone, takeTyped }: { onDone: () => void; takeTyped: () => T
         <PageCommands onChoose={(command) => run(command)()} />
         <ResourceResults text={text} onChoose={(resourceId) => run(() => navigate({ to: "/resources/$resourceId", params: { resourceId } }))()} />
         <Command.Group heading="Go to">
-          <Command.Item onSelect={run(() => navigate({ to: "/" }))}>Home: what is wrong now, map of the fleet</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/incidents" }))}>Issues: incidents</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/risks" }))}>Issues: risks</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/fixes" }))}>Issues: fixes, calibration of predictions</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/resources" }))}>Explore: containers</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/services" }))}>Explore: services, rate, latency and stalls of every server</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/resources", search: { kind: "node" } }))}>Explore: nodes</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/dns" }))}>Explore: DNS path, names, clients</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/startup" }))}>Explore: pod start, phase by phase</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/explore/metrics" }))}>Explore: metrics from Prometheus, by name and label</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/evidence" }))}>Evidence files: captures, logs, load tests</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/help/causes" }))}>Help: causes</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/settings/collectors" }))}>Settings: collectors</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/settings/collectors", search: { add: true } }))}>Add collector</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "channels" } }))}>Settings: notification channels</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "mutes" } }))}>Settings: mutes</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/incidents", search: { muted: "yes" } }))}>Issues: muted incidents</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "members" } }))}>Settings: members</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "tokens" } }))}>Settings: API tokens</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "audit" } }))}>Settings: audit trail</Command.Item>
+          {destinationsFor(me?.scopes ?? []).map(({ label, about, open }) => (
+            <Command.Item key={label} value={about === undefined ? label : `${label} ${about}`} onSelect={run(() => open(navigate))}>
+              <span>{label}</span>
+              {about !== undefined && <small>{about}</small>}
+            </Command.Item>
+          ))}
         </Command.Group>
         <Command.Group heading="Theme">
           <Command.Item onSelect={run(() => setTheme("light"))}>Theme: light</Command.Item>

@@ -3,6 +3,8 @@
 interface PlacePage {
   to: "/incidents" | "/risks" | "/fixes" | "/resources" | "/services" | "/dns" | "/startup" | "/explore/metrics" | "/compare";
   label: string;
+  /** More words for the palette. */
+  about?: string;
   /** Distinguishes two pages with the same address. */
   kind?: "node";
 }
@@ -10,18 +12,19 @@ interface PlacePage {
 export interface Place {
   to: "/" | "/incidents" | "/resources" | "/evidence";
   label: string;
+  about?: string;
   pages: readonly PlacePage[];
 }
 
 export const PLACES: readonly Place[] = [
-  { to: "/", label: "Home", pages: [] },
+  { to: "/", label: "Home", about: "what is wrong now, map of the fleet", pages: [] },
   {
     to: "/incidents",
     label: "Issues",
     pages: [
       { to: "/incidents", label: "Incidents" },
       { to: "/risks", label: "Risks" },
-      { to: "/fixes", label: "Fixes" },
+      { to: "/fixes", label: "Fixes", about: "calibration of predictions" },
     ],
   },
   {
@@ -29,15 +32,15 @@ export const PLACES: readonly Place[] = [
     label: "Explore",
     pages: [
       { to: "/resources", label: "Containers" },
-      { to: "/services", label: "Services" },
+      { to: "/services", label: "Services", about: "rate, latency, and stalls of every server" },
       { to: "/resources", label: "Nodes", kind: "node" },
-      { to: "/dns", label: "DNS" },
-      { to: "/startup", label: "Pod start" },
-      { to: "/explore/metrics", label: "Metrics" },
-      { to: "/compare", label: "Compare" },
+      { to: "/dns", label: "DNS", about: "path, names, clients" },
+      { to: "/startup", label: "Pod start", about: "phase by phase" },
+      { to: "/explore/metrics", label: "Metrics", about: "from Prometheus, by name and label" },
+      { to: "/compare", label: "Compare", about: "two windows, or two resources" },
     ],
   },
-  { to: "/evidence", label: "Evidence", pages: [] },
+  { to: "/evidence", label: "Evidence", about: "files: captures, logs, load tests", pages: [] },
 ];
 
 const isBelow = (pathname: string, to: string): boolean => pathname === to || pathname.startsWith(`${to}/`);

@@ -11,7 +11,7 @@ import styles from "./Card.module.css";
 const route = getRouteApi("/sign-in");
 
 export function SignInPage(): ReactElement {
-  const { next } = route.useSearch();
+  const { next, organization } = route.useSearch();
   const router = useRouter();
   const signIn = useSignIn();
   const [email, setEmail] = useState("");
@@ -24,7 +24,7 @@ export function SignInPage(): ReactElement {
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     signIn.mutate(
-      { email, password },
+      { email, password, organization },
       // Back to where the session ended, including the part after #.
       { onSuccess: () => router.history.push(next === undefined ? "/" : `${next}${window.location.hash}`) },
     );

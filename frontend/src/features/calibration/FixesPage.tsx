@@ -65,11 +65,11 @@ function Applied(): ReactElement | null {
   );
 }
 
-/** How many slow answers have a known cause; nothing if no incident measured any. */
-function Explained({ of: { ratio, explained, slow_answers: slow } }: { of: Calibration["explained"] }): ReactElement | null {
+/** How many of all slow answers have a known cause; nothing if there were none. */
+function Explained({ of: { days, ratio, explained, slow_answers: slow } }: { of: Calibration["explained"] }): ReactElement | null {
   return ratio === null ? null : (
     <p className={styles["record"]}>
-      <strong>{percent(ratio)} of slow answers in incidents have a known cause</strong>: {count(explained)} of {count(slow)}. The others are in incidents without one.
+      <strong>{percent(ratio)} of all answers over 20 ms have a known cause</strong>: {count(explained)} of {count(slow)} in the last {count(days)} days. The others came without an incident, as of a server that is always that slow, or in one without a known cause.
     </p>
   );
 }

@@ -3,45 +3,61 @@ import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement, type ReactNode, type SyntheticEvent } from "react";
 
 import { api, unwrap } from "@/api/client";
-import { senderSetupsQuery } from "@/api/metrics";
 import { explain } from "@/api/problem";
 import { collectorsQuery, ingestTokensQuery } from "@/api/resources";
+import { setupsQuery, textWith, type Setup, type Setups } from "@/api/setups";
 import { parseUs } from "@/lib/time";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { Choice } from "@/ui/Choice";
 import { Field } from "@/ui/Field";
+import { Async } from "@/widgets/Async";
 import { SecretOnce } from "@/widgets/SecretOnce";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import styles from "./Collectors.module.css";
 
-const COLLECTOR = "collector";
-/** Placeholder for the secret in a sender's configuration. */
-const PLACEHOLDER = "TOKEN";
-
-/** Three steps: a token, one line on the node or a sender's configuration, and confirmation that data arrives. */
+/** Three steps: a token, a command or a configuration for where the sender runs, and confirmation that data arrives. */
 export function AddCollector(): ReactElement {
-  const client = useQueryClient();
-  const [name, setName] = useState("");
-  const [what, setWhat] = useState(COLLECTOR);
-  const { data: setups } = useQuery(senderSetupsQuery());
-  const create = useMutation({
-    mutationFn: () => unwrap(api.POST("/api/v1/collectors/tokens", { body: { name: name.trim() === "" ? what : name.trim() } })),
-    onSettled: () => client.invalidateQueries({ queryKey: ingestTokensQuery().queryKey }),
-  });
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
-  const problem = create.error === null ? null : explain(create.error);
-  const setup = setups?.find((one) => one.name === what);
+  const setups = useQuery(setupsQuery());
   return (
     <section className={styles["add"]} aria-label="Add collector">
-      <Choice label="Sender" options={[[COLLECTOR, "Collector"], ...(setups ?? []).map((one) => [one.name, one.title] as const)]} value={what} onChange={setWhat} className={styles["what"]} />
-      <p className={styles["hint"]}>{setup === undefined ? "Records 100 ms ticks on a node. Causes are found from what it sends." : `${setup.title} sends what it scrapes, by remote write. It is shown next to collector data and is not searched for causes.`}</p>
+      <Async query={setups} label="Loading setups">
+        {(loaded) => <Steps setups={loaded} />}
+      </Async>
+    </section>
+  );
+}
+
+function Steps({ setups: { items, only_here: onlyHere } }: { setups: Setups }): ReactElement | null {
+  const client = useQueryClient();
+  const [name, setName] = useState("");
+  const [what, setWhat] = useState<string>();
+  const refusal = useRefusal("collectors:write");
+  const setup = items.find((one) => one.name === what) ?? items[0];
+  const create = useMutation({
+    mutationFn: (named: string) => unwrap(api.POST("/api/v1/collectors/tokens", { body: { name: named } })),
+    onSettled: () => client.invalidateQueries({ queryKey: ingestTokensQuery().queryKey }),
+  });
+  if (setup === undefined) return null;
+  const usual = setup.sends === "ticks" ? "collector" : setup.name;
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    create.mutate(name.trim() === "" ? usual : name.trim());
+  };
+  const problem = create.error === null ? null : explain(create.error);
+  return (
+    <>
+      <Choice label="Sender" options={items.map((one) => [one.name, one.title])} value={setup.name} onChange={setWhat} className={styles["what"]} />
+      <p className={styles["hint"]}>{hintOf(setup)}</p>
+      {onlyHere !== null && (
+        <p className={styles["hint"]} role="note">
+          {onlyHere}
+        </p>
+      )}
       {create.data === undefined ? (
         <form onSubmit={submit} className={styles["form"]}>
           <Field label="Token name" hint="Where the sender will run: “node-7”, “staging cluster”. One token can serve many nodes.">
-            {(attributes) => <input {...attributes} placeholder={what} value={name} onChange={(event) => setName(event.target.value)} />}
+            {(attributes) => <input {...attributes} placeholder={usual} value={name} onChange={(event) => setName(event.target.value)} />}
           </Field>
           {problem !== null && (
             <p role="alert">
@@ -49,29 +65,25 @@ export function AddCollector(): ReactElement {
             </p>
           )}
           <p style={{ marginTop: 12 }}>
-            <Button type="submit" kind="primary" disabled={create.isPending}>
+            <ActionButton type="submit" kind="primary" refusal={refusal} disabled={create.isPending}>
               Create token
-            </Button>
+            </ActionButton>
           </p>
         </form>
-      ) : setup === undefined ? (
-        <>
-          <SecretOnce label="Run this on the node, as root" text={create.data.install_command}>
-            Its token can only send data.
-          </SecretOnce>
-          <FirstData sinceUs={parseUs(create.data.token.created_at)} tokenId={create.data.token.id} />
-        </>
       ) : (
         <>
-          <SecretOnce label={setup.file} text={setup.text.replaceAll(PLACEHOLDER, create.data.secret)}>
+          <SecretOnce label={setup.file} text={textWith(setup, create.data.secret)}>
             Its token can only send data. {setup.next}
           </SecretOnce>
-          <FirstSamples tokenId={create.data.token.id} />
+          {setup.sends === "ticks" ? <FirstData sinceUs={parseUs(create.data.token.created_at)} tokenId={create.data.token.id} /> : <FirstSamples tokenId={create.data.token.id} />}
         </>
       )}
-    </section>
+    </>
   );
 }
+
+const hintOf = ({ sends, title }: Setup): string =>
+  sends === "ticks" ? "Records 100 ms ticks on a node. Causes are found from what it sends." : `${title} sends what it scrapes, by remote write. It is shown next to collector data and is not searched for causes.`;
 
 /** Live: the event stream refreshes both lists when the first batch arrives. */
 function FirstData({ sinceUs, tokenId }: { sinceUs: number; tokenId: number }): ReactElement {

@@ -6,6 +6,7 @@ import { api, unwrap } from "@/api/client";
 import { receivedQuery } from "@/api/metrics";
 import { collectorsQuery, ingestTokensQuery, type Collector } from "@/api/resources";
 import { bytes, cpus, milliseconds, plural } from "@/lib/format";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
@@ -15,6 +16,7 @@ import { Async } from "@/widgets/Async";
 import { ReceivedTable, receivedText } from "@/widgets/ReceivedTable";
 import { SourceList } from "@/widgets/SourceList";
 import { TokenTable } from "@/widgets/TokenTable";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import { AddCollector } from "./AddCollector";
@@ -27,15 +29,16 @@ export function CollectorsPage(): ReactElement {
   const { add } = route.useSearch();
   const navigate = route.useNavigate();
   const collectors = useQuery(collectorsQuery());
+  const refusal = useRefusal("collectors:write");
   return (
     <Page
       title="Collectors"
       within={<Link to="/settings">Settings</Link>}
       lead="One per node. Each records 100 ms ticks, spools them to disk while this service is unreachable, and lists what it cannot measure."
       actions={
-        <Button kind="primary" onClick={() => void navigate({ search: add === true ? {} : { add: true } })} aria-expanded={add === true}>
+        <ActionButton kind="primary" refusal={refusal} onClick={() => void navigate({ search: add === true ? {} : { add: true } })} aria-expanded={add === true}>
           Add collector
-        </Button>
+        </ActionButton>
       }
     >
       {add === true && <AddCollector />}
@@ -116,6 +119,7 @@ function Senders(): ReactElement | null {
 }
 
 function IngestTokens(): ReactElement {
+  const refusal = useRefusal("collectors:write");
   const client = useQueryClient();
   const tell = useTellError();
   const tokens = useQuery(ingestTokensQuery());
@@ -128,7 +132,7 @@ function IngestTokens(): ReactElement {
     <div className={styles["tokens"]}>
       <Section title="Ingest tokens" note="An ingest token can only send data. A revoked token is refused from the next batch on.">
         <Async query={tokens} label="Loading tokens">
-          {({ items }) => <TokenTable tokens={items} onRevoke={(id) => revoke.mutate(id)} />}
+          {({ items }) => <TokenTable tokens={items} refusal={refusal} onRevoke={(id) => revoke.mutate(id)} />}
         </Async>
       </Section>
     </div>

@@ -24,7 +24,7 @@ function show(scopes: string[], ...off: string[]): string[][] {
   });
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(collectionQuery().queryKey, collection(...off));
-  client.setQueryData(meQuery().queryKey, { scopes } as unknown as Me);
+  client.setQueryData(meQuery().queryKey, { role: "editor", scopes, organization: { id: 1, name: "Acme" } } as Me);
   render(
     <QueryClientProvider client={client}>
       <WhatIsRead />
@@ -51,7 +51,7 @@ describe("WhatIsRead", () => {
 
   it("tells users without permission why, and sends nothing", () => {
     const sent = show(["collectors:read"]);
-    expect(screen.getByText("Only admins can change this.")).toBeVisible();
+    expect(screen.getByText("Your role, editor, cannot change settings of the organization. Ask an admin of Acme.")).toBeVisible();
     fireEvent.click(named("dns_names"));
     expect(named("dns_names")).toBeChecked();
     expect(sent).toEqual([]);

@@ -2,20 +2,19 @@ import { useQuery } from "@tanstack/react-query";
 import { useId, type ReactElement } from "react";
 
 import { collectionQuery, useSwitchOff, type Collection } from "@/api/collection";
-import { meQuery } from "@/api/me";
 import { Section } from "@/ui/Section";
 import { Time } from "@/ui/Time";
 import { useToast } from "@/ui/Toast";
 import { Async } from "@/widgets/Async";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Collectors.module.css";
 
 /** A switch for each kind of traffic data that collectors read, for the whole organization. */
 export function WhatIsRead(): ReactElement {
-  const { data: me } = useQuery(meQuery());
   const collection = useQuery(collectionQuery());
-  const whyNot = me === undefined || me.scopes.includes("organizations:write") ? null : "Only admins can change this.";
+  const refusal = useRefusal("organizations:write");
   return (
     <div className={styles["tokens"]}>
       <Section
@@ -25,8 +24,8 @@ export function WhatIsRead(): ReactElement {
         <Async query={collection} label="Loading switches">
           {(found) => (
             <>
-              {whyNot !== null && <p className={styles["numbers"]}>{whyNot}</p>}
-              <Switches collection={found} disabled={me === undefined || whyNot !== null} />
+              {refusal !== null && <p className={styles["numbers"]}>{refusal}</p>}
+              <Switches collection={found} disabled={refusal !== null} />
               {found.changed_by !== null && found.changed_at !== null && (
                 <p className={styles["numbers"]}>
                   Changed by {found.changed_by} <Time at={found.changed_at} />

@@ -1,12 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, Ref } from "react";
 
+import { SLOW_US } from "@/api/catalogue.gen";
 import type { DnsHop } from "@/api/dns";
 import { count, microseconds, percent } from "@/lib/format";
 import { SeverityChip } from "@/widgets/Severity";
 
 import styles from "./Path.module.css";
-import { figuresOf, latencyBar, rate, SLOW_US } from "./path";
+import { figuresOf, latencyBar, rate } from "./path";
 
 const KINDS = { clients: "", server: "", upstream: "Upstream" } as const;
 

@@ -23,9 +23,6 @@ export interface Figure {
   readonly hot?: boolean;
 }
 
-/** An answer that takes longer is slow (dns_slow in the catalogue). */
-export const SLOW_US = 20_000;
-
 /** A rate with its unit: 318/s, 0.4/s. */
 export const rate = (perSecond: number | null | undefined): string => (perSecond == null ? "–" : `${significant(perSecond, perSecond < 10 ? 2 : 3)}/s`);
 

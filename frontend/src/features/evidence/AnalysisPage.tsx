@@ -5,11 +5,13 @@ import { useState, type ReactElement } from "react";
 import { analysisKeys, analysisQuery, deleteAnalysis, unfinished, type Analysis } from "@/api/analyses";
 import { explain } from "@/api/problem";
 import { bytes } from "@/lib/format";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Dialog, DialogActions } from "@/ui/Dialog";
 import { Page } from "@/ui/Page";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Time } from "@/ui/Time";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Evidence.module.css";
@@ -63,6 +65,7 @@ function About({ analysis }: { analysis: Analysis }): ReactElement {
 
 function Delete({ analysis }: { analysis: Analysis }): ReactElement {
   const [asking, setAsking] = useState(false);
+  const refusal = useRefusal("analyses:write");
   const navigate = useNavigate();
   const client = useQueryClient();
   const tellError = useTellError();
@@ -78,7 +81,9 @@ function Delete({ analysis }: { analysis: Analysis }): ReactElement {
   });
   return (
     <>
-      <Button onClick={() => setAsking(true)}>Delete</Button>
+      <ActionButton refusal={refusal} onClick={() => setAsking(true)}>
+        Delete
+      </ActionButton>
       <Dialog open={asking} onOpenChange={setAsking} title={`Delete ${analysis.name}?`} description="The file and its result are deleted. Nothing else refers to them.">
         <DialogActions>
           <Button onClick={() => setAsking(false)}>Cancel</Button>

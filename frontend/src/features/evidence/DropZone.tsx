@@ -1,15 +1,19 @@
 import { useRef, useState, type DragEvent, type ReactElement } from "react";
 
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
+import { useToast } from "@/ui/Toast";
 
 import styles from "./Evidence.module.css";
 
 export interface DropZoneProps {
+  /** Why the user cannot add files; null: allowed. */
+  refusal: string | null;
   onFiles: (files: readonly File[]) => void;
 }
 
 /** Files are dropped here or chosen with its button, which the keyboard can reach. */
-export function DropZone({ onFiles }: DropZoneProps): ReactElement {
+export function DropZone({ refusal, onFiles }: DropZoneProps): ReactElement {
+  const toast = useToast();
   const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
   // Moving over a child briefly leaves the parent.
@@ -18,7 +22,7 @@ export function DropZone({ onFiles }: DropZoneProps): ReactElement {
   const enter = (event: DragEvent): void => {
     event.preventDefault();
     depth.current += 1;
-    setOver(true);
+    setOver(refusal === null);
   };
   const leave = (): void => {
     depth.current -= 1;
@@ -29,7 +33,8 @@ export function DropZone({ onFiles }: DropZoneProps): ReactElement {
     depth.current = 0;
     setOver(false);
     const files = [...event.dataTransfer.files];
-    if (files.length > 0) onFiles(files);
+    if (refusal !== null) toast({ text: refusal });
+    else if (files.length > 0) onFiles(files);
   };
   return (
     // Dropping is for the pointer; the button is for the keyboard.
@@ -45,9 +50,9 @@ export function DropZone({ onFiles }: DropZoneProps): ReactElement {
       onDrop={drop}
     >
       <p className={styles["dropTitle"]}>{over ? "Drop to add" : "Drop files here"}</p>
-      <Button kind="primary" onClick={() => input.current?.click()}>
+      <ActionButton kind="primary" refusal={refusal} onClick={() => input.current?.click()}>
         Choose files
-      </Button>
+      </ActionButton>
       <input
         ref={input}
         type="file"
@@ -60,6 +65,7 @@ export function DropZone({ onFiles }: DropZoneProps): ReactElement {
           if (files.length > 0) onFiles(files);
         }}
       />
+      {refusal !== null && <p>{refusal}</p>}
       <p className={styles["kinds"]}>
         Packet captures (pcap, pcapng) · dnsmasq and CoreDNS logs · metrics pages (<code>curl …/metrics</code>) · <code>cpu.stat</code> ·{" "}
         <code>top -b -d 0.1</code> · process counts. Also gzipped. The type is detected from the content.

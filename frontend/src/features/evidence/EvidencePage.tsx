@@ -10,6 +10,7 @@ import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Time } from "@/ui/Time";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import { DropZone } from "./DropZone";
 import styles from "./Evidence.module.css";
@@ -20,6 +21,7 @@ import { useUploads } from "./useUploads";
 export function EvidencePage(): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(analysesQuery());
   const navigate = useNavigate();
+  const refusal = useRefusal("analyses:write");
   const open = useCallback(
     (analysis: AnalysisSummary, of: number) => {
       // One file: go to its result.
@@ -31,7 +33,7 @@ export function EvidencePage(): ReactElement {
   const analyses = data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Page title="Evidence files" lead="Recordings made by hand, diagnosed by the same rules as live data. Each result also says what the file cannot show.">
-      <DropZone onFiles={add} />
+      <DropZone refusal={refusal} onFiles={add} />
       {uploads.length > 0 && (
         <ul className={styles["uploads"]} aria-label="Uploads">
           {uploads.map((upload) => (

@@ -2,11 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { receivedQuery } from "@/api/metrics";
 import { collectorsQuery } from "@/api/resources";
 import { Page } from "@/ui/Page";
 import { EmptyState, Skeleton } from "@/ui/states";
+import { AddCollectorLink } from "@/widgets/AddCollectorLink";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import { AtRisk } from "./AtRisk";
 import { Changes } from "./Changes";
@@ -45,10 +46,9 @@ export function HomePage(): ReactElement {
 }
 
 function NoCollector(): ReactElement {
-  const { data: me } = useQuery(meQuery());
+  const refusal = useRefusal("collectors:write");
   const { data: received, isPending } = useQuery(receivedQuery());
-  const mayAdd = me?.scopes.includes("collectors:write") ?? false;
-  if (received !== undefined && received.senders.length > 0) return <OnlyRemoteWrite received={received} mayAdd={mayAdd} />;
+  if (received !== undefined && received.senders.length > 0) return <OnlyRemoteWrite received={received} />;
   if (isPending) {
     return (
       <Page title="Home" ownHeading>
@@ -58,18 +58,9 @@ function NoCollector(): ReactElement {
   }
   return (
     <Page title="Home" lead="What is wrong now, where, and what was done about it.">
-      <EmptyState
-        title="No collectors have reported yet"
-        action={
-          mayAdd && (
-            <Link to="/settings/collectors" search={{ add: true }}>
-              Add collector
-            </Link>
-          )
-        }
-      >
+      <EmptyState title="No collectors have reported yet" action={<AddCollectorLink />}>
         <p>Nothing is measured yet. A collector is one static binary, installed with one command. Its node and containers then appear here.</p>
-        {!mayAdd && <p>Your role cannot add one. Ask an editor or an admin of {me?.organization.name ?? "your organization"}.</p>}
+        {refusal !== null && <p>{refusal}</p>}
         <p>
           Prometheus, Grafana Alloy, and the OpenTelemetry Collector can <Link to="/explore/metrics">send metrics</Link> as well. They are not searched for causes.
         </p>

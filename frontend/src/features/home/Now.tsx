@@ -14,7 +14,8 @@ import { SeverityChip, stateText } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./Home.module.css";
-import { coverageText, openCount, openText, silenceText } from "./words";
+import { Watching } from "./Watching";
+import { coverageText, notKnownText, openCount, openText, silenceText } from "./words";
 
 type Incident = Overview["worst"][number];
 
@@ -28,6 +29,7 @@ export function Now({ collectors }: { collectors: readonly Collector[] | undefin
   const [first, ...others] = overview.worst;
   const more = openCount(overview) - overview.worst.length;
   const silence = silenceText(collectors ?? []);
+  const notKnown = notKnownText(overview);
   return (
     <header className={styles["now"]}>
       <h1>
@@ -41,13 +43,17 @@ export function Now({ collectors }: { collectors: readonly Collector[] | undefin
       </h1>
       {first !== undefined && <About incident={first} />}
       {collectors === undefined || fleet.isPending ? (
-        <Skeleton lines={1} height={17} label="Loading coverage" />
+        <Skeleton lines={first === undefined ? 2 : 1} height={17} label="Loading coverage" />
       ) : (
-        <p className={styles["coverage"]}>
-          {silence !== "" && <strong>{silence} </strong>}
-          {fleet.data === undefined ? "The number of containers with timed answers is unknown." : coverageText(fleet.data)}
-          {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
-        </p>
+        <>
+          {first === undefined && silence === "" && fleet.data !== undefined && <Watching fleet={fleet.data} />}
+          <p className={styles["coverage"]}>
+            {silence !== "" && <strong>{silence} </strong>}
+            {notKnown !== "" && <strong>{notKnown} </strong>}
+            {fleet.data === undefined ? "The number of containers with timed answers is unknown." : coverageText(fleet.data)}
+            {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
+          </p>
+        </>
       )}
       {others.length > 0 && (
         <ul className={styles["worst"]} aria-label="Also open">

@@ -3,6 +3,7 @@ import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } fr
 import { render, screen, within } from "@testing-library/react";
 
 import { causesQuery } from "@/api/causes";
+import { meQuery, type Me } from "@/api/me";
 import type { Received } from "@/api/metrics";
 
 import { OnlyRemoteWrite } from "./RemoteWrite";
@@ -20,11 +21,12 @@ const received: Received = {
 
 const cause = (id: string, title: string): object => ({ id, title, summary: "", mechanism: "", needs: [], rivals: [], references: [], false_positives: [] });
 
-function show(mayAdd: boolean): void {
+function show(...scopes: string[]): void {
   vi.spyOn(window, "scrollTo").mockImplementation(() => undefined);
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData<object[]>(causesQuery().queryKey, [cause("cpu/steal", "The hypervisor takes the CPU"), cause("dns/udp_loss", "Datagrams are lost")]);
-  const router = createRouter({ routeTree: createRootRoute({ component: () => <OnlyRemoteWrite received={received} mayAdd={mayAdd} /> }), history: createMemoryHistory({ initialEntries: ["/"] }) });
+  client.setQueryData(meQuery().queryKey, { role: "viewer", scopes, organization: { id: 1, name: "Acme" } } as Me);
+  const router = createRouter({ routeTree: createRootRoute({ component: () => <OnlyRemoteWrite received={received} /> }), history: createMemoryHistory({ initialEntries: ["/"] }) });
   render(
     <QueryClientProvider client={client}>
       <RouterProvider router={router} />
@@ -34,7 +36,7 @@ function show(mayAdd: boolean): void {
 
 describe("Home without a collector", () => {
   it("shows received metrics, their senders, and the causes that need a collector", async () => {
-    show(true);
+    show("collectors:write");
     expect(await screen.findByText("1,204 series of 310 metrics, 80 samples/s, from 3 senders.")).toBeVisible();
     const [, row] = within(screen.getByRole("table", { name: "Senders of remote write" })).getAllByRole("row");
     expect(row).toHaveTextContent(/^Prometheus\/3.6.0staging80\/s2/);
@@ -45,9 +47,10 @@ describe("Home without a collector", () => {
     expect(screen.getByRole("link", { name: "Add collector" })).toBeVisible();
   });
 
-  it("offers no action that the role forbids", async () => {
-    show(false);
+  it("says why the role cannot add a collector", async () => {
+    show();
     expect(await screen.findByText("2 causes need a collector.")).toBeVisible();
     expect(screen.queryByRole("link", { name: "Add collector" })).toBeNull();
+    expect(screen.getByRole("button", { name: "Add collector" })).toHaveAccessibleDescription(/^Your role, viewer, cannot add collectors/);
   });
 });

@@ -7,6 +7,7 @@ import { receivedQuery, type Received } from "@/api/metrics";
 import { plural } from "@/lib/format";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
+import { AddCollectorLink } from "@/widgets/AddCollectorLink";
 import { Async } from "@/widgets/Async";
 import { ReceivedTable, receivedText } from "@/widgets/ReceivedTable";
 
@@ -27,7 +28,7 @@ export function RemoteWrite(): ReactElement | null {
 }
 
 /** Home of an organization that receives remote write but has no collector: what arrives, and which causes cannot be found. */
-export function OnlyRemoteWrite({ received, mayAdd }: { received: Received; mayAdd: boolean }): ReactElement {
+export function OnlyRemoteWrite({ received }: { received: Received }): ReactElement {
   return (
     <Page title="Home" ownHeading>
       <header className={styles["now"]}>
@@ -43,13 +44,13 @@ export function OnlyRemoteWrite({ received, mayAdd }: { received: Received; mayA
             <Link to="/explore/metrics">Explore metrics</Link>
           </p>
         </Section>
-        <NotFound mayAdd={mayAdd} />
+        <NotFound />
       </div>
     </Page>
   );
 }
 
-function NotFound({ mayAdd }: { mayAdd: boolean }): ReactElement {
+function NotFound(): ReactElement {
   const causes = useQuery(causesQuery());
   return (
     <Section title="Causes that need a collector" note="Every cause reads the 100 ms ticks, events, and settings that a collector records. A stall averages out in scrapes every 15 s.">
@@ -57,12 +58,7 @@ function NotFound({ mayAdd }: { mayAdd: boolean }): ReactElement {
         {(all) => (
           <>
             <p>
-              {plural(all.length, "cause")} need a collector.{" "}
-              {mayAdd && (
-                <Link to="/settings/collectors" search={{ add: true }}>
-                  Add collector
-                </Link>
-              )}
+              {plural(all.length, "cause")} need a collector. <AddCollectorLink />
             </p>
             <ul className={styles["causes"]}>
               {all.map(({ id, title }) => (

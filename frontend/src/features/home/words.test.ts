@@ -1,8 +1,39 @@
-import { coverageText, openCount, openText, silenceText, throttledText } from "./words";
+import type { FleetContainer } from "@/api/fleet";
+
+import { coverageText, notKnownText, openCount, openText, silenceText, throttledText, watchingText } from "./words";
 
 const fleet = (compared: number, timed: number, more: { found?: number; timed_is_least?: boolean } = {}): string => coverageText({ compared, timed, found: compared, timed_is_least: false, ...more });
 
+const container = (id: number, peak: number | null, throttledUs?: number): FleetContainer => ({
+  id,
+  kind: "cgroup",
+  key: `/${id}`,
+  name: `${id}`,
+  node: { id: 1, kind: "node", key: "m", name: "node-1" },
+  namespace: null,
+  pod: null,
+  container: null,
+  cpu_limit: null,
+  cpu_peak: peak,
+  throttled_us: throttledUs ?? null,
+  worst_tick: throttledUs === undefined ? null : { at_us: 0, span_us: 100_000, throttled_us: throttledUs },
+});
+
+function watched(containers: readonly FleetContainer[], more: { compared?: number; found?: number } = {}): [string, number | null] | null {
+  const told = watchingText({ compared: containers.length, found: more.compared ?? containers.length, ...more, containers: [...containers] });
+  return told && [told.text, told.container?.id ?? null];
+}
+
 describe("the sentences of Home", () => {
+  it("say what is watched and what was worst, as far as it was measured", () => {
+    expect(watched([container(1, 0.2, 42_000), container(2, 0.9)])).toEqual(["Watching 2 containers. Worst 100 ms of the last hour: 42 ms throttled in", 1]);
+    expect(watched([container(1, 0.2), container(2, 0.9)])).toEqual(["Watching 2 containers. Highest 100 ms of the last hour: 0.9 CPU in", 2]);
+    expect(watched([container(1, null)])).toEqual(["Watching 1 container.", null]);
+    expect(watched([container(1, 0.2)], { compared: 500 })).toEqual(["Watching 500 containers.", null]);
+    expect(watched([container(1, 0.2, 42_000)], { compared: 1000, found: 1312 })).toEqual(["Watching 1,312 containers. Worst 100 ms of the last hour in the 1,000 checked: 42 ms throttled in", 1]);
+    expect(watched([])).toBeNull();
+  });
+
   it("count by severity", () => {
     const counts = [
       { severity: "critical" as const, incidents: 2 },
@@ -28,6 +59,12 @@ describe("the sentences of Home", () => {
     expect(silenceText([on, off, off])).toBe("2 of 3 collectors are silent: nothing is measured now on their nodes.");
     expect(silenceText([off])).toBe("The only collector is silent: nothing is measured now.");
     expect(silenceText([off, off])).toBe("All 2 collectors are silent: nothing is measured now.");
+  });
+
+  it("do not call incidents of silent nodes over", () => {
+    expect(notKnownText({ not_known: 0 })).toBe("");
+    expect(notKnownText({ not_known: 1 })).toBe("Whether 1 incident of a silent node goes on is not known.");
+    expect(notKnownText({ not_known: 2 })).toBe("Whether 2 incidents of silent nodes go on is not known.");
   });
 
   it("distinguish not throttled from not measured", () => {

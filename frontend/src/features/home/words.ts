@@ -1,9 +1,9 @@
 /** The sentences of Home: what is wrong now, and how much of the fleet is covered. Pure. */
 
-import type { Fleet } from "@/api/fleet";
+import type { Fleet, FleetContainer } from "@/api/fleet";
 import type { Overview } from "@/api/overview";
 import type { Collector } from "@/api/resources";
-import { count, plural } from "@/lib/format";
+import { count, cpus, microseconds, plural } from "@/lib/format";
 
 /** "2 critical, 1 warning"; null: no incident is open. */
 export function openText({ counts }: Pick<Overview, "counts">): string | null {
@@ -23,12 +23,31 @@ export function coverageText({ compared, found, timed, timed_is_least: isLeast }
   return `Answers of ${least}${count(timed)} of ${all} were timed in the last hour. For the others, harm to clients is not measured.`;
 }
 
+/** "Watching 18 containers. Worst 100 ms of the last hour: 42 ms throttled in", then the container; null: no containers. */
+export function watchingText({ compared, found, containers }: Pick<Fleet, "compared" | "found" | "containers">): { text: string; container: FleetContainer | null } | null {
+  if (compared === 0) return null;
+  const lead = `Watching ${plural(found, "container")}.`;
+  const scope = compared < found ? ` in the ${count(compared)} checked` : "";
+  const [first] = containers;
+  if (first !== undefined && first.worst_tick !== null) return { text: `${lead} Worst 100 ms of the last hour${scope}: ${microseconds(first.worst_tick.throttled_us)} throttled in`, container: first };
+  const highest = containers.toSorted((a, b) => (b.cpu_peak ?? -1) - (a.cpu_peak ?? -1))[0];
+  // Containers that are not listed might have a higher peak.
+  if (highest === undefined || highest.cpu_peak === null || containers.length < compared) return { text: lead, container: null };
+  return { text: `${lead} Highest 100 ms of the last hour${scope}: ${cpus(highest.cpu_peak)} in`, container: highest };
+}
+
 /** "1 of 3 collectors is silent: nothing is measured now on its node."; empty: all report. */
 export function silenceText(collectors: readonly Pick<Collector, "state">[]): string {
   const silent = collectors.filter(({ state }) => state === "silent").length;
   if (silent === 0) return "";
   if (silent === collectors.length) return `${silent === 1 ? "The only collector is silent" : `All ${count(silent)} collectors are silent`}: nothing is measured now.`;
   return `${count(silent)} of ${plural(collectors.length, "collector")} ${silent === 1 ? "is" : "are"} silent: nothing is measured now on ${silent === 1 ? "its node" : "their nodes"}.`;
+}
+
+/** "Whether 2 incidents of silent nodes go on is not known."; empty: there are none. */
+export function notKnownText({ not_known: ended }: Pick<Overview, "not_known">): string {
+  if (ended === 0) return "";
+  return `Whether ${plural(ended, "incident")} of ${ended === 1 ? "a silent node goes" : "silent nodes go"} on is not known.`;
 }
 
 /** "3 of 18 containers were throttled in the last hour. Throttling is not measured in 2 others." */

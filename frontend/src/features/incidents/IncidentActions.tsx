@@ -1,7 +1,9 @@
 import type { ReactElement, ReactNode } from "react";
 
 import type { Incident } from "@/api/incidents";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
+import { usePageCommand } from "@/ui/pageCommands";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import { MuteMenu } from "./MuteMenu";
 import { NeighborLinks } from "./NeighborLinks";
@@ -9,16 +11,24 @@ import { useCommands } from "./useCommands";
 
 export function IncidentActions({ incident, children }: { incident: Incident; children?: ReactNode }): ReactElement {
   const commands = useCommands();
+  const refusal = useRefusal("incidents:write");
   const answerable = incident.state === "open" || incident.state === "acknowledged";
-  const active = incident.state !== "resolved" && incident.state !== "verified";
+  const active = incident.resolved_at === null;
+  const toggle = incident.state === "open" ? "Acknowledge" : "Unacknowledge";
+  usePageCommand(answerable ? toggle : null, () => commands.toggleAcknowledge(incident));
+  usePageCommand(active ? "Resolve" : null, () => commands.resolve(incident));
   return (
     <>
       {answerable && (
-        <Button kind={incident.state === "open" ? "primary" : "plain"} shortcut="a" onClick={() => commands.toggleAcknowledge(incident)}>
-          {incident.state === "open" ? "Acknowledge" : "Unacknowledge"}
-        </Button>
+        <ActionButton kind={incident.state === "open" ? "primary" : "plain"} shortcut="a" refusal={refusal} onClick={() => commands.toggleAcknowledge(incident)}>
+          {toggle}
+        </ActionButton>
       )}
-      {active && <Button onClick={() => commands.resolve(incident)}>Resolve</Button>}
+      {active && (
+        <ActionButton refusal={refusal} onClick={() => commands.resolve(incident)}>
+          Resolve
+        </ActionButton>
+      )}
       <MuteMenu incident={incident} />
       {children}
       <NeighborLinks id={incident.id} />

@@ -8,7 +8,7 @@ import type { IncidentSearch } from "./search";
 
 const STATES = [
   ["active", "Open"],
-  ["closed", "Resolved"],
+  ["closed", "Ended"],
   ["all", "All"],
 ] as const;
 

@@ -11,6 +11,7 @@ import { Prose } from "@/widgets/Prose";
 import { SeverityChip, StateChip } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
+import { Confidence } from "./Confidence";
 import styles from "./IncidentHeader.module.css";
 import { MutedLine } from "./MutedLine";
 
@@ -29,8 +30,9 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
           for {duration(Math.max(0, endUs - startUs))}
         </Chip>
         <Chip tone="dim" title="Diagnoses that found this cause">
-          found by {plural(incident.occurrences, "diagnosis", "diagnoses")}
+          diagnosed {plural(incident.occurrences, "time")}
         </Chip>
+        <Confidence incident={incident} />
         <Chip>
           <SubjectName subject={incident.subject} />
         </Chip>

@@ -7,6 +7,7 @@ import { explain } from "@/api/problem";
 import { Button } from "@/ui/Button";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { AddCollectorLink } from "@/widgets/AddCollectorLink";
 
 import { IncidentFilters } from "./IncidentFilters";
 import styles from "./IncidentList.module.css";
@@ -69,20 +70,13 @@ function Nothing({ filtered, state }: { filtered: boolean; state: string }): Rea
   }
   if (state === "closed") {
     return (
-      <EmptyState title="No resolved incidents">
-        <p>An incident is resolved when its fault has stayed away for a while, or when a member resolves it.</p>
+      <EmptyState title="No ended incidents">
+        <p>An incident ends when its fault has stayed away for a while, when a member resolves it, or when its node has sent no data for 15 min.</p>
       </EmptyState>
     );
   }
   return (
-    <EmptyState
-      title="No open incidents"
-      action={
-        <Link to="/settings/collectors" search={{ add: true }}>
-          Add collector
-        </Link>
-      }
-    >
+    <EmptyState title="No open incidents" action={<AddCollectorLink />}>
       <p>
         Jitterscope checks every 100 ms of each container. An incident opens within seconds of a stall that does harm and whose cause is known: a CPU limit that GC cycles use up, a
         burst of requests, a noisy neighbor, a limit that is too low.

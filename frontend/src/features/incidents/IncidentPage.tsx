@@ -7,6 +7,7 @@ import { capturesQuery } from "@/api/captures";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { inColumns } from "@/api/columns";
 import { explain } from "@/api/problem";
+import { kustomizeQuery } from "@/api/pulls";
 import { formatView, parseView } from "@/lib/search";
 import { whatIfModelsQuery } from "@/api/whatif";
 import { parseUs } from "@/lib/time";
@@ -105,6 +106,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
   const pulls = usePulls(incident);
+  const kustomize = useQuery(kustomizeQuery(incident));
   const captures = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
   const links: SectionLink[] = [
     { id: "picture", name: "What happened" },
@@ -162,6 +164,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
               onCopied={tellCopied}
               applying={applying}
               pulls={pulls}
+              kustomize={kustomize.data}
             />
           </Section>
         </div>

@@ -23,7 +23,7 @@ export function IncidentRow({ incident, current }: { incident: IncidentSummary; 
     if (current) row.current?.scrollIntoView({ block: "nearest" });
   }, [current]);
   const [first, second] = incident.figures.filter(({ short }) => short !== "");
-  const quiet = incident.muted || incident.state === "resolved" || incident.state === "verified";
+  const quiet = incident.muted || incident.resolved_at !== null;
   return (
     <li ref={row} className={styles["row"]} data-current={current} data-quiet={quiet}>
       <div>

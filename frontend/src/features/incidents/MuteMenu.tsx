@@ -3,9 +3,12 @@ import { lazy, Suspense, useState, type ReactElement } from "react";
 
 import type { Incident } from "@/api/incidents";
 import { DURATIONS } from "@/api/mutes";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Menu } from "@/ui/Menu";
 import { usePageCommand } from "@/ui/pageCommands";
+import { useToast } from "@/ui/Toast";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import { useCommands } from "./useCommands";
 
@@ -15,20 +18,27 @@ const MuteDialog = lazy(async () => ({ default: (await import("./MuteDialog")).M
 export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
   const commands = useCommands();
   const navigate = useNavigate();
+  const toast = useToast();
+  const refusal = useRefusal("incidents:write");
   const [asked, setAsked] = useState(false);
   const byRule = incident.mute !== null && !incident.mute.only_this;
   const toMutes = (): void => void navigate({ to: "/settings/$section", params: { section: "mutes" } });
-  usePageCommand("Mute this incident or others", () => setAsked(true));
+  usePageCommand(!incident.muted ? "Mute for 1 h" : byRule ? null : "Unmute", () => commands.toggleMute(incident));
+  usePageCommand("Mute with a reason, an end, or a wider scope", () => (refusal === null ? setAsked(true) : toast({ text: refusal })));
   return (
     <>
       {incident.muted ? (
         byRule ? (
           <Button onClick={toMutes}>Go to mutes</Button>
         ) : (
-          <Button shortcut="m" onClick={() => commands.toggleMute(incident)}>
+          <ActionButton shortcut="m" refusal={refusal} onClick={() => commands.toggleMute(incident)}>
             Unmute
-          </Button>
+          </ActionButton>
         )
+      ) : refusal !== null ? (
+        <ActionButton shortcut="m" refusal={refusal}>
+          Mute
+        </ActionButton>
       ) : (
         <Menu trigger={<Button shortcut="m">Mute</Button>}>
           {({ MenuItem, MenuLabel, MenuSeparator }) => (

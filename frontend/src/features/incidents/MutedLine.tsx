@@ -1,7 +1,8 @@
 import { lazy, Suspense, useState, type ReactElement } from "react";
 
 import type { Incident } from "@/api/incidents";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import styles from "./IncidentHeader.module.css";
 
@@ -10,14 +11,15 @@ const MuteReason = lazy(async () => ({ default: (await import("./MuteReason")).M
 /** Who muted the incident and why; the reason of a mute for this incident alone can be changed later. */
 export function MutedLine({ incident }: { incident: Incident }): ReactElement | null {
   const [asked, setAsked] = useState(false);
+  const refusal = useRefusal("incidents:write");
   if (incident.mute === null) return null;
   return (
     <p className={styles["muted"]}>
       Muted by {incident.mute.by}: {incident.mute.reason}{" "}
       {incident.mute.only_this && (
-        <Button kind="quiet" onClick={() => setAsked(true)}>
+        <ActionButton kind="quiet" refusal={refusal} onClick={() => setAsked(true)}>
           Change reason
-        </Button>
+        </ActionButton>
       )}
       <Suspense>{asked && <MuteReason incident={incident} onOpenChange={setAsked} />}</Suspense>
     </p>

@@ -3,7 +3,8 @@ import { lazy, Suspense, useState, type ReactElement } from "react";
 
 import type { Incident } from "@/api/incidents";
 import { meQuery } from "@/api/me";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import styles from "./History.module.css";
 
@@ -13,8 +14,9 @@ const NoteEditor = lazy(async () => ({ default: (await import("./NoteEditor")).N
 /** Edit and delete, only below the user's own notes. */
 export function NoteTools({ incidentId, entry }: { incidentId: number; entry: Incident["history"][number] }): ReactElement | null {
   const { data: me } = useQuery(meQuery());
+  const refusal = useRefusal("incidents:write");
   const [open, setOpen] = useState<"edit" | "delete" | null>(null);
-  const isOwn = entry.author_id !== null && entry.author_id === me?.user_id && me.scopes.includes("incidents:write");
+  const isOwn = entry.author_id !== null && entry.author_id === me?.user_id;
   if (!isOwn || entry.deleted) return null;
   if (open !== null) {
     return (
@@ -25,12 +27,12 @@ export function NoteTools({ incidentId, entry }: { incidentId: number; entry: In
   }
   return (
     <span className={styles["tools"]}>
-      <Button kind="quiet" aria-label={`Edit note: ${entry.detail ?? ""}`} onClick={() => setOpen("edit")}>
+      <ActionButton kind="quiet" refusal={refusal} aria-label={`Edit note: ${entry.detail ?? ""}`} onClick={() => setOpen("edit")}>
         Edit
-      </Button>
-      <Button kind="quiet" aria-label={`Delete note: ${entry.detail ?? ""}`} onClick={() => setOpen("delete")}>
+      </ActionButton>
+      <ActionButton kind="quiet" refusal={refusal} aria-label={`Delete note: ${entry.detail ?? ""}`} onClick={() => setOpen("delete")}>
         Delete
-      </Button>
+      </ActionButton>
     </span>
   );
 }

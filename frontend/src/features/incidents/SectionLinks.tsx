@@ -1,6 +1,7 @@
-import type { MouseEvent, ReactElement } from "react";
+import type { ReactElement } from "react";
 
 import styles from "./IncidentPage.module.css";
+import { jump } from "./jump";
 
 export interface SectionLink {
   /** The id of its element. */
@@ -19,13 +20,4 @@ export function SectionLinks({ links, ready }: { links: readonly SectionLink[]; 
       ))}
     </nav>
   );
-}
-
-/** Without an entry in the browser's history, whose entries are views of the timeline. */
-function jump(event: MouseEvent<HTMLAnchorElement>): void {
-  const part = document.getElementById(event.currentTarget.hash.slice(1));
-  if (part === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  part.scrollIntoView({ block: "start" });
-  part.focus({ preventScroll: true });
 }

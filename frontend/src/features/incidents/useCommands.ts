@@ -5,6 +5,7 @@ import type { IncidentSummary } from "@/api/incidents";
 import { inHours } from "@/api/mutes";
 import { explain } from "@/api/problem";
 import { useToast } from "@/ui/Toast";
+import { useRefusal } from "@/widgets/useRefusal";
 
 const DONE: Record<Exclude<IncidentAction["kind"], "mute">, string> = {
   acknowledge: "Acknowledged",
@@ -21,13 +22,18 @@ export interface Commands {
   resolve: (incident: IncidentSummary) => void;
 }
 
-/** Acknowledge, mute, and resolve: applied optimistically, with undo. */
+/** Acknowledge, mute, and resolve: applied optimistically, with undo. A user who may not is told so instead. */
 export function useCommands(): Commands {
   const { mutate } = useIncidentAction();
   const toast = useToast();
+  const refusal = useRefusal("incidents:write");
 
   const run = useCallback(
     ({ id, muted_until, mute }: IncidentSummary, action: IncidentAction, done?: string): void => {
+      if (refusal !== null) {
+        toast({ text: refusal });
+        return;
+      }
       const back = action.kind === "unmute" ? ({ kind: "mute", until: muted_until, ...(mute === null ? {} : { reason: mute.reason }) } as const) : undoOf(action);
       toast({ text: done ?? (action.kind === "mute" ? "Muted" : DONE[action.kind]), ...(back === null ? {} : { undo: () => mutate({ id, action: back }) }) });
       mutate(
@@ -40,7 +46,7 @@ export function useCommands(): Commands {
         },
       );
     },
-    [mutate, toast],
+    [mutate, refusal, toast],
   );
 
   const muteFor: Commands["muteFor"] = (incident, length, hours) => run(incident, { kind: "mute", until: inHours(hours) }, `Muted for ${length}`);

@@ -5,6 +5,7 @@ import type { Incident } from "@/api/incidents";
 import { useFixApplied } from "@/api/verification";
 import { useToast } from "@/ui/Toast";
 import type { FixApplying } from "@/widgets/FixList";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 /** "I applied this fix": starts the before/after comparison. */
@@ -12,6 +13,7 @@ export function useFixApplying({ id, verification }: Incident): FixApplying {
   const { mutate, isPending } = useFixApplied();
   const toast = useToast();
   const tellError = useTellError();
+  const refusal = useRefusal("incidents:write");
   const apply = useCallback(
     (fix: Schemas["Fix"]) =>
       mutate(
@@ -21,5 +23,5 @@ export function useFixApplying({ id, verification }: Incident): FixApplying {
     [id, mutate, toast, tellError],
   );
   const measured = verification?.state === "waiting" ? verification.fix_id : null;
-  return useMemo(() => ({ measured, busy: isPending, apply }), [measured, isPending, apply]);
+  return useMemo(() => ({ measured, busy: isPending, refusal, apply }), [measured, isPending, refusal, apply]);
 }

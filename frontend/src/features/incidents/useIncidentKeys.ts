@@ -3,16 +3,16 @@ import { useEffect, useEffectEvent } from "react";
 
 import type { Incident } from "@/api/incidents";
 import { plainKey } from "@/lib/keys";
-import { useToast } from "@/ui/Toast";
 
 import { useCommands } from "./useCommands";
+import { useCopyPatch } from "./useCopyPatch";
 import { useNeighbors } from "./useNeighbors";
 
-/** `[` `]`: previous, next incident; `a` acknowledges; `m` mutes; `c` copies the first patch. */
+/** `[` `]`: previous, next incident; `a` acknowledges; `m` mutes; `c` copies the first patch that can help. */
 export function useIncidentKeys(incident: Incident): void {
   const navigate = useNavigate();
   const commands = useCommands();
-  const toast = useToast();
+  const copyPatch = useCopyPatch(incident);
   const { previous, next } = useNeighbors(incident.id);
 
   const press = useEffectEvent((event: KeyboardEvent) => {
@@ -21,15 +21,7 @@ export function useIncidentKeys(incident: Incident): void {
     if (to !== null) void navigate({ to: "/incidents/$incidentId", params: { incidentId: to } });
     if (key === "a") commands.toggleAcknowledge(incident);
     if (key === "m") commands.toggleMute(incident);
-    if (key === "c") {
-      const fix = incident.fixes.find((candidate) => candidate.patches.length > 0);
-      const patch = fix?.patches[0];
-      if (fix === undefined || patch === undefined) return;
-      navigator.clipboard.writeText(patch.text).then(
-        () => toast({ text: `Patch copied: ${fix.title}` }),
-        () => toast({ text: "The browser blocked the copy. Open the fix and select its text.", tone: "error" }),
-      );
-    }
+    if (key === "c") copyPatch();
   });
 
   useEffect(() => {

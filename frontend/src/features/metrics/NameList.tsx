@@ -1,8 +1,7 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useMemo, type ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { metricNamesQuery, type MetricName } from "@/api/metrics";
 import { explain } from "@/api/problem";
 import { count, plural } from "@/lib/format";
@@ -15,6 +14,8 @@ import { Filters } from "@/ui/Filters";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { Table } from "@/ui/Table";
+import { AddCollectorLink } from "@/widgets/AddCollectorLink";
+import { useRefusal } from "@/widgets/useRefusal";
 import { SavedViews } from "@/widgets/views/SavedViews";
 
 import { Matches } from "./Matches";
@@ -104,7 +105,7 @@ function Names({ items, search }: { items: readonly MetricName[]; search: Metric
 }
 
 function Nothing({ search, onSearch }: Omit<ListProps, "window">): ReactElement {
-  const { data: me } = useQuery(meQuery());
+  const refusal = useRefusal("collectors:write");
   if (search.q !== undefined || search.match !== undefined || search.resource !== undefined) {
     return (
       <EmptyState title="No metrics match" action={<Button onClick={() => onSearch({ q: undefined, match: undefined, resource: undefined })}>Clear filter</Button>}>
@@ -112,20 +113,10 @@ function Nothing({ search, onSearch }: Omit<ListProps, "window">): ReactElement 
       </EmptyState>
     );
   }
-  const mayAdd = me?.scopes.includes("collectors:write") ?? false;
   return (
-    <EmptyState
-      title="No metrics from Prometheus in this window"
-      action={
-        mayAdd && (
-          <Link to="/settings/collectors" search={{ add: true }}>
-            Add a sender
-          </Link>
-        )
-      }
-    >
+    <EmptyState title="No metrics from Prometheus in this window" action={<AddCollectorLink>Add a sender</AddCollectorLink>}>
       <p>Metrics appear here once Prometheus, Grafana Alloy, or an OpenTelemetry Collector sends them by remote write.</p>
-      {!mayAdd && <p>Your role cannot add a sender. Ask an editor or an admin of {me?.organization.name ?? "your organization"}.</p>}
+      {refusal !== null && <p>{refusal}</p>}
     </EmptyState>
   );
 }

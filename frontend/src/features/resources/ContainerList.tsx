@@ -9,6 +9,7 @@ import { count, plural } from "@/lib/format";
 import { rangeText } from "@/widgets/RangePicker";
 import { Button } from "@/ui/Button";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { AddCollectorLink } from "@/widgets/AddCollectorLink";
 
 import styles from "./Containers.module.css";
 import { ContainerTable } from "./ContainerTable";
@@ -48,7 +49,7 @@ export function ContainerList({ search, onSearch }: { search: ResourceListSearch
         </Button>
       )}
       <p className={styles["notes"]}>
-        Worst tick: the 100 ms credited with the most throttled time, summed over CPUs. The kernel credits a stall when it ends. Worst 100 ms: one bar per step, as high as the CPU usage of its highest 100 ms, on one log scale for all rows. The dashed line is the
+        Worst tick: the 100 ms with the most throttled time, summed over CPUs. The kernel counts throttled time when the stall ends. Worst 100 ms: one bar per step, as high as the CPU usage of its highest 100 ms, on one log scale for all rows. The dashed line is the
         limit, and the strip above the bars marks steps with throttling. Limit: the container&apos;s own at the end of the range.
       </p>
     </>
@@ -84,14 +85,7 @@ function Nothing({ page, search, onSearch }: { page: Containers; search: Resourc
     );
   }
   return (
-    <EmptyState
-      title="No containers in this range"
-      action={
-        <Link to="/settings/collectors" search={{ add: true }}>
-          Add collector
-        </Link>
-      }
-    >
+    <EmptyState title="No containers in this range" action={<AddCollectorLink />}>
       <p>A collector reports every cgroup of its node. Choose another range, or open Collectors to check that data arrives.</p>
       {received !== undefined && received.series > 0 && (
         <p>

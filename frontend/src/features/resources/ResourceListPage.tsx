@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useMemo, type ReactElement } from "react";
 
 import { explain } from "@/api/problem";
@@ -7,6 +7,7 @@ import { resourcesQuery, type ResourceKind } from "@/api/resources";
 import { Button } from "@/ui/Button";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { AddCollectorLink } from "@/widgets/AddCollectorLink";
 import { SavedViews } from "@/widgets/views/SavedViews";
 
 import { ContainerList } from "./ContainerList";
@@ -47,14 +48,7 @@ function ResourceList({ search, kind }: { search: ResourceListSearch; kind: Reso
           <Skeleton lines={8} height={28} label="Loading resources" />
         )
       ) : rows.length === 0 ? (
-        <EmptyState
-          title="No resources found"
-          action={
-            <Link to="/settings/collectors" search={{ add: true }}>
-              Add collector
-            </Link>
-          }
-        >
+        <EmptyState title="No resources found" action={<AddCollectorLink />}>
           <p>No resource of this kind matches. Widen the filter, or open Collectors to check that data arrives and what each source can measure.</p>
         </EmptyState>
       ) : (

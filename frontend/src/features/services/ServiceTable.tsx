@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useMemo, type ReactElement, type ReactNode } from "react";
 
+import { SLOW_US } from "@/api/catalogue.gen";
 import type { ServiceItem, ServiceOrder } from "@/api/services";
 import { Spark } from "@/charts/spark/Spark";
 import { commonScale, type SparkScale } from "@/charts/spark/spark";
@@ -13,7 +14,7 @@ import { SortHeadings, type SortColumn } from "@/widgets/SortHeadings";
 
 import { SORTING, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { hopParts, rateText, serverErrorsText, SLOW_US, throttledText, worstText } from "./words";
+import { hopParts, rateText, serverErrorsText, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];

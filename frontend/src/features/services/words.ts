@@ -1,11 +1,9 @@
 /** A server's figures in a few words. Pure. */
 
+import { SLOW_US } from "@/api/catalogue.gen";
 import type { ServiceItem } from "@/api/services";
 import { inUnit, measure, MISSING, plural, significant } from "@/lib/format";
 import { clock } from "@/lib/time";
-
-/** The collectors' threshold for slow answers, µs. */
-export const SLOW_US = 20_000;
 
 /** DNS servers get queries, all others get requests. */
 const nounOf = (kind: ServiceItem["kind"]): string => (kind === "dns_server" ? "queries" : "requests");

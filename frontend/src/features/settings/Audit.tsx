@@ -37,7 +37,10 @@ export function Audit(): ReactElement {
                 <td className={tableStyles["nowrap"]}>
                   <Time at={entry.at} style="clock" />
                 </td>
-                <td>{entry.actor}</td>
+                <td>
+                  {entry.actor}
+                  {who(entry) !== "" && <span className={tableStyles["dim"]}> {who(entry)}</span>}
+                </td>
                 <td>{entry.action}</td>
                 <td>{entry.target}</td>
                 <td className={`${tableStyles["wrap"] ?? ""} ${tableStyles["dim"] ?? ""}`}>{Object.entries(entry.detail).map(([name, value]) => `${name}: ${plain(value)}`).join(", ")}</td>
@@ -50,5 +53,9 @@ export function Audit(): ReactElement {
     </Section>
   );
 }
+
+/** Names are chosen by those who bear them; ids are not. */
+const who = (entry: { user_id: number | null; token_id: number | null }): string =>
+  entry.user_id !== null ? `user ${entry.user_id}` : entry.token_id !== null ? `token ${entry.token_id}` : "";
 
 const plain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -4,6 +4,7 @@ import { useState, type ReactElement } from "react";
 import { api, unwrap } from "@/api/client";
 import { settingsKeys, type Channel, type ChannelKind } from "@/api/settings";
 import { plural } from "@/lib/format";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Dialog, DialogActions } from "@/ui/Dialog";
 import { Time } from "@/ui/Time";
@@ -18,10 +19,11 @@ import styles from "./Settings.module.css";
 interface ChannelRowProps {
   channel: Channel;
   kind: ChannelKind | undefined;
-  mayChange: boolean;
+  /** Why the user cannot change channels; null: allowed. */
+  refusal: string | null;
 }
 
-export function ChannelRow({ channel, kind, mayChange }: ChannelRowProps): ReactElement {
+export function ChannelRow({ channel, kind, refusal }: ChannelRowProps): ReactElement {
   const client = useQueryClient();
   const tell = useTellError();
   const toast = useToast();
@@ -55,21 +57,21 @@ export function ChannelRow({ channel, kind, mayChange }: ChannelRowProps): React
             {kind?.title ?? channel.kind}, {channel.target}
           </span>
         </h3>
-        <Button onClick={() => test.mutate()} disabled={!mayChange || test.isPending}>
+        <ActionButton refusal={refusal} onClick={() => test.mutate()} disabled={test.isPending}>
           {test.isPending ? "Sending…" : "Send test"}
-        </Button>
-        <Button onClick={() => update.mutate(!channel.enabled)} disabled={!mayChange}>
+        </ActionButton>
+        <ActionButton refusal={refusal} onClick={() => update.mutate(!channel.enabled)}>
           {channel.enabled ? "Pause" : "Resume"}
-        </Button>
-        <Button onClick={() => toggle("edit")} disabled={!mayChange} aria-expanded={open === "edit"}>
+        </ActionButton>
+        <ActionButton refusal={refusal} onClick={() => toggle("edit")} aria-expanded={open === "edit"}>
           Edit
-        </Button>
+        </ActionButton>
         <Button onClick={() => toggle("deliveries")} aria-expanded={open === "deliveries"}>
           Deliveries
         </Button>
-        <Button kind="quiet" onClick={() => setAsked(true)} disabled={!mayChange} aria-label={`Remove ${channel.name}`}>
+        <ActionButton kind="quiet" refusal={refusal} onClick={() => setAsked(true)} aria-label={`Remove ${channel.name}`}>
           Remove
-        </Button>
+        </ActionButton>
       </div>
       <p className={styles["dim"]}>
         {channel.enabled ? `${inWords(channel)}. Messages: ${messages(channel, kind)}.` : "Paused: nothing is sent."}{" "}
@@ -92,7 +94,7 @@ export function ChannelRow({ channel, kind, mayChange }: ChannelRowProps): React
         </p>
       )}
       {open === "edit" && <EditChannel channel={channel} kind={kind} onDone={() => setOpen(null)} />}
-      {open === "deliveries" && <Deliveries channelId={channel.id} mail={channel.kind === "email"} mayChange={mayChange} />}
+      {open === "deliveries" && <Deliveries channelId={channel.id} mail={channel.kind === "email"} refusal={refusal} />}
       <Dialog
         open={asked}
         onOpenChange={setAsked}

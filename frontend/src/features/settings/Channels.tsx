@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { channelKindsQuery, channelsQuery } from "@/api/settings";
 import { Section } from "@/ui/Section";
 import { Async } from "@/widgets/Async";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import { ChannelRow } from "./ChannelRow";
 import { NewChannel } from "./NewChannel";
@@ -13,8 +13,7 @@ import styles from "./Settings.module.css";
 export function Channels(): ReactElement {
   const channels = useQuery(channelsQuery());
   const kinds = useQuery(channelKindsQuery());
-  const { data: me } = useQuery(meQuery());
-  const refusal = me === undefined || me.scopes.includes("channels:write") ? null : `Your role, ${me.role ?? "none"}, cannot change channels. Ask an admin of ${me.organization.name}.`;
+  const refusal = useRefusal("channels:write");
   return (
     <>
       <Section title="Notification channels" note="Each change of an incident is sent to every matching channel. A delivery can arrive twice if its response is lost.">
@@ -26,7 +25,7 @@ export function Channels(): ReactElement {
             ) : (
               <ul>
                 {all.map((channel) => (
-                  <ChannelRow key={channel.id} channel={channel} kind={kinds.data?.find((one) => one.kind === channel.kind)} mayChange={refusal === null} />
+                  <ChannelRow key={channel.id} channel={channel} kind={kinds.data?.find((one) => one.kind === channel.kind)} refusal={refusal} />
                 ))}
               </ul>
             )

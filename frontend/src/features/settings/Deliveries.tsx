@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
 import { deliveriesQuery, settingsKeys } from "@/api/settings";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 import { Async } from "@/widgets/Async";
@@ -18,10 +18,11 @@ interface DeliveriesProps {
   channelId: number;
   /** Mail servers have their own status codes. */
   mail: boolean;
-  mayChange: boolean;
+  /** Why the user cannot send again; null: allowed. */
+  refusal: string | null;
 }
 
-export function Deliveries({ channelId, mail, mayChange }: DeliveriesProps): ReactElement {
+export function Deliveries({ channelId, mail, refusal }: DeliveriesProps): ReactElement {
   const client = useQueryClient();
   const tell = useTellError();
   const deliveries = useQuery(deliveriesQuery(channelId));
@@ -68,9 +69,9 @@ export function Deliveries({ channelId, mail, mayChange }: DeliveriesProps): Rea
                       STATES[delivery.state]
                     )}
                     {delivery.state === "dead" && (
-                      <Button kind="quiet" disabled={!mayChange} onClick={() => retry.mutate(delivery.id)}>
+                      <ActionButton kind="quiet" refusal={refusal} onClick={() => retry.mutate(delivery.id)}>
                         Try again
-                      </Button>
+                      </ActionButton>
                     )}
                   </td>
                   <td>{delivery.attempts}</td>

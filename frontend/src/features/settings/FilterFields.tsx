@@ -44,7 +44,7 @@ export function MoreConditions({ value, onChange, kind }: FilterFieldsProps): Re
     onChange({ ...value, actions: ACTIONS.filter((one) => (one === action ? on : value.actions.includes(one))) });
   return (
     <>
-      <Patterns label="Causes" hint="Such as cpu/*, dns/search_amplification" condition="causes" value={value} onChange={onChange} />
+      <Patterns label="Causes" hint="Such as cpu/*, dns/search_domain_amplification" condition="causes" value={value} onChange={onChange} />
       <Patterns label="Resources" hint="Names, pods, containers, workloads, or cgroup paths, such as coredns*, kube-system/coredns, /system.slice/*" condition="resources" value={value} onChange={onChange} />
       <Patterns label="Nodes" hint="Such as edge-*" condition="nodes" value={value} onChange={onChange} />
       <fieldset className={styles["checks"]}>

@@ -12,6 +12,7 @@ import { Table } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 import { Async } from "@/widgets/Async";
 import { SecretOnce } from "@/widgets/SecretOnce";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import { MemberRow } from "./MemberRow";
@@ -20,12 +21,14 @@ import styles from "./Settings.module.css";
 export function Members(): ReactElement {
   const members = useQuery(membersQuery());
   const { data: me } = useQuery(meQuery());
-  const mayChange = me?.scopes.includes("members:write") ?? false;
+  const refusal = useRefusal("members:write");
+  const mayChange = refusal === null;
   const { data: tokens } = useQuery({ ...ingestTokensQuery(), enabled: mayChange });
   const ownedBy = (member: Member): readonly string[] => (tokens?.items ?? []).filter((one) => one.owner_id === member.user_id && isValid(one)).map((one) => one.name);
   return (
     <>
       <Section title="Members" note="Viewers read. Editors also act on incidents. Admins also manage channels and members.">
+        {refusal !== null && <p className={styles["dim"]}>{refusal}</p>}
         <Async query={members} label="Loading members">
           {({ items }) => (
             <Table label="Members">

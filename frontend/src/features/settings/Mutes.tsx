@@ -1,17 +1,18 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { mutesQuery, useEndMute, type Mute } from "@/api/mutes";
 import { explain } from "@/api/problem";
 import { plural } from "@/lib/format";
 import { hoursInWords } from "@/lib/weeklyHours";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Time } from "@/ui/Time";
 import { useToast } from "@/ui/Toast";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import { conditionsInWords, SEVERITIES } from "./channelFilter";
@@ -20,8 +21,7 @@ import styles from "./Settings.module.css";
 
 /** All mutes, including ended ones, and a form to add one. */
 export function Mutes(): ReactElement {
-  const { data: me } = useQuery(meQuery());
-  const refusal = me === undefined || me.scopes.includes("incidents:write") ? null : "Your role can read, but not mute. Ask an editor or admin.";
+  const refusal = useRefusal("incidents:write");
   return (
     <>
       <Section title="Mutes" note="Muted incidents are found and listed but send no messages. When a mute ends, channels are notified of incidents that are still open.">
@@ -69,14 +69,14 @@ function Row({ mute, refusal }: { mute: Mute; refusal: string | null }): ReactEl
       <div className={styles["channelHead"]}>
         <h3>{mute.reason}</h3>
         {mute.state !== "ended" && (
-          <Button
-            disabled={refusal !== null || end.isPending}
-            title={refusal ?? undefined}
+          <ActionButton
+            refusal={refusal}
+            disabled={end.isPending}
             aria-label={`End mute: ${mute.reason}`}
             onClick={() => void end.mutateAsync(mute.id).then(() => toast({ text: "Mute ended" }), tell)}
           >
             End mute
-          </Button>
+          </ActionButton>
         )}
       </div>
       <p>

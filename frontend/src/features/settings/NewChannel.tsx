@@ -4,7 +4,7 @@ import { useState, type ReactElement, type SyntheticEvent } from "react";
 import { api, unwrap } from "@/api/client";
 import { explain } from "@/api/problem";
 import { settingsKeys, type ChannelKind } from "@/api/settings";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { Field } from "@/ui/Field";
 import { Section } from "@/ui/Section";
 
@@ -87,9 +87,9 @@ export function NewChannel({ kinds, refusal }: NewChannelProps): ReactElement {
           </p>
         )}
         <p style={{ marginTop: 16 }}>
-          <Button type="submit" kind="primary" disabled={create.isPending || refusal !== null}>
+          <ActionButton type="submit" kind="primary" refusal={refusal} disabled={create.isPending}>
             Add channel
-          </Button>
+          </ActionButton>
           {refusal !== null && <span className={styles["reason"]}>{refusal}</span>}
         </p>
       </form>

@@ -6,7 +6,7 @@ import { parseUs, toRfc3339 } from "@/lib/time";
 import { useSettled } from "@/lib/useSettled";
 import { fromWallTime, toWallTime, zoneName } from "@/lib/wallTime";
 import { hoursProblem, WEEK, type WeeklyHours } from "@/lib/weeklyHours";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { Field } from "@/ui/Field";
 import { Section } from "@/ui/Section";
 import { useToast } from "@/ui/Toast";
@@ -122,9 +122,9 @@ export function NewMute({ refusal }: { refusal: string | null }): ReactElement {
           </p>
         )}
         <p style={{ marginTop: 16 }}>
-          <Button type="submit" kind="primary" disabled={create.isPending || refusal !== null || isEmpty || problem !== null || reason.trim() === ""}>
+          <ActionButton type="submit" kind="primary" refusal={refusal} disabled={create.isPending || isEmpty || problem !== null || reason.trim() === ""}>
             Add mute
-          </Button>
+          </ActionButton>
           {refusal !== null && <span className={styles["reason"]}>{refusal}</span>}
         </p>
       </form>

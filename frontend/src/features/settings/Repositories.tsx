@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { repositoriesQuery, useCreateRepository } from "@/api/pulls";
 import { Section } from "@/ui/Section";
 import { useToast } from "@/ui/Toast";
 import { Async } from "@/widgets/Async";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import { RepositoryForm } from "./RepositoryForm";
 import { RepositoryRow } from "./RepositoryRow";
@@ -15,26 +15,26 @@ import styles from "./Settings.module.css";
 /** Repositories with the files of workloads, so that fixes can become pull requests. */
 export function Repositories(): ReactElement {
   const repositories = useQuery(repositoriesQuery());
-  const { data: me } = useQuery(meQuery());
-  const mayChange = me?.scopes.includes("repositories:write") ?? false;
+  const refusal = useRefusal("repositories:write");
   return (
     <>
       <Section title="Repositories" note="Fixes for workloads with a file listed here can be opened as pull requests. The first repository that matches a workload is used.">
+        {refusal !== null && <p className={styles["dim"]}>{refusal}</p>}
         <Async query={repositories} label="Loading repositories">
           {(all) =>
             all.length === 0 ? (
-              <p className={styles["dim"]}>No repositories yet. Add one below.</p>
+              <p className={styles["dim"]}>No repositories yet. {refusal === null && "Add one below."}</p>
             ) : (
               <ul aria-label="Repositories">
                 {all.map((one) => (
-                  <RepositoryRow key={one.id} repository={one} mayChange={mayChange} />
+                  <RepositoryRow key={one.id} repository={one} refusal={refusal} />
                 ))}
               </ul>
             )
           }
         </Async>
       </Section>
-      {mayChange && <Add />}
+      {refusal === null && <Add />}
     </>
   );
 }

@@ -2,6 +2,7 @@ import { useState, type ReactElement } from "react";
 
 import { useRemoveRepository, useTestRepository, useUpdateRepository, type Repository, type RepositoryFile } from "@/api/pulls";
 import { plural } from "@/lib/format";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Dialog, DialogActions } from "@/ui/Dialog";
 import { useToast } from "@/ui/Toast";
@@ -11,7 +12,7 @@ import { RepositoryForm } from "./RepositoryForm";
 import { changeOf, FORMATS, formOf, HOSTS } from "./repositoryForm";
 import styles from "./Settings.module.css";
 
-export function RepositoryRow({ repository, mayChange }: { repository: Repository; mayChange: boolean }): ReactElement {
+export function RepositoryRow({ repository, refusal }: { repository: Repository; refusal: string | null }): ReactElement {
   const tell = useTellError();
   const toast = useToast();
   const test = useTestRepository(repository.id);
@@ -33,15 +34,15 @@ export function RepositoryRow({ repository, mayChange }: { repository: Repositor
             {HOSTS[repository.kind]}, {repository.url}
           </span>
         </h3>
-        <Button disabled={!mayChange || test.isPending} onClick={tryIt} aria-label={`Test ${name}`}>
+        <ActionButton refusal={refusal} disabled={test.isPending} onClick={tryIt} aria-label={`Test ${name}`}>
           {test.isPending ? "Testing…" : "Test"}
-        </Button>
-        <Button disabled={!mayChange} aria-expanded={editing} onClick={() => setEditing(!editing)} aria-label={`Edit ${name}`}>
+        </ActionButton>
+        <ActionButton refusal={refusal} aria-expanded={editing} onClick={() => setEditing(!editing)} aria-label={`Edit ${name}`}>
           Edit
-        </Button>
-        <Button kind="quiet" disabled={!mayChange} onClick={() => setAsked(true)} aria-label={`Remove ${name}`}>
+        </ActionButton>
+        <ActionButton kind="quiet" refusal={refusal} onClick={() => setAsked(true)} aria-label={`Remove ${name}`}>
           Remove
-        </Button>
+        </ActionButton>
       </div>
       <ul className={styles["dim"]}>
         {repository.files.map((file) => (

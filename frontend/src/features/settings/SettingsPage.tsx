@@ -13,29 +13,31 @@ import { Limits } from "./Limits";
 import { Members } from "./Members";
 import { Mutes } from "./Mutes";
 import { Repositories } from "./Repositories";
+import { sectionsFor, type SectionId } from "./sections";
 import styles from "./Settings.module.css";
 import { SharedLinks } from "./SharedLinks";
 import { Tokens } from "./Tokens";
 
 const route = getRouteApi("/signed-in/settings/$section");
 
-const SECTIONS: readonly { id: string; title: string; scope: string | null; Component: ComponentType }[] = [
-  { id: "channels", title: "Notifications", scope: "channels:read", Component: Channels },
-  { id: "mutes", title: "Mutes", scope: "incidents:read", Component: Mutes },
-  { id: "repositories", title: "Repositories", scope: "repositories:read", Component: Repositories },
-  { id: "members", title: "Members", scope: "members:read", Component: Members },
-  { id: "tokens", title: "API tokens", scope: "tokens:read", Component: Tokens },
-  { id: "links", title: "Shared links", scope: "links:read", Component: SharedLinks },
-  { id: "limits", title: "Limits", scope: "organizations:read", Component: Limits },
-  { id: "audit", title: "Audit trail", scope: "audit:read", Component: Audit },
-  { id: "account", title: "Your account", scope: null, Component: Account },
-];
+const CONTENT: Readonly<Record<SectionId, ComponentType>> = {
+  channels: Channels,
+  mutes: Mutes,
+  repositories: Repositories,
+  members: Members,
+  tokens: Tokens,
+  links: SharedLinks,
+  limits: Limits,
+  audit: Audit,
+  account: Account,
+};
 
 export function SettingsPage(): ReactElement {
   const { section } = route.useParams();
   const { data: me } = useQuery(meQuery());
-  const allowed = SECTIONS.filter(({ scope }) => scope === null || (me?.scopes.includes(scope) ?? false));
+  const allowed = sectionsFor(me?.scopes ?? []);
   const chosen = allowed.find(({ id }) => id === section);
+  const Content = chosen === undefined ? null : CONTENT[chosen.id];
   return (
     <Page title="Settings" lead={me?.organization.name}>
       <div className={styles["columns"]}>
@@ -61,8 +63,8 @@ export function SettingsPage(): ReactElement {
               <p>{what_to_do}</p>
             </div>
           ))}
-          {chosen !== undefined ? (
-            <chosen.Component />
+          {Content !== null ? (
+            <Content />
           ) : (
             <EmptyState title="No access">
               <p>Your role cannot open this section. Ask an admin of {me?.organization.name ?? "your organization"}.</p>

@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { explain } from "@/api/problem";
 import { linksQuery, sharingPolicyQuery, useAllowLinks } from "@/api/sharing";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
@@ -11,22 +11,22 @@ import { Time } from "@/ui/Time";
 import { useToast } from "@/ui/Toast";
 import { Async } from "@/widgets/Async";
 import { LinkTable } from "@/widgets/LinkTable";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Settings.module.css";
 
 /** Whether read-only links are allowed, and a list of all links. */
 export function SharedLinks(): ReactElement {
-  const { data: me } = useQuery(meQuery());
   const policy = useQuery(sharingPolicyQuery());
-  const scopes = me?.scopes ?? [];
+  const refusal = useRefusal("organizations:write");
   return (
     <>
       <Section title="Read-only links" note="Anyone with the link can read one incident without an account. It expires after at most 90 days.">
         <Async query={policy} label="Loading sharing">
           {({ links_allowed, changed_by, changed_at }) => (
             <>
-              <Allowed allowed={links_allowed} whyNot={scopes.includes("organizations:write") ? null : "Only admins can change this."} />
+              <Allowed allowed={links_allowed} refusal={refusal} />
               {changed_by !== null && changed_at !== null && (
                 <p className={styles["dim"]}>
                   Changed by {changed_by} <Time at={changed_at} />
@@ -36,12 +36,12 @@ export function SharedLinks(): ReactElement {
           )}
         </Async>
       </Section>
-      <Links whyNot={scopes.includes("links:write") ? null : "Your role can read, but not share. Ask an editor or admin."} />
+      <Links />
     </>
   );
 }
 
-function Allowed({ allowed, whyNot }: { allowed: boolean; whyNot: string | null }): ReactElement {
+function Allowed({ allowed, refusal }: { allowed: boolean; refusal: string | null }): ReactElement {
   const { mutate, isPending } = useAllowLinks();
   const toast = useToast();
   const tell = useTellError();
@@ -55,14 +55,15 @@ function Allowed({ allowed, whyNot }: { allowed: boolean; whyNot: string | null 
       <span>
         {allowed ? "Editors and admins can create links." : "Links are forbidden: none can be created, and existing links do not work. Once allowed again, they work until they expire."}
       </span>
-      <Button disabled={whyNot !== null || isPending} title={whyNot ?? undefined} onClick={() => change(!allowed, true)}>
+      <ActionButton refusal={refusal} disabled={isPending} onClick={() => change(!allowed, true)}>
         {allowed ? "Forbid links" : "Allow links"}
-      </Button>
+      </ActionButton>
     </p>
   );
 }
 
-function Links({ whyNot }: { whyNot: string | null }): ReactElement {
+function Links(): ReactElement {
+  const refusal = useRefusal("links:write");
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(linksQuery());
   const links = data?.pages.flatMap((page) => page.items);
   return (
@@ -72,7 +73,7 @@ function Links({ whyNot }: { whyNot: string | null }): ReactElement {
       ) : links.length === 0 ? (
         <p className={styles["dim"]}>No links yet.</p>
       ) : (
-        <LinkTable links={links} withIncident whyNot={whyNot} />
+        <LinkTable links={links} withIncident refusal={refusal} />
       )}
       {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older</Button>}
     </Section>

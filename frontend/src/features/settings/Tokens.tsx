@@ -4,12 +4,13 @@ import { useState, type ReactElement, type SyntheticEvent } from "react";
 import { api, unwrap } from "@/api/client";
 import { meQuery } from "@/api/me";
 import { settingsKeys, tokensQuery } from "@/api/settings";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { Field } from "@/ui/Field";
 import { Section } from "@/ui/Section";
 import { Async } from "@/widgets/Async";
 import { SecretOnce } from "@/widgets/SecretOnce";
 import { TokenTable } from "@/widgets/TokenTable";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Settings.module.css";
@@ -18,6 +19,7 @@ export function Tokens(): ReactElement {
   const client = useQueryClient();
   const tell = useTellError();
   const tokens = useQuery(tokensQuery());
+  const refusal = useRefusal("tokens:write");
   const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: settingsKeys.tokens });
   const revoke = useMutation({
     mutationFn: (id: number) => unwrap(api.DELETE("/api/v1/tokens/{token_id}", { params: { path: { token_id: id } } })),
@@ -28,15 +30,15 @@ export function Tokens(): ReactElement {
     <>
       <Section title="API tokens" note="For programs, in the header “Authorization: Bearer”. Collectors use ingest tokens, listed under Collectors.">
         <Async query={tokens} label="Loading tokens">
-          {({ items }) => <TokenTable tokens={items} onRevoke={(id) => revoke.mutate(id)} />}
+          {({ items }) => <TokenTable tokens={items} refusal={refusal} onRevoke={(id) => revoke.mutate(id)} />}
         </Async>
       </Section>
-      <NewToken onCreated={refresh} />
+      <NewToken refusal={refusal} onCreated={refresh} />
     </>
   );
 }
 
-function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactElement {
+function NewToken({ refusal, onCreated }: { refusal: string | null; onCreated: () => Promise<void> }): ReactElement {
   const tell = useTellError();
   const { data: me } = useQuery(meQuery());
   const [name, setName] = useState("");
@@ -82,9 +84,9 @@ function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactEleme
           ))}
         </fieldset>
         <p style={{ marginTop: 14 }}>
-          <Button type="submit" kind="primary" disabled={create.isPending || scopes.length === 0}>
+          <ActionButton type="submit" kind="primary" refusal={refusal} disabled={create.isPending || scopes.length === 0}>
             Create token
-          </Button>
+          </ActionButton>
         </p>
       </form>
       {create.data !== undefined && <SecretOnce label={`Token ${create.data.token.name}`} text={create.data.secret} />}

@@ -18,6 +18,7 @@ export const ACTION_TITLES: Readonly<Record<Exclude<ChannelAction, "test" | "mut
   verified: "Fix verified",
   did_not_help: "Fix did not help",
   made_worse: "Fix made it worse",
+  not_known: "Not known any more",
   noted: "Note",
   unmuted: "Mute ended",
 };

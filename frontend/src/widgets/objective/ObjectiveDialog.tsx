@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId, useState, type ReactElement, type SyntheticEvent } from "react";
 
-import { meQuery } from "@/api/me";
 import { objectiveQuery, useSetObjective, type Objective } from "@/api/objectives";
 import { explain } from "@/api/problem";
 import { Button } from "@/ui/Button";
 import { Dialog, DialogActions } from "@/ui/Dialog";
 import { useToast } from "@/ui/Toast";
 import { Async } from "@/widgets/Async";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import styles from "./Objective.module.css";
 import { ObjectiveInEffect } from "./ObjectiveInEffect";
@@ -31,16 +31,16 @@ export function ObjectiveDialog({ resourceId, name, open, onOpenChange }: Object
 
 function Content({ resourceId, onDone }: { resourceId: number; onDone: () => void }): ReactElement {
   const query = useQuery(objectiveQuery(resourceId));
-  const { data: me } = useQuery(meQuery());
+  const refusal = useRefusal("resources:write");
   return (
     <Async query={query} label="Loading objective">
       {(objective) =>
-        me?.scopes.includes("resources:write") === true ? (
+        refusal === null ? (
           <Form objective={objective} onDone={onDone} />
         ) : (
           <>
             <ObjectiveInEffect objective={objective} />
-            <p className={styles["hint"]}>Your role can read objectives. Editors and administrators set them.</p>
+            <p className={styles["hint"]}>{refusal}</p>
             <DialogActions>
               <Button onClick={onDone}>Close</Button>
             </DialogActions>

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { objectiveQuery } from "@/api/objectives";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { Section } from "@/ui/Section";
 import { Async } from "@/widgets/Async";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import styles from "./Objective.module.css";
 import { ObjectiveInEffect } from "./ObjectiveInEffect";
@@ -15,7 +15,7 @@ const ObjectiveDialog = lazy(async () => ({ default: (await import("./ObjectiveD
 /** The objective of a server or container, on its page and on its incidents' pages. */
 export function ObjectiveSection({ resourceId, name }: { resourceId: number; name: string }): ReactElement {
   const query = useQuery(objectiveQuery(resourceId));
-  const { data: me } = useQuery(meQuery());
+  const refusal = useRefusal("resources:write");
   const [open, setOpen] = useState(false);
   return (
     <Section title="Latency objective" note="Decides which answers are slow.">
@@ -23,11 +23,11 @@ export function ObjectiveSection({ resourceId, name }: { resourceId: number; nam
         {(objective) => (
           <>
             <ObjectiveInEffect objective={objective} />
-            {me?.scopes.includes("resources:write") === true && (
-              <p className={styles["change"]}>
-                <Button onClick={() => setOpen(true)}>{objective.own ? "Change objective" : "Set objective"}</Button>
-              </p>
-            )}
+            <p className={styles["change"]}>
+              <ActionButton refusal={refusal} onClick={() => setOpen(true)}>
+                {objective.own ? "Change objective" : "Set objective"}
+              </ActionButton>
+            </p>
           </>
         )}
       </Async>

@@ -1,5 +1,6 @@
 /** The timeline shows what was recorded: 1,000 random recordings are drawn, and every mark and figure is compared with them. */
 
+import { SLOW_US } from "@/api/catalogue.gen";
 import { drawAnswerLane, writeDots } from "@/charts/timeline/answerLane";
 import { gaps } from "@/charts/timeline/bars";
 import { pixelColor } from "@/charts/timeline/bitmap";
@@ -13,7 +14,7 @@ import { indexRange } from "@/charts/timeline/stats";
 import type { TimeView } from "@/lib/timeView";
 import { Drawing, type PaintedDot, type PaintedRect } from "@/test/drawing";
 
-import { completeIn, countsIn, dotsOf, FINE, isLate, SLOW, T0, TICK, tickOf, type Happened } from "./recordings";
+import { completeIn, countsIn, dotsOf, FINE, isLate, T0, TICK, tickOf, type Happened } from "./recordings";
 import { everyRecording, fineIn, overIn, within } from "./truth";
 
 const WIDTH = 1_000;
@@ -165,7 +166,7 @@ describe("the lane of answers", () => {
         if (counts === null || was.kept[tick] === true || !within(view, fromUs, fromUs + TICK)) return [];
         return [
           ...(counts.p50Us === null ? [] : [{ fromUs, us: counts.p50Us, hot: false }]),
-          ...(counts.maxUs === null ? [] : [{ fromUs, us: counts.maxUs, hot: counts.maxUs > SLOW }]),
+          ...(counts.maxUs === null ? [] : [{ fromUs, us: counts.maxUs, hot: counts.maxUs > SLOW_US }]),
         ];
       });
       expect(dashes).toHaveLength(expected.length);

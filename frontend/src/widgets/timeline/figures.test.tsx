@@ -2,12 +2,13 @@
 
 import { renderToStaticMarkup } from "react-dom/server";
 
+import { SLOW_US } from "@/api/catalogue.gen";
 import type { TimelineModel } from "@/charts/timeline/model";
 import { Readout } from "@/charts/timeline/Readout";
 import { spanStats } from "@/charts/timeline/stats";
 import { count, cpus, microseconds } from "@/lib/format";
 
-import { countsIn, dotsOf, FINE, SLOW, T0, TICK, tickOf } from "./recordings";
+import { countsIn, dotsOf, FINE, T0, TICK, tickOf } from "./recordings";
 import { everyRecording, fineIn, overIn, within } from "./truth";
 
 describe("figures", () => {
@@ -52,7 +53,7 @@ describe("figures", () => {
       if (slowest === -Infinity) expect(row).toBeUndefined();
       else {
         expect(row?.value).toBe(microseconds(slowest));
-        expect(row?.hot).toBe(slowest > SLOW);
+        expect(row?.hot).toBe(slowest > SLOW_US);
       }
     });
   });

@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 
+import { SLOW_US } from "@/api/catalogue.gen";
 import type { Schemas } from "@/api/client";
 
 import type { decodeTimeline } from "./decode";
@@ -9,7 +10,6 @@ import type { decodeTimeline } from "./decode";
 export const T0 = 1_795_250_000_000_000;
 export const TICK = 100_000;
 export const FINE = 10_000;
-export const SLOW = 20_000;
 
 export interface HappenedAnswer {
   readonly us: number;
@@ -66,7 +66,7 @@ export const happened: fc.Arbitrary<Happened> = fc.integer({ min: 2, max: 24 }).
 });
 
 export const tickOf = (us: number): number => Math.floor((us - T0) / TICK);
-export const isLate = ({ latencyUs }: HappenedAnswer): boolean => latencyUs > SLOW;
+export const isLate = ({ latencyUs }: HappenedAnswer): boolean => latencyUs > SLOW_US;
 
 /** The answers contained in a response as dots, and how many are left out. */
 export function dotsOf({ serves, answers, kept, dropEvery }: Happened): { readonly dots: readonly HappenedAnswer[]; readonly truncated: number } {
@@ -82,7 +82,7 @@ export function countsIn({ ticks, serves, answers, counted }: Happened): readonl
     const left = answers.filter((one) => tickOf(one.us + one.latencyUs) === tick).map(({ latencyUs }) => latencyUs).toSorted((a, b) => a - b);
     return {
       queries: answers.filter((one) => tickOf(one.us) === tick).length,
-      slow: left.filter((us) => us > SLOW).length,
+      slow: left.filter((us) => us > SLOW_US).length,
       p50Us: left[Math.floor((left.length - 1) / 2)] ?? null,
       maxUs: left.at(-1) ?? null,
     };
@@ -136,7 +136,7 @@ export function timelineOf(one: Happened): Parameters<typeof decodeTimeline>[0] 
     errors: [],
     lanes: [],
     marks: [],
-    slow_threshold_us: SLOW,
+    slow_threshold_us: SLOW_US,
     notes: [],
   };
 }

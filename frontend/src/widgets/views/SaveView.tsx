@@ -16,8 +16,8 @@ export interface SaveViewProps {
   returnTo: RefObject<HTMLElement | null>;
   page: string;
   search: string;
-  /** Whether the member may share views. */
-  mayShare: boolean;
+  /** Why the member cannot share views; null: allowed. */
+  shareRefusal: string | null;
 }
 
 export function SaveView({ open, onClose, returnTo, ...form }: SaveViewProps): ReactElement {
@@ -28,7 +28,7 @@ export function SaveView({ open, onClose, returnTo, ...form }: SaveViewProps): R
   );
 }
 
-function Form({ onClose, page, search, mayShare }: Pick<SaveViewProps, "onClose" | "page" | "search" | "mayShare">): ReactElement {
+function Form({ onClose, page, search, shareRefusal }: Pick<SaveViewProps, "onClose" | "page" | "search" | "shareRefusal">): ReactElement {
   const client = useQueryClient();
   const toast = useToast();
   const [name, setName] = useState("");
@@ -51,12 +51,12 @@ function Form({ onClose, page, search, mayShare }: Pick<SaveViewProps, "onClose"
       <Field label="Name" error={problem === null ? null : `${problem.title}. ${problem.detail}`}>
         {(attributes) => <input {...attributes} maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      {mayShare ? (
+      {shareRefusal === null ? (
         <label className={styles["share"]}>
           <input type="checkbox" checked={isShared} onChange={(event) => setShared(event.target.checked)} /> Share with all members
         </label>
       ) : (
-        <p className={styles["share"]}>Only you see it: your role cannot share views.</p>
+        <p className={styles["share"]}>Only you see it. {shareRefusal}</p>
       )}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>

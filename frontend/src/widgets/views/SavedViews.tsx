@@ -2,10 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useLocation, useMatch, useRouter } from "@tanstack/react-router";
 import { useRef, useState, type ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { viewsQuery, type SavedView } from "@/api/views";
 import { Button } from "@/ui/Button";
 import { Menu } from "@/ui/Menu";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import { ManageViews } from "./ManageViews";
 import { SaveView } from "./SaveView";
@@ -21,9 +21,8 @@ export function SavedViews(): ReactElement {
   const [open, setOpen] = useState<Open>(null);
   const trigger = useRef<HTMLButtonElement>(null);
   const { data: views = [], isError } = useQuery(viewsQuery(pathname));
-  const { data: me } = useQuery(meQuery());
-  const maySave = me?.scopes.includes("views:write") ?? false;
-  const mayShare = me?.scopes.includes("shared_views:write") ?? false;
+  const maySave = useRefusal("views:write") === null;
+  const shareRefusal = useRefusal("shared_views:write");
   const current = views.find((view) => view.search === searchStr);
   const show = (view: SavedView): void => router.history.push(`${view.page}${view.search}`);
   return (
@@ -43,14 +42,14 @@ export function SavedViews(): ReactElement {
               <>
                 <MenuSeparator />
                 <MenuItem onSelect={() => setOpen("save")}>Save this view</MenuItem>
-                {views.some((view) => view.may_change) && <MenuItem onSelect={() => setOpen("manage")}>{mayShare ? "Rename, share, delete" : "Rename, delete"}</MenuItem>}
+                {views.some((view) => view.may_change) && <MenuItem onSelect={() => setOpen("manage")}>{shareRefusal === null ? "Rename, share, delete" : "Rename, delete"}</MenuItem>}
               </>
             )}
           </>
         )}
       </Menu>
-      <SaveView mayShare={mayShare} open={open === "save"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} search={searchStr} />
-      <ManageViews mayShare={mayShare} open={open === "manage"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} views={views.filter((view) => view.may_change)} />
+      <SaveView shareRefusal={shareRefusal} open={open === "save"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} search={searchStr} />
+      <ManageViews mayShare={shareRefusal === null} open={open === "manage"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} views={views.filter((view) => view.may_change)} />
     </>
   );
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitterscope.diagnosis.core import answers, impact
 from jitterscope.diagnosis.core.area import Area, Lane, Line
+from jitterscope.diagnosis.programs.workload_facts import WORKLOAD
 
 AREA = Area(
     id="app",
@@ -23,5 +24,6 @@ AREA = Area(
     ),
     impact=(*impact.ANSWERS, *impact.CPU_USE),
     measures=(answers.SLOW_ANSWERS, answers.P99),
-    load=(answers.REQUESTS,),
+    load=answers.SERVED,
+    facts=WORKLOAD,
 )  # fmt: skip

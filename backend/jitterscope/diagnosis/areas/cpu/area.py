@@ -20,12 +20,11 @@ from jitterscope.diagnosis.core import answers, lanes
 from jitterscope.diagnosis.core.area import Amounts, Area, Control, Lane, Line, Load, WatchedFact, WhatIf, measured
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.gc import EVENTS, gc_source, read_gc
-from jitterscope.diagnosis.core.landing import Facts
-from jitterscope.diagnosis.core.settings import versions
-from jitterscope.diagnosis.core.signals import number, read_cpu
+from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import dilate
 from jitterscope.diagnosis.programs.gc_facts import RUNTIME
+from jitterscope.diagnosis.programs.workload_facts import CPU_LIMIT, GO, NEIGHBOUR_CPU_LIMIT
 
 _MINUTE_US = 60e6
 
@@ -98,21 +97,8 @@ def _cpus(snapshot: Snapshot) -> FloatArray | None:
     return usage / snapshot.step_us if np.isfinite(usage).any() else None
 
 
-def _limit(facts: Facts) -> str | None:
-    quota, period = number(facts.get("cpu.quota_us")), number(facts.get("cpu.period_us")) or 100_000.0
-    if quota is None:
-        return None
-    return "no limit" if quota <= 0 else f"{quota / period:g}"
-
-
-def _ms(value: str | None) -> str | None:
-    time_us = number(value)
-    return None if time_us is None else f"{time_us / 1000:g} ms"
-
-
 _CPU = ("cpu_throttled_periods", "cpu_throttled_us")
 _GO_ONLY = "Go programs only."
-_GO = ("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG")
 AREA = Area(
     id="cpu",
     title="CPU",
@@ -140,17 +126,14 @@ AREA = Area(
             ("cpu_usage_us", "gc_cycles", "gc_active_us", *EVENTS), _gc_cycles, decides=False,
         ),
     ),
-    load=(answers.QUERIES, answers.REQUESTS, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
+    load=(*answers.SERVED, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
     facts=(
-        WatchedFact("cpu.quota_us", "CPU limit", "subject", show_of=_limit, unit="CPU"),
-        WatchedFact("cpu.period_us", "CFS period", "subject", _ms),
-        WatchedFact("cpu.burst_us", "CFS burst", "subject", _ms),
+        *CPU_LIMIT,
+        *NEIGHBOUR_CPU_LIMIT,
         WatchedFact("cpu.weight", "CPU weight", "subject", listed=False),
         WatchedFact("process.affinity_cpus", "CPUs a process may run on", "processes", listed=False),
         answers.MEMORY_LIMIT,
-        *(WatchedFact(f"go.env.{name}", name, "processes", known_by="go.version") for name in _GO),
-        WatchedFact("go.version", "Go version", "processes"),
-        WatchedFact("go.main_module", "Program", "processes", said=lambda old, new, _: versions(old, new, "@")),
+        *GO,
         *RUNTIME,
         answers.DNS_VERSION,
         answers.UDP_SOCKETS,

@@ -15,6 +15,7 @@ from jitterscope.diagnosis.areas.dns.readings.upstream_rate import sent_on
 from jitterscope.diagnosis.core import answers
 from jitterscope.diagnosis.core.area import Amounts, Load, Measure
 from jitterscope.diagnosis.core.events import runs
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US
 from jitterscope.diagnosis.core.servers import summed
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
@@ -22,8 +23,6 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 # No resolver nearby takes so long for a name that it can find; the first retry of a resolver comes after 1 s.
 OVERDUE_US = 500_000
 UNREAD_US = 5_000
-# The collector counts a query in dns_timeouts when it has been waiting for so long.
-GIVEN_UP_US = 5_000_000
 
 
 def _histogram(snapshot: Snapshot, metric: str, over_us: float | None = None) -> FloatArray | None:

@@ -13,6 +13,7 @@ from jitterscope.diagnosis.programs.dns_upstreams import endpoint, upstreams
 from jitterscope.diagnosis.programs.resolv_conf import parse
 
 IN_FRONT, RESOLV_CONF = "seen.dns_in_front", "seen.dns_resolv_conf"
+RECEIVE_BUFFER = "node.rmem_default"
 
 
 def _in_front(snapshot: Snapshot) -> FactValue | None:
@@ -112,6 +113,7 @@ FACTS = (
     answers.IMAGE,
     answers.MEMORY_LIMIT,
     WatchedFact("cpu.quota_us", "CPU quota per period", "subject"),
+    WatchedFact(RECEIVE_BUFFER, "net.core.rmem_default", "node"),
     WatchedFact("kube.dns_autoscaler", "Autoscaler of kube-dns", "node"),
     WatchedFact("kube.cluster_size", "Size of the cluster", "node", _size),
     WatchedFact("kube.server_version", "Kubernetes", "node"),

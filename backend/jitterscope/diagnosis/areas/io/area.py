@@ -6,7 +6,7 @@ import json
 
 from jitterscope.diagnosis.areas.io.quantities import IMPACT
 from jitterscope.diagnosis.core import answers, blocked
-from jitterscope.diagnosis.core.area import Area, Lane, Line, WatchedFact, measured
+from jitterscope.diagnosis.core.area import NEIGHBOUR, Area, Lane, Line, WatchedFact, measured
 
 
 def _limits(value: str | None) -> str | None:
@@ -70,9 +70,10 @@ AREA = Area(
         ),
         answers.P99,
     ),
-    load=(answers.QUERIES, answers.REQUESTS),
+    load=answers.SERVED,
     facts=(
         WatchedFact("disk.limits", "I/O limits", "subject", _limits),
+        WatchedFact(f"{NEIGHBOUR}disk.limits", "I/O limits of the neighbor", "neighbours", _limits),
         WatchedFact("disk.device", "Disk", "subject", listed=False),
         WatchedFact("disk.rotational", "Rotational disk", "subject", listed=False),
         answers.MEMORY_LIMIT,

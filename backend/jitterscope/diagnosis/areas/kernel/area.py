@@ -82,6 +82,7 @@ AREA = Area(
         WatchedFact("node.kernel", "Kernel", "node"),
         WatchedFact("node.dentry_limit", "Kernel limits for dentries", "node", settings.show_limits),
         WatchedFact("node.watermarks", "Memory watermarks", "node", settings.show_watermarks),
+        WatchedFact("node.vfs_cache_pressure", "vm.vfs_cache_pressure", "node"),
     ),
     sightings=(
         Sighting(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from jitterscope.diagnosis.areas.memory.readings import figures
-from jitterscope.diagnosis.areas.memory.readings.settings import (
-    show_upstreams,
-    show_watermarks,
-)
+from jitterscope.diagnosis.areas.memory.readings.settings import HIGH, show_upstreams, show_watermarks
 from jitterscope.diagnosis.areas.memory.readings.signals import KILL
 from jitterscope.diagnosis.areas.memory.whatif.answer import answer
 from jitterscope.diagnosis.core import answers, blocked, impact, lanes
 from jitterscope.diagnosis.core.area import (
+    NEIGHBOUR,
     Area,
     Control,
     Lane,
@@ -45,8 +43,10 @@ AREA = Area(
         ),
         lanes.PRESSURE,
         blocked.LANE,
-        Lane("refaults", "Pages of files read again, per "
-        "second", "1", (Line("refaults", "memory_refaults", "bars", hot=True),)),
+        Lane(
+            "refaults", "Pages of files read again, per second", "1",
+            (Line("refaults", "memory_refaults", "bars", hot=True),),
+        ),
         lanes.MARGIN,
         lanes.RECLAIM,
     ),
@@ -75,12 +75,13 @@ AREA = Area(
                 figures.limit_hits, decides=False),
     ),
     load=(
-        answers.QUERIES,
-        answers.REQUESTS,
+        *answers.SERVED,
         Load("cpu", "CPUs in use", ("cpu_usage_us", "host_user_us"), figures.cpus, factor=2.0),
     ),
     facts=(
         answers.MEMORY_LIMIT,
+        WatchedFact(HIGH, "memory.high", "subject", answers.mebibytes),
+        WatchedFact(NEIGHBOUR + HIGH, "memory.high of the neighbor", "neighbours", answers.mebibytes),
         WatchedFact("go.env.GOMEMLIMIT", "GOMEMLIMIT", "processes", known_by="go.version"),
         WatchedFact("go.env.GOGC", "GOGC", "processes", known_by="go.version"),
         WatchedFact("go.version", "Go version", "processes"),

@@ -47,7 +47,7 @@ AREA = Area(
         answers.SLOW_ANSWERS,
         answers.P99,
     ),
-    load=(answers.REQUESTS,),
+    load=answers.SERVED,
     facts=(
         WatchedFact("tcp.accept_limit", "Accept queue limit", "tcp_servers"),
         WatchedFact("tcp.somaxconn", "net.core.somaxconn", "tcp_servers"),

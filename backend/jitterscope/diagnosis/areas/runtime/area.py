@@ -9,7 +9,7 @@ from jitterscope.diagnosis.areas.runtime.readings import figures
 from jitterscope.diagnosis.core import answers, lanes
 from jitterscope.diagnosis.core.area import Area, Lane, Line, measured
 from jitterscope.diagnosis.core.gc import EVENTS
-from jitterscope.diagnosis.programs.gc_facts import RUNTIME
+from jitterscope.diagnosis.programs.workload_facts import WORKLOAD
 
 _PAUSES = ("gc_pause_us", "gc_active_us", *EVENTS)
 AREA = Area(
@@ -29,10 +29,6 @@ AREA = Area(
         measured(PAUSE_MS_PER_MIN, _PAUSES, figures.pause_time),
         answers.P99,
     ),
-    load=(answers.REQUESTS,),
-    facts=(
-        *RUNTIME,
-        answers.MEMORY_LIMIT,
-        answers.IMAGE,
-    ),
+    load=answers.SERVED,
+    facts=WORKLOAD,
 )  # fmt: skip

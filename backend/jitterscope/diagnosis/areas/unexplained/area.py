@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitterscope.diagnosis.core import answers, impact, lanes
 from jitterscope.diagnosis.core.area import Area, Lane, Line, Mark
+from jitterscope.diagnosis.programs.workload_facts import WORKLOAD
 
 AREA = Area(
     id="unexplained",
@@ -32,5 +33,6 @@ AREA = Area(
     marks=(Mark("process.start", "process started"), Mark("process.exit", "process ended")),
     impact=(*impact.ANSWERS, *impact.CPU_USE),
     measures=(answers.SLOW_ANSWERS, answers.P99),
-    load=(answers.QUERIES,),
+    load=answers.SERVED,
+    facts=(*WORKLOAD, answers.DNS_VERSION, answers.COREFILE),
 )  # fmt: skip

@@ -51,7 +51,7 @@ def asking(
     if not on_node:
         return replace(snapshot, tcp_upstreams=(upstream,))
     own = np.full(len(length), int(usual_us)) if answers_at_once else np.maximum(1, length - 100)
-    return replace(snapshot, tcp_upstreams=(upstream,), asked=(_server(snapshot, sent, own, unread),))
+    return replace(snapshot, tcp_upstreams=(upstream,), called_servers=(_server(snapshot, sent, own, unread),))
 
 
 def _fits(sent: IntArray, took: FloatArray, connections: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -13,6 +13,12 @@ from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/limit_too_low"
 
+# A JVM under 0.25 CPU: requests are slow and cost much until their code is compiled, which goes on for a minute.
+START_UP = replace(
+    other_runtime("jvm"), quota_us=25_000, qps=100, query_us=400.0, live_mb=5, gogc=1000, seconds=100, starts_s=5.0,
+    cold=(12.0, 8.0), compiles=tuple((8.0 + 2.5 * i + 1.3 * (i * i % 3), 0.25) for i in range(26)), seed=14,
+)  # fmt: skip
+
 
 def _run(load: Workload) -> Snapshot:
     return simulate(load).snapshot
@@ -35,6 +41,12 @@ SCENARIOS = (
     _fault("after a quiet minute", Workload(qps=200, bursts=((20.0, 40.0, 4000.0),), live_mb=3, seed=5)),
     _fault("period 50 ms", Workload(quota_us=20_000, period_us=50_000, qps=3000, live_mb=3, seconds=20, seed=6)),
     _fault("period 250 ms", Workload(quota_us=60_000, period_us=250_000, qps=2000, live_mb=3, seconds=20, seed=7)),
+    _fault("while it starts", START_UP),
+    Scenario(
+        "limit_too_low/look-alike: starts within half a minute",
+        None,
+        partial(_run, replace(START_UP, cold=(6.0, 3.0), compiles=START_UP.compiles[:6])),
+    ),
     _fault("serves nothing", Workload(serves=None, is_go=False, qps=3500, seconds=30, seed=8), hurts=False),
     Scenario(
         "limit_too_low/near miss: cycles close to the limit",

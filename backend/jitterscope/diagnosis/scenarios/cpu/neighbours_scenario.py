@@ -107,7 +107,7 @@ def _one_socket() -> Snapshot:
 
 KUBERNETES = {
     "workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-7d-abc",
-    "workload.container": "coredns", "workload.owner": "ReplicaSet/coredns-7d",
+    "workload.container": "coredns", "workload.owner": "Deployment/coredns",
 }  # fmt: skip
 BATCH = Taker("/kubepods/besteffort/batch", 0.97, (
     ("cpu.weight", "100"), ("cpu.quota_us", "-1"), ("workload.manager", "kubernetes"), ("workload.namespace", "jobs"),

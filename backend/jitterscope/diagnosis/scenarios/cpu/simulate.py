@@ -8,6 +8,7 @@ are those measured on the recordings of case 1: 0.2 ms of CPU and 26 KB per quer
 from __future__ import annotations
 
 import json
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
@@ -68,6 +69,12 @@ class Workload:
     stray_slow_ratio: float = 0.0
     missing_ratio: float = 0.0
     serves: Literal["dns", "http"] | None = "dns"
+    # when the server's process starts, which answers 3 s later; before that there is none, and no request
+    starts_s: float | None = None
+    # the first requests cost this many times what they cost later, falling by e every so many seconds
+    cold: tuple[float, float] = (1.0, 1.0)
+    # (at_s, cpu_s) of work of the server's own threads: code that is compiled
+    compiles: tuple[tuple[float, float], ...] = ()
     # additional time of each answer: a call to another server
     own_us: float = 0.0
     is_go: bool = True
@@ -92,6 +99,9 @@ def other_runtime(runtime: str) -> Workload:
     return Workload(
         is_go=False, runtime=runtime, gomaxprocs=cpus, gc_threads=cpus, node_cpus=4, serves="http", qps=300, facts=facts
     )
+
+
+BOOT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +148,8 @@ class _Machine:
         self.next_job_us = load.job[0] * 0.6e6 if load.job else float("inf")
         self.arrivals = 0.0
         self.job_starts: list[Event] = []
+        self.compiles = deque(sorted(load.compiles))
+        self.compile_left_us = 0.0
 
     def step(self, now: int) -> None:
         tick = now // TICK_US
@@ -145,12 +157,14 @@ class _Machine:
             self._new_period(tick)
         self._arrive(now, tick)
         self._start_jobs(now)
+        while self.compiles and now >= self.compiles[0][0] * 1e6:
+            self.compile_left_us += self.compiles.popleft()[1] * 1e6
         if any(at * 1e6 <= now < (at + seconds) * 1e6 for at, seconds in self.load.hiccups):
             room = 0.0
         else:
             room = float(self.load.gomaxprocs * STEP_US)
         work = self.work_us
-        demand = work + self.gc_left_us + self.job_left_us
+        demand = work + self.gc_left_us + self.job_left_us + self.compile_left_us
         if self.load.job is not None:
             room = min(float(self.load.node_cpus * STEP_US), room + STEP_US) if room else 0.0
         if self.load.quota_us is not None:
@@ -182,9 +196,15 @@ class _Machine:
         for start, seconds, qps in self.load.bursts:
             if start * 1e6 <= now < (start + seconds) * 1e6:
                 rate = qps
+        since_us = 0.0
+        if self.load.starts_s is not None:
+            since_us = now - (self.load.starts_s + BOOT_S) * 1e6
+            rate = rate if since_us >= 0 else 0.0
+        factor, tau_s = self.load.cold
+        cost_us = self.load.query_us * (1 + (factor - 1) * math.exp(-max(0.0, since_us) / 1e6 / tau_s))
         if self.load.serves is None:
             # Work that is not counted.
-            self._wait(now, rate * STEP_US / 1e6 * self.load.query_us)
+            self._wait(now, rate * STEP_US / 1e6 * cost_us)
             return
         self.arrivals += rate * STEP_US / 1e6
         while self.arrivals >= 1:
@@ -192,7 +212,7 @@ class _Machine:
             self.columns["queries"][tick] += 1
             # A full socket buffer drops datagrams.
             if len(self.waiting) < 4000:
-                work = self.load.query_us * (0.9 + 0.2 * self.random.random())
+                work = cost_us * (0.9 + 0.2 * self.random.random())
                 self._wait(now + STEP_US * self.random.random(), work)
 
     def _wait(self, arrived: float, work: float) -> None:
@@ -222,6 +242,9 @@ class _Machine:
         self.job_left_us -= job
         room -= job
         columns["job_us"][tick] += job
+        compiled = min(self.compile_left_us, STEP_US, room / (2 if self.waiting or self.gc_left_us else 1))
+        self.compile_left_us -= compiled
+        room -= compiled
         # GC takes a quarter, idle CPUs, and the GC assist of allocating queries: about half while queries wait.
         gc = min(self.gc_left_us, room if work <= 0 else max(0.5 * room, room - work))
         if load.runtime:
@@ -248,8 +271,8 @@ class _Machine:
                 self.waiting.popleft()
                 self._answer(item[0], now + STEP_US * min(1.0, (start - room) / max(start, 1.0)), tick)
         self.work_us = self.work_us - queries if self.waiting else 0.0
-        columns["server_us"][tick] += gc + queries
-        columns["cpu_usage_us"][tick] += job + gc + queries
+        columns["server_us"][tick] += compiled + gc + queries
+        columns["cpu_usage_us"][tick] += job + compiled + gc + queries
         return start - room
 
     def _answer(self, arrived: float, done: float, tick: int) -> None:

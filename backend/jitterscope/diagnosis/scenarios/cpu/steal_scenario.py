@@ -45,6 +45,20 @@ def _throttled(load: Workload) -> Snapshot:
     return contended(made, throttled_delays(made), 0.2, takers=LITTLE, stolen=0.02)
 
 
+def _one_tick() -> Snapshot:
+    """80 ms are stolen once, beside a little in 10 ms steps, from a container whose answers are not timed."""
+    made = simulate(replace(BASE, serves=None, is_go=False, seed=9)).snapshot
+    stolen = np.zeros(made.ticks)
+    stolen[310], stolen[::40] = 0.42, 0.05
+    return contended(made, np.full(made.ticks, 400.0), 0.05, takers=LITTLE, stolen=stolen)
+
+
+def _idle() -> Snapshot:
+    """Much is stolen from the node, and this container hardly wants a CPU."""
+    made = simulate(replace(BASE, serves=None, is_go=False, qps=1, seed=10)).snapshot
+    return contended(made, np.full(made.ticks, 400.0), 0.3, takers=LITTLE, stolen=0.5)
+
+
 def _harmless() -> Snapshot:
     made = simulate(replace(BASE, seed=5)).snapshot
     return contended(made, np.full(made.ticks, 500.0), 0.3, takers=LITTLE, stolen=0.15)
@@ -57,6 +71,8 @@ SCENARIOS = (
     Scenario("steal/HTTP", ID, partial(_run, replace(BASE, serves="http", seed=8), MOMENTS)),
     Scenario("steal/serves nothing", ID, partial(
         _run, replace(BASE, serves=None, is_go=False, seed=4), MOMENTS), hurts=False),
+    Scenario("steal/look-alike: one tick of a container that is not timed", None, _one_tick),
+    Scenario("steal/look-alike: a container that is idle", None, _idle),
     Scenario("steal/look-alike: a part is stolen all the time, and nobody is late", None, _harmless),
     Scenario("steal/near miss: others of the node take the CPUs", "cpu/neighbours", partial(
         _taken, replace(BASE, seed=6))),

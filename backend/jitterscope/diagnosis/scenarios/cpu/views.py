@@ -48,6 +48,9 @@ def snapshot_of(
         | manager | {k: v for k, v in load.facts.items() if k.startswith(("cpu.", "memory."))},
     )  # fmt: skip
     processes = [_server(load, columns, cycles)]
+    if load.starts_s is not None:
+        started = Event("process.start", EPOCH_US + int(load.starts_s * 1e6))
+        processes = [replace(one, events=(started, *one.events)) for one in processes]
     if load.job:
         seen = {"process_cpu_us": columns["job_us"]} if load.job_seen else {}
         facts = {"process.executable": "python3.11"}
@@ -168,7 +171,7 @@ def without(snapshot: Snapshot, metric: str) -> Snapshot:
         dns_servers=tuple(map(strip, snapshot.dns_servers)),
         tcp_servers=tuple(map(strip, snapshot.tcp_servers)),
         tcp_upstreams=tuple(map(strip, snapshot.tcp_upstreams)),
-        asked=tuple(map(strip, snapshot.asked)),
+        called_servers=tuple(map(strip, snapshot.called_servers)),
         dns_paths=tuple(map(strip, snapshot.dns_paths)),
         neighbours=tuple(map(strip, snapshot.neighbours)),
         cgroups=tuple(map(strip, snapshot.cgroups)),

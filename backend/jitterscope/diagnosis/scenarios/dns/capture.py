@@ -6,12 +6,11 @@ from collections import defaultdict, deque
 
 import numpy as np
 
-from jitterscope.diagnosis.core.query_results import NXDOMAIN, REFUSED, SERVFAIL, TIMEOUT
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US, NXDOMAIN, REFUSED, SERVFAIL, TIMEOUT
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import FloatArray
 
 TICK_US = 100_000
-TIMEOUT_US = 5_000_000
 COUNTED = {NXDOMAIN: "dns_nxdomain", SERVFAIL: "dns_servfail", REFUSED: "dns_refused"}
 
 
@@ -69,13 +68,13 @@ class Capture:
 
     def end_of_tick(self, tick: int) -> None:
         now = (tick + 1) * TICK_US
-        while self.order and self.order[0][0] <= now - TIMEOUT_US:
+        while self.order and self.order[0][0] <= now - GIVEN_UP_US:
             sent, key = self.order.popleft()
             if self.inflight.get(key, (-1.0, ""))[0] == sent:
                 _, client = self.inflight.pop(key)
                 self.columns["dns_timeouts"][tick] += 1
                 self._path(client, "dns_timeouts", now - 1)
-                self.queries.append((int(sent), TIMEOUT_US, TIMEOUT, -1))
+                self.queries.append((int(sent), GIVEN_UP_US, TIMEOUT, -1))
         self.gauge("dns_inflight", tick, len(self.inflight))
 
     def _path(self, client: str, metric: str, now: float) -> None:

@@ -54,7 +54,7 @@ def workload_facts(
         "workload.namespace": namespace,
         "workload.pod": pod,
         "workload.container": "app",
-        "workload.owner": owner or f"ReplicaSet/{pod.rsplit('-', 1)[0]}",
+        "workload.owner": owner or f"Deployment/{pod.rsplit('-', 1)[0]}",
     }
     if known := list(addresses):
         facts["net.addresses"] = json.dumps(known)

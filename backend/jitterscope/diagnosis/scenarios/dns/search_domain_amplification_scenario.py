@@ -38,8 +38,8 @@ SHOP_NAMES = (
 )
 PAY_NAMES = (Lookup("github.com", "github.com", 2), Lookup("ledger", "ledger.pay.svc.cluster.local", 2))
 PODS: Mapping[str, Mapping[str, str]] = {
-    "/kubepods/shop-web": workload_facts(SHOP, "shop", "web-7c9f-x2kzp", ["10.8.0.3"], "ReplicaSet/web-7c9f"),
-    "/kubepods/pay-api": workload_facts(PAY, "pay", "api-5d4b-q9wzn", ["10.8.0.4"], "ReplicaSet/api-5d4b"),
+    "/kubepods/shop-web": workload_facts(SHOP, "shop", "web-7c9f-x2kzp", ["10.8.0.3"], "Deployment/web"),
+    "/kubepods/pay-api": workload_facts(PAY, "pay", "api-5d4b-q9wzn", ["10.8.0.4"], "Deployment/api"),
 }
 
 

@@ -83,7 +83,7 @@ def _cgroups(run: KernelRun) -> tuple[ResourceView, ...]:
         name = containers.get(key, "java")
         facts = {
             "workload.manager": "kubernetes", "workload.namespace": "shop", "workload.pod": f"{name}-7c9f-x2",
-            "workload.container": name, "workload.owner": f"ReplicaSet/{name}-7c9f", "memory.limit_bytes": "-1",
+            "workload.container": name, "workload.owner": f"Deployment/{name}", "memory.limit_bytes": "-1",
         }  # fmt: skip
         series = {"cpu_system_us": made * run.node.make_us, "cpu_usage_us": made * run.node.make_us * 1.1}
         if run.node.traced and made.any():

@@ -19,7 +19,11 @@ from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "memory/reclaim_stall"
 MARKS = json.dumps({"min_free_kbytes": 67584, "watermark_scale_factor": 10, "zones": []})
-AT_LIMIT = MemoryWorkload(seconds=40, limit_mib=170, files=((2, 60, 14.0),), reclaim=((16, 15),), psi_us=35_000)
+# Answers take 0.2 s while tasks wait for memory, and are quick otherwise.
+AT_LIMIT = MemoryWorkload(
+    seconds=40, limit_mib=170, files=((2, 60, 14.0),), reclaim=((16, 15),), psi_us=35_000, wait_s=0.0,
+    waits=((16, 15, 0.2),),
+)  # fmt: skip
 SERVER = Workload(qps=200, live_mb=3, quota_us=None, gomaxprocs=1, serves="http", is_go=False)
 NODE = Node(page_reclaim=((40, 5, 90_000, 30_000),), facts={"node.watermarks": MARKS})
 
@@ -29,7 +33,7 @@ def _fault(name: str, load: MemoryWorkload, *, hurts: bool = True, note: str = "
 
 
 def _fine(name: str, load: MemoryWorkload) -> Scenario:
-    return Scenario(f"reclaim_stall/healthy: {name}", None, partial(run, load))
+    return Scenario(f"reclaim_stall/healthy: {name}", None, partial(run, replace(load, waits=())))
 
 
 def _node(node: Node, free_mib_s: float = 600.0, grower: bool = True) -> Snapshot:
@@ -42,7 +46,7 @@ def _node(node: Node, free_mib_s: float = 600.0, grower: bool = True) -> Snapsho
     margin = np.maximum(0.0, free - 150.0 * MIB)
     series = dict(made.node.series) | {"memory_free_bytes": free, "vm_low_margin_bytes": margin}
     changed = replace(made.node, series=series)
-    usage = {"memory_usage_bytes": 500.0 * MIB + taken}
+    usage = {"memory_usage_bytes": 500.0 * MIB + taken, "memory_anon_bytes": np.full(made.ticks, 300.0 * MIB)}
     facts = {"workload.manager": "kubernetes", "workload.container": "importer", "memory.limit_bytes": "-1"}
     cgroups = (*made.cgroups, view(40, "cgroup", "/kubepods/pod9/importer", usage, facts)) if grower else made.cgroups
     return replace(made, subject=changed, node=changed, cgroups=cgroups)
@@ -50,7 +54,7 @@ def _node(node: Node, free_mib_s: float = 600.0, grower: bool = True) -> Snapsho
 
 def _reads_files(seed: int) -> Snapshot:
     """A node that is short of memory, seen from a cgroup that is far from its own limit."""
-    made = run(replace(AT_LIMIT, limit_mib=4000, files=((2, 60, 4.0),), seed=seed))
+    made = run(replace(AT_LIMIT, limit_mib=4000, files=((2, 60, 4.0),), waits=(), seed=seed))
     columns = dict(made.subject.series) | {"memory_limit_hits": np.zeros(made.ticks)}
     return replace(made, subject=replace(made.subject, series=columns))
 
@@ -81,6 +85,8 @@ SCENARIOS = (
     _fault("a cgroup that serves no DNS", replace(AT_LIMIT, serves_dns=False, go=False, software="python3", seed=2)),
     _fault("1 GiB", replace(AT_LIMIT, limit_mib=1024, files=((2, 60, 80.0),), seed=3)),
     _fault("with gaps", replace(AT_LIMIT, seen_ratio=0.75, seed=4)),
+    _fault("a cgroup full of page cache, whose answers are as quick as ever", replace(AT_LIMIT, waits=(), seed=5),
+           hurts=False, note="tasks of it wait, but not those that answer"),
     Scenario("reclaim_stall/a node", ID, partial(_node, NODE)),
     Scenario("reclaim_stall/a node that serves DNS", ID, partial(_node, replace(NODE, serves_dns=True, seed=6))),
     Scenario("reclaim_stall/a node, growth unknown", ID, partial(_node, replace(NODE, seed=7), grower=False)),

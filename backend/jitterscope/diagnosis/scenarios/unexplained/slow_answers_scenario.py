@@ -34,6 +34,10 @@ def _hiccups() -> Snapshot:
     return run(Workload(live_mb=3, hiccups=hiccups, stray_slow_ratio=0.003, seed=4)).snapshot
 
 
+def _start_up() -> Snapshot:
+    return run(limit_too_low_scenario.START_UP).snapshot
+
+
 def _blind(load: Service, *metrics: str) -> Snapshot:
     """Without the data of some metrics, and without the waits of single requests."""
     snapshot = simulate(load)
@@ -89,6 +93,9 @@ SCENARIOS = (
     ),
     Scenario("slow_answers/all are slow", None, partial(simulate, Service(away_us=60_000.0))),
     Scenario("slow_answers/start-up", None, partial(simulate, Service(starts_s=10.0, cold_us=300_000.0))),
+    Scenario(
+        "slow_answers/soon after a calm start", ID, partial(simulate, _held("stopped", 0.3, starts_s=1.0, rate=200.0))
+    ),
     Scenario("slow_answers/not over yet", None, partial(simulate, _held("stopped", 0.3, seconds=16.0))),
     Scenario(
         "slow_answers/full node, waits not recorded", None,
@@ -96,6 +103,7 @@ SCENARIOS = (
     ),
     _near_miss("GC uses up the limit", gc_throttling_scenario.SCENARIOS),
     _near_miss("limit too low", limit_too_low_scenario.SCENARIOS),
+    Scenario("slow_answers/near miss: start under a low CPU limit", "cpu/limit_too_low", _start_up),
     _near_miss("periodic job", periodic_burst_scenario.SCENARIOS),
     _near_miss("slow upstream", slow_upstream_scenario.SCENARIOS),
     _near_miss("lost datagrams", udp_loss_scenario.SCENARIOS),

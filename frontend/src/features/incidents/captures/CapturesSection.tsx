@@ -17,7 +17,8 @@ import { WaitingTable } from "./WaitingTable";
 import { captureAt, captureTitle } from "./words";
 
 const FlameGraph = lazy(async () => ({ default: (await import("@/charts/flame/FlameGraph")).FlameGraph }));
-const EVERYTHING: CapturePart = { time: null, scope: "node", pid: null };
+const NODE: CapturePart = { time: null, scope: "node", pid: null };
+const SUBJECT: CapturePart = { ...NODE, scope: "subject" };
 
 /** What was running, as captured by the flight recorder. Empty if there is no capture. */
 export const CapturesSection = memo(function CapturesSection({ incident }: { incident: Incident }): ReactElement | null {
@@ -45,8 +46,25 @@ export const CapturesSection = memo(function CapturesSection({ incident }: { inc
   );
 });
 
-function Capture({ incident, capture }: { incident: Incident; capture: CaptureSummary }): ReactElement {
-  const [part, setPart] = useState<CapturePart>(EVERYTHING);
+interface CaptureProps {
+  incident: Incident;
+  capture: CaptureSummary;
+}
+
+/** Opens at the subject's own processes, or at the whole node if that is the subject or if none of them was recorded. */
+function Capture({ incident, capture }: CaptureProps): ReactElement {
+  const ofNode = incident.subject.kind === "node";
+  const own = useQuery({ ...captureQuery(incident.id, capture.id, SUBJECT), enabled: !ofNode });
+  if (ofNode) return <Parts incident={incident} capture={capture} first={NODE} />;
+  return (
+    <Async query={own} label="Loading capture">
+      {({ processes }) => <Parts incident={incident} capture={capture} first={processes.length === 0 ? NODE : SUBJECT} />}
+    </Async>
+  );
+}
+
+function Parts({ incident, capture, first }: CaptureProps & { first: CapturePart }): ReactElement {
+  const [part, setPart] = useState(first);
   const detail = useQuery(captureQuery(incident.id, capture.id, part));
   return (
     <Async query={detail} label="Loading capture">
@@ -77,8 +95,8 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
           <Choice
             label="Stacks of"
             options={[
-              ["node", "Whole node"],
               ["subject", incident.subject.name],
+              ["node", "Whole node"],
             ]}
             value={part.pid === null ? part.scope : null}
             onChange={(scope) => onPart({ ...part, scope, pid: null })}
@@ -116,7 +134,7 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
         </>
       )}
       <h3 className={styles["heading"]}>Processes</h3>
-      <ProcessTable processes={shown.processes} more={shown.more_processes} marksSubject={!ofNode} onOnly={(pid) => onPart({ ...part, pid })} />
+      <ProcessTable processes={shown.processes} more={shown.more_processes} marksSubject={!ofNode && shown.scope === "node"} onOnly={(pid) => onPart({ ...part, pid })} />
     </div>
   );
 }

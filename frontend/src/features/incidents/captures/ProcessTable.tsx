@@ -13,7 +13,7 @@ const FIRST_ROWS = 12;
 export interface ProcessTableProps {
   processes: readonly CaptureProcess[];
   more: number;
-  /** Whether to mark processes of the subject: on a node, all of them are. */
+  /** Whether to mark processes of the subject: not if all of them are. */
   marksSubject: boolean;
   onOnly: (pid: number) => void;
 }

@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { Suspense, lazy, useId, useState, type ReactElement } from "react";
+import { Suspense, lazy, useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import { numberOf, type FixPullRequest } from "@/api/pulls";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 
 import styles from "./Pulls.module.css";
 
@@ -14,14 +14,14 @@ interface PullRequestButtonProps {
   fix: Schemas["Fix"];
   /** Undefined: not loaded yet. */
   known: FixPullRequest | undefined;
-  mayOpen: boolean;
+  /** Why the user cannot open one; null: allowed. */
+  refusal: string | null;
   maySetUp: boolean;
 }
 
 /** Opens the preview, links to an existing pull request, or links to the settings if no repository has the workload. */
-export function PullRequestButton({ incidentId, fix, known, mayOpen, maySetUp }: PullRequestButtonProps): ReactElement {
+export function PullRequestButton({ incidentId, fix, known, refusal, maySetUp }: PullRequestButtonProps): ReactElement {
   const [open, setOpen] = useState(false);
-  const reasonId = useId();
   const pull = known?.pull_request ?? null;
   if (pull !== null && pull.state !== "closed") {
     return (
@@ -38,24 +38,17 @@ export function PullRequestButton({ incidentId, fix, known, mayOpen, maySetUp }:
       </Link>
     );
   }
-  const reason = known === undefined ? "Looking for a repository." : mayOpen ? (known.reason ?? undefined) : VIEWER;
   return (
     <>
-      <Button
+      <ActionButton
         kind="quiet"
         aria-label={`Open pull request: ${fix.title}`}
-        aria-describedby={reason === undefined ? undefined : reasonId}
-        title={reason}
-        disabled={reason !== undefined || known?.possible !== true}
+        refusal={refusal ?? (known === undefined ? "Looking for a repository." : known.reason)}
+        disabled={known?.possible !== true}
         onClick={() => setOpen(true)}
       >
         Open pull request
-      </Button>
-      {reason !== undefined && (
-        <span id={reasonId} className="visually-hidden">
-          {reason}
-        </span>
-      )}
+      </ActionButton>
       {open && (
         <Suspense fallback={null}>
           <PullRequestDialog incidentId={incidentId} fix={fix} open onOpenChange={setOpen} />
@@ -64,5 +57,3 @@ export function PullRequestButton({ incidentId, fix, known, mayOpen, maySetUp }:
     </>
   );
 }
-
-export const VIEWER = "Your role can read, but not open pull requests. Ask an editor or admin.";

@@ -4,16 +4,15 @@ import type { ReactElement } from "react";
 import { numberOf, type FixPullRequest } from "@/api/pulls";
 import { Time } from "@/ui/Time";
 
-import { VIEWER } from "./PullRequestButton";
-
 interface PullRequestNoteProps {
   known: FixPullRequest | undefined;
-  mayOpen: boolean;
+  /** Why the user cannot open one; null: allowed. */
+  refusal: string | null;
   maySetUp: boolean;
 }
 
 /** The fix's repository or pull request, or why there can be none. */
-export function PullRequestNote({ known, mayOpen, maySetUp }: PullRequestNoteProps): ReactElement {
+export function PullRequestNote({ known, refusal, maySetUp }: PullRequestNoteProps): ReactElement {
   if (known === undefined) return <>Looking for a repository.</>;
   const pull = known.pull_request;
   if (pull !== null) {
@@ -53,7 +52,7 @@ export function PullRequestNote({ known, mayOpen, maySetUp }: PullRequestNotePro
   if (!known.possible) return <>{known.reason}</>;
   return (
     <>
-      Changes {known.path} in {known.repository}. {!mayOpen && VIEWER}
+      Changes {known.path} in {known.repository}. {refusal}
     </>
   );
 }

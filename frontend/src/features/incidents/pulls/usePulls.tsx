@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import type { Incident } from "@/api/incidents";
-import { meQuery } from "@/api/me";
 import { pullRequestsQuery } from "@/api/pulls";
 import type { FixPulls } from "@/widgets/FixList";
+import { useRefusal } from "@/widgets/useRefusal";
 
 import { PullRequestButton } from "./PullRequestButton";
 import { PullRequestNote } from "./PullRequestNote";
@@ -12,14 +12,13 @@ import { PullRequestNote } from "./PullRequestNote";
 /** For each fix that fits in a file: a button or its pull request, and a note in its details. */
 export function usePulls({ id }: Incident): FixPulls {
   const { data: all } = useQuery(pullRequestsQuery(id));
-  const { data: me } = useQuery(meQuery());
-  const mayOpen = me?.scopes.includes("incidents:write") ?? false;
-  const maySetUp = me?.scopes.includes("repositories:write") ?? false;
+  const refusal = useRefusal("incidents:write");
+  const maySetUp = useRefusal("repositories:write") === null;
   return useMemo(() => {
     const known = new Map((all ?? []).map((one) => [one.fix_id, one]));
     return {
-      button: (fix) => <PullRequestButton incidentId={id} fix={fix} known={known.get(fix.id)} mayOpen={mayOpen} maySetUp={maySetUp} />,
-      note: (fix) => <PullRequestNote known={known.get(fix.id)} mayOpen={mayOpen} maySetUp={maySetUp} />,
+      button: (fix) => <PullRequestButton incidentId={id} fix={fix} known={known.get(fix.id)} refusal={refusal} maySetUp={maySetUp} />,
+      note: (fix) => <PullRequestNote known={known.get(fix.id)} refusal={refusal} maySetUp={maySetUp} />,
     };
-  }, [all, id, mayOpen, maySetUp]);
+  }, [all, id, refusal, maySetUp]);
 }

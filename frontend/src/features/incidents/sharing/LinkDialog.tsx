@@ -2,23 +2,21 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { incidentLinksQuery, sharingPolicyQuery, useCreateLink } from "@/api/sharing";
 import { formatView } from "@/lib/search";
 import type { TimeView } from "@/lib/timeView";
-import { Button } from "@/ui/Button";
+import { ActionButton } from "@/ui/ActionButton";
 import { Dialog } from "@/ui/Dialog";
 import { Field } from "@/ui/Field";
 import { Async } from "@/widgets/Async";
 import { LinkTable } from "@/widgets/LinkTable";
 import { SecretOnce } from "@/widgets/SecretOnce";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Sharing.module.css";
 
 const DAYS: readonly (readonly [number, string])[] = [[1, "in 1 day"], [7, "in 7 days"], [30, "in 30 days"], [90, "in 90 days"]];
-
-const NO_RIGHT = "Your role can read, but not share. Ask an editor or admin.";
 
 export interface LinkDialogProps {
   incidentId: number;
@@ -30,15 +28,14 @@ export interface LinkDialogProps {
 
 /** Creates read-only links and lists existing ones. */
 export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDialogProps): ReactElement {
-  const { data: me } = useQuery(meQuery());
   const links = useQuery(incidentLinksQuery(incidentId));
   const policy = useQuery(sharingPolicyQuery());
   const create = useCreateLink(incidentId);
   const tell = useTellError();
   const [days, setDays] = useState(7);
-  const mayShare = me?.scopes.includes("links:write") ?? false;
+  const refusal = useRefusal("links:write");
+  const mayAllow = useRefusal("organizations:write") === null;
   const forbidden = policy.data?.links_allowed === false;
-  const whyNot = mayShare ? null : NO_RIGHT;
   return (
     <Dialog
       open
@@ -48,7 +45,7 @@ export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDi
     >
       {forbidden ? (
         <p className={styles["state"]} role="status">
-          This organization does not allow read-only links. {me?.scopes.includes("organizations:write") === true ? <Link to="/settings/$section" params={{ section: "links" }}>Allow them in Settings</Link> : "An admin can allow them in Settings."}
+          This organization does not allow read-only links. {mayAllow ? <Link to="/settings/$section" params={{ section: "links" }}>Allow them in Settings</Link> : "An admin can allow them in Settings."}
         </p>
       ) : (
         <form
@@ -60,7 +57,7 @@ export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDi
         >
           <Field label="Expires">
             {(attributes) => (
-              <select {...attributes} value={days} disabled={!mayShare} onChange={(event) => setDays(Number(event.target.value))}>
+              <select {...attributes} value={days} onChange={(event) => setDays(Number(event.target.value))}>
                 {DAYS.map(([value, text]) => (
                   <option key={value} value={value}>
                     {text}
@@ -69,10 +66,10 @@ export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDi
               </select>
             )}
           </Field>
-          <Button type="submit" kind="primary" disabled={!mayShare || create.isPending} title={whyNot ?? undefined}>
+          <ActionButton type="submit" kind="primary" refusal={refusal} disabled={create.isPending}>
             Create link
-          </Button>
-          {whyNot !== null && me !== undefined && <p className={styles["state"]}>{whyNot}</p>}
+          </ActionButton>
+          {refusal !== null && <p className={styles["state"]}>{refusal}</p>}
         </form>
       )}
       {create.data !== undefined && !forbidden && (
@@ -82,7 +79,7 @@ export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDi
       )}
       <h3 className={styles["heading"]}>Links to this incident</h3>
       <Async query={links} label="Loading links">
-        {({ items }) => (items.length === 0 ? <p className={styles["state"]}>No links yet.</p> : <LinkTable links={items} whyNot={whyNot} />)}
+        {({ items }) => (items.length === 0 ? <p className={styles["state"]}>No links yet.</p> : <LinkTable links={items} refusal={refusal} />)}
       </Async>
     </Dialog>
   );

@@ -1,15 +1,15 @@
-import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState, type ReactElement } from "react";
 
-import { meQuery } from "@/api/me";
 import { ApiError } from "@/api/problem";
 import { readPostMortem, useDiscardPostMortem, useKeepPostMortem, type PostMortem } from "@/api/sharing";
 import { download } from "@/lib/download";
+import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { CopyButton } from "@/ui/CopyButton";
 import { DialogActions } from "@/ui/Dialog";
 import { Time } from "@/ui/Time";
 import { useToast } from "@/ui/Toast";
+import { useRefusal } from "@/widgets/useRefusal";
 import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Sharing.module.css";
@@ -33,7 +33,6 @@ export interface PostMortemEditorProps {
 const baseOf = ({ version, edited_by: by, edited_at: at }: PostMortem, content: string): Base => ({ version, content, by, at });
 
 export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostMortemEditorProps): ReactElement {
-  const { data: me } = useQuery(meQuery());
   const toast = useToast();
   const tell = useTellError();
   const keep = useKeepPostMortem(incidentId);
@@ -43,7 +42,7 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
   const [theirs, setTheirs] = useState<Base | null>(null);
   const isEdited = text !== base.content;
   useEffect(() => onUnsaved(isEdited), [onUnsaved, isEdited]);
-  const mayWrite = me?.scopes.includes("incidents:write") ?? false;
+  const refusal = useRefusal("incidents:write");
 
   // Bypasses the cache: the text in the open dialog must not change while it is edited.
   const newest = async (): Promise<Base> => {
@@ -90,7 +89,7 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
             Saved by {base.by}, <Time at={base.at} style="clock" />
           </>
         )}
-        {!mayWrite && me !== undefined && " Your role cannot save edits."}
+        {refusal !== null && ` ${refusal}`}
       </p>
       <textarea className={styles["text"]} aria-label="Post-mortem in Markdown" spellCheck rows={theirs === null ? 18 : 10} value={text} onChange={(event) => setText(event.target.value)} />
       {theirs !== null && (
@@ -114,9 +113,9 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
       )}
       <DialogActions>
         {base.version > 0 && (
-          <Button kind="quiet" disabled={!mayWrite || discard.isPending || theirs !== null} onClick={toData}>
+          <ActionButton kind="quiet" refusal={refusal} disabled={discard.isPending || theirs !== null} onClick={toData}>
             Discard saved edits
-          </Button>
+          </ActionButton>
         )}
         <Button kind="quiet" disabled={!isEdited} onClick={() => setText(base.content)}>
           Undo edits
@@ -130,9 +129,9 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
           Download
         </Button>
         <CopyButton text={text} label="Copy Markdown" />
-        <Button kind="primary" disabled={!mayWrite || !isEdited || text.trim() === "" || keep.isPending || theirs !== null} onClick={save}>
+        <ActionButton kind="primary" refusal={refusal} disabled={!isEdited || text.trim() === "" || keep.isPending || theirs !== null} onClick={save}>
           Save edits
-        </Button>
+        </ActionButton>
       </DialogActions>
     </>
   );

@@ -14,7 +14,7 @@ const TITLES: Record<ShownVerification["state"], string> = {
   verified: "✓ The fix is verified",
   did_not_help: "✕ The fix did not help",
   made_worse: "▲ The fix made it worse",
-  replaced: "Replaced by another change",
+  replaced: "– No verdict",
 };
 
 /** The effect of a fix: the verdict, before, after, and prediction in one chart, and the test. */

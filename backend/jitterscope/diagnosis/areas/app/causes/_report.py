@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jitterscope.diagnosis.areas.app.readings.calls import WAITED, Late, Waits
+from jitterscope.diagnosis.core import references
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, SeriesRef
 from jitterscope.diagnosis.core.served import metric
@@ -60,11 +61,7 @@ def evidence(snapshot: Snapshot, late: Late, waits: Waits) -> list[Evidence]:
     upstream = waits.upstream
 
     def refs(view: ResourceView, *names: str) -> list[SeriesRef]:
-        return [
-            SeriesRef(resource_id=view.id, metric=name, from_us=snapshot.start_us, to_us=snapshot.end_us)
-            for name in names
-            if name in view.series or name in view.distributions
-        ]
+        return references.recorded((snapshot.start_us, snapshot.end_us), (view,), *names)
 
     found = [
         Evidence(

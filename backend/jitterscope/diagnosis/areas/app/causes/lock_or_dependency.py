@@ -15,7 +15,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.missing_data import not_enough
-from jitterscope.diagnosis.core.served import metrics, read_served
+from jitterscope.diagnosis.core.served import metrics, read_served, slow_of
 from jitterscope.diagnosis.core.severity import SLOW_US, lowered, severity
 from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.signs import Signs, shows
@@ -40,6 +40,9 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return not_enough(ID, gone, snapshot)
     late, waits = read_late(snapshot), read_waits(snapshot)
     if not len(late):
+        if (counted := _counted_late(snapshot, late)) > 0:
+            reason = f"{counted:,.0f} answers took over {say.ms(late.late_us)}, but none of them was kept."
+            return NotEnoughData(cause=ID, missing=["responses_slow"], reason=reason)
         return NotFound(cause=ID, reason=f"No answer took over {say.ms(late.late_us)}.", numbers={"late": 0.0})
     if not waits:
         own = "It calls no servers other than its own."
@@ -63,6 +66,12 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             numbers=numbers | {"answers": account.long},
         )
     return _found(snapshot, late, first)
+
+
+def _counted_late(snapshot: Snapshot, late: Late) -> float:
+    """Late answers by the counters of the servers of which no single request was kept."""
+    unkept = [one for one in late.servers if one.queries is None or not len(one.queries.sent_us)]
+    return float(sum(np.nansum(slow_of(snapshot, one, late.late_us)) for one in unkept))
 
 
 def _found(snapshot: Snapshot, late: Late, waits: Waits) -> Found | NotFound:

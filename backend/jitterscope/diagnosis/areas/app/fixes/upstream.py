@@ -99,7 +99,7 @@ def _look(waits: Waits, software: _Software | None) -> Fix:
 def _idle_transactions(found: Found, waits: Waits) -> Fix:
     return Fix(
         id="end_idle_transactions",
-        title="Set `idle_in_transaction_session_timeout` in PostgreSQL",
+        title="Set `idle_in_transaction_session_timeout` for one role in PostgreSQL",
         summary="A session that has begun a transaction and is idle keeps its locks, and every session that needs "
         "them waits. PostgreSQL ends such sessions after this timeout.",
         verdict="unknown",
@@ -110,16 +110,18 @@ def _idle_transactions(found: Found, waits: Waits) -> Fix:
             Patch(
                 label="Where the server runs",
                 language="shell",
-                text="psql -c \"ALTER SYSTEM SET idle_in_transaction_session_timeout = '100ms'\" "
-                "-c 'SELECT pg_reload_conf()'",
+                text='psql -c "SELECT usename, datname, pid, now() - state_change AS idle, query\n'
+                "  FROM pg_stat_activity WHERE state = 'idle in transaction' ORDER BY idle DESC\"\n"
+                "psql -c \"ALTER ROLE ROLE SET idle_in_transaction_session_timeout = 'TIMEOUT'\"",
             )
         ],
         caveats=[
-            "Clients whose sessions are ended get an error and have to reconnect: choose a timeout that is longer "
-            "than any pause they need.",
+            "ROLE is the role of the sessions that hold the locks, and TIMEOUT is above the longest pause that its "
+            "transactions need: how long they pause is not recorded, and ordinary ORM work pauses for seconds.",
+            "Clients whose sessions are ended get an error and have to reconnect. It applies to new sessions.",
         ],
         verify=VERIFY,
-        undo="`ALTER SYSTEM RESET idle_in_transaction_session_timeout`, then `pg_reload_conf()`.",
+        undo="`ALTER ROLE ROLE RESET idle_in_transaction_session_timeout`.",
         references=[
             "https://www.postgresql.org/docs/current/runtime-config-client.html#GUC-IDLE-IN-TRANSACTION-SESSION-TIMEOUT"
         ],

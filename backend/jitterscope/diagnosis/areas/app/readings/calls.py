@@ -231,7 +231,7 @@ def _touched(snapshot: Snapshot, begin: IntArray, end: IntArray) -> BoolArray:
 
 def _account(snapshot: Snapshot, upstream: ResourceView, long_us: float, ticks: BoolArray) -> Account | None:
     key = upstream.fact("upstream.server")
-    server = next((one for one in snapshot.asked if one.key == key), None)
+    server = next((one for one in snapshot.called_servers if one.key == key), None)
     if server is None or (part := server.distributions.get(metric(server, "latency"))) is None:
         return None
     near = dilate(ticks, 0, 1)

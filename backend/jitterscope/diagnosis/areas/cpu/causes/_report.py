@@ -10,7 +10,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.readings.impact import Harm, harm, impact, slow_answers
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling, analyse, hot_mask, span_mask
 from jitterscope.diagnosis.core import late as lateness
-from jitterscope.diagnosis.core import missing_data
+from jitterscope.diagnosis.core import missing_data, references
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.gc import is_go
@@ -18,7 +18,7 @@ from jitterscope.diagnosis.core.impact import P50, P99, QUERIES, SLOW_RATIO
 from jitterscope.diagnosis.core.served import Figure, not_timed
 from jitterscope.diagnosis.core.served import metric as metric_of
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.signals import has
+from jitterscope.diagnosis.core.signals import has, number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
 from jitterscope.diagnosis.programs import runtimes
@@ -46,6 +46,8 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
         return missing_data.not_enough(cause, missing, snapshot)
     cpu = throttling.cpu
     if not np.isfinite(cpu.limit):
+        if np.nansum(cpu.throttled) > 0 and number(cpu.owner.fact("cpu.quota_us")) is None:
+            return missing_data.not_enough(cause, ["cpu.quota_us"], snapshot)
         return NotFound(cause=cause, reason="There is no CPU limit, so nothing is throttled.")
     if not throttling.judged:
         periods = float(np.nansum(cpu.periods))
@@ -78,19 +80,17 @@ def unwatched(throttling: Throttling) -> list[str]:
 def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:
     """References to those of the named (resource, metric) that were recorded, over the extent of the episodes."""
     snapshot = context.snapshot
-    low, high = extent(snapshot, judged)
+    span = extent(snapshot, judged)
     views = {
         view.id: view
         for view in (context.throttling.cpu.owner, *snapshot.processes, *snapshot.dns_servers, *snapshot.tcp_servers)
     }
     views[snapshot.subject.id] = snapshot.subject
-    found = []
+    found: list[SeriesRef] = []
     for resource, metric in metrics:
         # A metrics page counts cycles; only probes see the time they take.
-        for name in (metric, "gc_cycles") if metric == "gc_active_us" else (metric,):
-            if name in views[resource].series or name in views[resource].distributions:
-                found.append(SeriesRef(resource_id=resource, metric=name, from_us=low, to_us=high))
-                break
+        names = (metric, "gc_cycles") if metric == "gc_active_us" else (metric,)
+        found += references.recorded(span, (views[resource],), *names)[:1]
     return found
 
 
@@ -125,6 +125,8 @@ def consequence(context: Context, judged: list[Judged], hurt: Harm) -> str:
     if hurt.by_stalls >= 1:
         return "so answers are late"
     stalling = f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time"
+    if hurt.slow_inside and not hurt.compared:
+        return f"{stalling}; whether it delays answers is not known"
     if hurt.slow_inside:
         return f"{stalling}; answers were as late as at other times"
     return f"{stalling}; no answer was late so far" if context.throttling.served.timed else stalling
@@ -141,7 +143,10 @@ def harm_sentence(context: Context, hurt: Harm) -> str:
     if p99 is not None and p50 is not None:
         detail = f" (p99 {say.ms(p99 * 1000)}, median {say.ms(p50 * 1000)})"
     allowed = lateness.allowance(hurt.answers.limits)
-    return f"{say.percent(slow)} of {queries:,.0f} {served.noun} took {hurt.answers.words}{detail}.{allowed}"
+    told = f"{say.percent(slow)} of {queries:,.0f} {served.noun} took {hurt.answers.words}{detail}.{allowed}"
+    if hurt.slow_inside and not hurt.compared:
+        told += " Harm is not measured: stalls fill nearly the whole window, so no other answers show what is usual."
+    return told
 
 
 def work(context: Context) -> str:

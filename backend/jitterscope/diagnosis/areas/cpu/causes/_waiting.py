@@ -11,7 +11,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.quantities import RUN_DELAY_MS
 from jitterscope.diagnosis.areas.cpu.readings import run_waits
 from jitterscope.diagnosis.areas.cpu.readings.run_waits import RunWaits
-from jitterscope.diagnosis.core import harm, held_up
+from jitterscope.diagnosis.core import harm, held_up, references
 from jitterscope.diagnosis.core import impact as of
 from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
@@ -20,9 +20,12 @@ from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.served import metric, not_timed, read_served
-from jitterscope.diagnosis.core.signals import has, number, series
+from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import dilate
+
+# Ticks without waiting that show what a server needs.
+ENOUGH_TICKS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +97,7 @@ def onset(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> int:
 
 def refs(snapshot: Snapshot, waits: RunWaits, views: Iterable[ResourceView], *metrics: str) -> list[SeriesRef]:
     """Those of the metrics that the views recorded, over the time in which threads waited."""
-    low, high = extent(snapshot, waits)
-    return [
-        SeriesRef(resource_id=view.id, metric=name, from_us=low, to_us=high)
-        for view in views
-        for name in metrics
-        if has(view, name) or name in view.distributions
-    ]
+    return references.recorded(extent(snapshot, waits), views, *metrics)
 
 
 def impact(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> Impact:
@@ -157,18 +154,13 @@ def name_of(view: ResourceView) -> str:
     return container or view.name or view.key
 
 
-def limit_of(view: ResourceView) -> float | None:
-    """CPUs; None: no limit, or not known."""
-    quota, period = number(view.fact("cpu.quota_us")), number(view.fact("cpu.period_us"))
-    return quota / period if quota and quota > 0 and period else None
-
-
-def needed_cpus(snapshot: Snapshot, waits: RunWaits) -> float:
+def needed_cpus(snapshot: Snapshot, waits: RunWaits) -> float | None:
     """CPUs that the subject uses where it does not wait (its 95th percentile), in tenths, rounded up.
 
-    Where it always waits: the most that it got in any tick, which is less than it needs.
+    None if it waits nearly always: what it got then says nothing about what it needs.
     """
     usage = series(snapshot.subject, "cpu_usage_us", snapshot.ticks)
     calm = usage[~dilate(waits.hot | waits.spans, 1, 2) & np.isfinite(usage)]
-    most = float(np.quantile(calm, 0.95)) if len(calm) >= 20 else float(np.nanmax(usage))
-    return max(0.1, math.ceil(round(12 * most / snapshot.step_us, 6)) / 10)
+    if len(calm) < ENOUGH_TICKS:
+        return None
+    return max(0.1, math.ceil(round(12 * float(np.quantile(calm, 0.95)) / snapshot.step_us, 6)) / 10)

@@ -93,9 +93,8 @@ def _nobody_waits(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Bloc
         return f"{busy}, and meanwhile {hurt.suffered:,} answers were late."
     if found.hits < 0.5 * found.of:
         return (
-            f"It ran for at least {say.percent(event_loop.RAN)} of the time of {found.hits:,} of {found.of:,} "
-            "late answers: "
-            "the others waited for something else."
+            f"It ran for at least {say.percent(event_loop.RAN)} of the time of {found.hits:,} of {found.of:,} late "
+            "answers: the others waited for something else."
         )
     if not loop.saturated and not found.together.beyond_chance:
         return (

@@ -1,4 +1,4 @@
-"""The load needs more CPU than the limit allows, all the time."""
+"""The load needs more CPU than the limit allows, all the time, or as long as the service starts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from jitterscope.diagnosis.areas.cpu.readings.throttling import SIGNS, Judged, a
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.served import ENOUGH
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.start_up import CALM_US
 
 ID = "cpu/limit_too_low"
 NEEDS = ("cpu_usage_us", "cpu_throttled_periods")
+LEAST_PERIODS, LEAST_SHARE = 10, 0.2
+# Requests of a starting program become cheaper by this factor at least if its code is being compiled.
+FALLS = 1.5
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -23,8 +28,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     throttling = context.throttling
     judged = throttling.of("load")
     periods, of = report.periods_of(judged), throttling.throttled_periods
-    if periods < 10 or periods < 0.2 * of:
-        return _not_found(context, periods, of)
+    if periods < LEAST_PERIODS or periods < LEAST_SHARE * of:
+        return _while_starting(context) or _not_found(context, periods, of)
     hurt = report.harm_of(context, judged)
     cpu, need = throttling.cpu, _need(context, judged)
     rate = _rate(context, judged)
@@ -51,6 +56,82 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             *report.queue_evidence(context, judged),
         ],
     )
+
+
+def _while_starting(context: report.Context) -> Found | None:
+    """Harm more than 30 s after the start of a service that the limit has throttled ever since."""
+    throttling, snapshot = context.throttling, context.snapshot
+    warm_up = throttling.warm_up
+    judged = [item for item in throttling.of("start") if warm_up.overdue[item.episode.last]]
+    periods = report.periods_of(judged)
+    if warm_up.began is None or periods < LEAST_PERIODS or periods < LEAST_SHARE * throttling.throttled_periods:
+        return None
+    hurt = report.harm_of(context, judged)
+    if hurt.severity is None:
+        return None
+    name, limit = say.who(snapshot), throttling.cpu.limit
+    age_us = float(judged[-1].episode.last - warm_up.began) * snapshot.step_us
+    costs = _costs(context, warm_up.began, judged[-1].episode.end)
+    falls = costs is not None and costs[0] >= FALLS * costs[1]
+    return report.build(
+        context,
+        judged,
+        hurt,
+        confidence="medium" if falls else "low",
+        title=f"{name} is throttled at its limit of {limit:g} CPU while it starts, "
+        f"{report.consequence(context, judged, hurt)}",
+        summary=f"{report.harm_sentence(context, hurt)} {say.seconds(age_us)} after its start, the limit still "
+        f"throttles it: it has not run for {CALM_US / 1e6:g} s without throttling yet. A starting program loads "
+        "classes, compiles its code, and fills caches. Under a low limit, this takes long, and requests wait for it.",
+        evidence=[
+            _throttled_since_start(context, judged, age_us),
+            *_cost_evidence(context, judged, costs),
+            *report.slow_evidence(context, judged, hurt),
+            *report.queue_evidence(context, judged),
+        ],
+    )
+
+
+def _throttled_since_start(context: report.Context, judged: list[Judged], age_us: float) -> Evidence:
+    cpu, ticks = context.throttling.cpu, context.throttling.warm_up.ticks
+    throttled, periods = float(np.nansum(cpu.throttled[ticks])), float(np.nansum(cpu.periods[ticks]))
+    return Evidence(
+        id="throttled_since_start",
+        statement="Throttled periods since the process started",
+        value=f"{throttled:,.0f} of {periods:,.0f}",
+        comparison=f"latest {say.seconds(age_us)} after the start",
+        numbers={"throttled_periods": throttled, "of": periods, "age_us": age_us, "cpu_limit": cpu.limit},
+        series=report.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+    )
+
+
+def _cost_evidence(context: report.Context, judged: list[Judged], costs: tuple[float, float] | None) -> list[Evidence]:
+    if costs is None:
+        return []
+    return [
+        Evidence(
+            id="cost_falls",
+            statement=f"CPU time per answered {context.throttling.served.one}, first and latest {CALM_US / 1e6:g} s",
+            value=f"{say.ms(costs[0])} / {say.ms(costs[1])}",
+            numbers={"first_us": costs[0], "latest_us": costs[1]},
+            series=report.refs(context, judged, (context.throttling.cpu.owner.id, "cpu_usage_us")),
+        )
+    ]
+
+
+def _costs(context: report.Context, began: int, end: int) -> tuple[float, float] | None:
+    """CPU (µs) per answer in the first 10 s with answers since a tick, and in the 10 s before `end`."""
+    cpu, answers = context.throttling.cpu, np.nan_to_num(context.throttling.served.answers)
+    size, first = CALM_US // context.snapshot.step_us, max(0, began)
+    answered = np.flatnonzero(answers[first:end] > 0)
+    if not len(answered):
+        return None
+    parts = (slice(first + int(answered[0]), first + int(answered[0]) + size), slice(max(first, end - size), end))
+    counts = [float(answers[part].sum()) for part in parts]
+    if min(counts) < ENOUGH:
+        return None
+    used = [float(np.nansum(cpu.usage_us[part])) for part in parts]
+    return used[0] / counts[0], used[1] / counts[1]
 
 
 def _inside(context: report.Context, judged: list[Judged]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -170,11 +251,18 @@ def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     throttling = analyse(snapshot)
     judged = throttling.of("load")
+    if not _is_load(found):
+        return [cpu_limit.for_start(snapshot, throttling)]
     proposals = [
         cpu_limit.for_load(snapshot, throttling, judged, found) if judged else None,
         scale_out.propose(snapshot, throttling, judged, found) if judged else None,
     ]
     return [fix for fix in proposals if fix is not None]
+
+
+def _is_load(found: Found) -> bool:
+    """Whether a finding is about the load, and not about the start of the service."""
+    return all(one.id != "throttled_since_start" for one in found.evidence)
 
 
 CAUSE = Cause(
@@ -184,7 +272,9 @@ CAUSE = Cause(
     mechanism="When the work that arrives in a second needs more CPU time than `quota ÷ period` gives, every period "
     "ends throttled and a queue builds up: answers get slower until clients give up. GC runs more often under load "
     "and coincides with throttled ticks without causing them. Found when stalls last for seconds, CPU use stays at "
-    "the limit, and the incoming requests alone, at their measured cost, need the whole limit.",
+    "the limit, and the incoming requests alone, at their measured cost, need the whole limit. A starting program "
+    "needs more CPU than later. If the limit still throttles it more than 30 s after its start, without 10 s of calm "
+    "in between, and answers are late, it is reported as starting, for at most 3 min.",
     needs=NEEDS,
     rivals=(
         "cpu/gc_throttling",

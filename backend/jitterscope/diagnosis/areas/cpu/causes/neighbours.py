@@ -11,7 +11,7 @@ from jitterscope.diagnosis.core import held_up, missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
-from jitterscope.diagnosis.core.signals import has, number
+from jitterscope.diagnosis.core.signals import has, number, quota_of
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -173,7 +173,7 @@ def _named(snapshot: Snapshot, waits: RunWaits, named: list[Neighbour], use: Cpu
     own = number(snapshot.subject.fact("cpu.weight"))
     found = []
     for at, one in enumerate(named):
-        weight, limit = number(one.view.fact("cpu.weight")), waiting.limit_of(one.view)
+        weight, limit = number(one.view.fact("cpu.weight")), quota_of(one.view)
         numbers = {"cpus": one.cpus, "share": one.used}
         told = ["no CPU limit" if limit is None else f"limit {limit:g} CPU"]
         if weight is not None:
@@ -224,7 +224,7 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     proposals = [
         cpu_weight.propose(snapshot, found, named, need),
         neighbour_limit.propose(snapshot, found, named, need, others),
-        dedicated_cpus.propose(snapshot, found, need),
+        None if need is None else dedicated_cpus.propose(snapshot, found, need),
         move_apart.propose(snapshot, found, named),
     ]
     return [fix for fix in proposals if fix is not None]

@@ -74,8 +74,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         hurt,
         confidence=lowered(_confidence(context, judged, guilty, spread), int(vague and own_gc)),
         title=f"{_capital(guilty.name)}{beside} uses {say.seconds(extra)} of CPU time {rhythm} and uses up the CPU "
-        "limit, "
-        f"{report.consequence(context, judged, hurt)}",
+        f"limit, {report.consequence(context, judged, hurt)}",
         summary=f"{report.harm_sentence(context, hurt)} {report.cpu_sentence(context)} "
         f"{_explained(throttling, say.count(len(judged), 'burst'))}",
         evidence=[

@@ -136,12 +136,17 @@ def _evidence(context: report.Context, judged: list[Judged], usual: float, peak:
     return found
 
 
-def _not_found(context: report.Context, judged: list[Judged]) -> NotFound:
+def _not_found(context: report.Context, judged: list[Judged]) -> NotFound | NotEnoughData:
     items = context.throttling.judged
     served, scale = context.throttling.served, 1e6 / context.snapshot.step_us
     inside = np.concatenate([served.requests[item.episode.start : item.episode.first + 1] for item in items])
     during = float(np.nanmean(inside)) * scale if np.isfinite(inside).any() else float("nan")
     usual = _usual(context)
+    if not judged and not (np.isfinite(during) and np.isfinite(usual)):
+        gone = "dns_queries" if served.noun == "queries" else "requests"
+        when = "when the stalls began" if not np.isfinite(during) else "outside the stalls"
+        reason = f"Needs {gone}: no {served.noun} were counted {when}, so whether they came in a burst is not known."
+        return NotEnoughData(cause=ID, missing=[gone], reason=reason)
     numbers = {
         "usual_queries_per_s": usual,
         "onset_queries_per_s": during,

@@ -24,6 +24,9 @@ SHARE = 0.1
 LEAST_US = 200_000
 # Stolen all the time, it has no quiet ticks to be compared with: then it must be this much.
 ALWAYS, MUCH = 0.8, 0.3
+# Where no answers are timed, only much stolen time is reported, as a risk, and only for a program that wants a CPU
+# meanwhile: this much stolen time (µs), and this many CPUs of its own.
+UNTIMED_US, UNTIMED_CPUS = 1_000_000, 0.05
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -48,7 +51,10 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     slow = np.nan_to_num(served.slow) > 0
     together, mean = coincidence(slow, spans), float(share[hot].mean())
     numbers |= {"mean_share": mean, "slow_ticks_inside": float(together.hits), "slow_ticks": float(together.of)}
-    if (reason := _not(hurt, together, mean, total)) is not None:
+    used = series(snapshot.subject, "cpu_usage_us", snapshot.ticks)[spans]
+    own = float(np.nanmean(used)) / snapshot.step_us if np.isfinite(used).any() else 0.0
+    numbers |= {"hot_us": float(np.nansum(stolen[hot])), "own_cpus": own}
+    if (reason := _not(hurt, together, mean, total) or _untimed(hurt, numbers)) is not None:
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     return _found(snapshot, hot, share, hurt, together)
 
@@ -67,6 +73,16 @@ def _not(hurt: AnswersHarm, together: Coincidence, mean: float, total: float) ->
             f"{say.percent(together.chance_ratio)})."
         )
     return None
+
+
+def _untimed(hurt: AnswersHarm, numbers: dict[str, float]) -> str | None:
+    """Why stolen time hardly delays a program whose answers are not timed."""
+    if hurt.timed or (numbers["hot_us"] >= UNTIMED_US and numbers["own_cpus"] >= UNTIMED_CPUS):
+        return None
+    return (
+        f"The hypervisor took {say.ms(numbers['hot_us'])} of CPU time in ticks with over {say.percent(SHARE)} of it, "
+        f"and meanwhile this program used {say.cpus(numbers['own_cpus'])}."
+    )
 
 
 def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersHarm, together: Coincidence) -> Found:

@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, predictio
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import runtimes
+from jitterscope.diagnosis.programs import runtimes, workload_facts
 
 MARGIN = 1.2
 REFERENCES = [
@@ -59,34 +59,74 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
     # Half a second of demand at a time: shorter peaks are carried by the margin.
     window = min(len(load), 5)
     smooth = np.convolve(load, np.ones(window) / window, mode="valid")
-    limit = _round_up(max(MARGIN * float(smooth.max()) / cpu.step_us, cpu.limit * 1.1))
     node = number(snapshot.node.fact("node.cpus"))
+    wanted = _round_up(max(MARGIN * float(smooth.max()) / cpu.step_us, cpu.limit * 1.1))
+    limit = min(wanted, node or math.inf)
+    if limit <= cpu.limit:
+        return _whole_node(cpu.limit)
     replayed = cfs.replay(np.nan_to_num(throttling.demand.load_us), cpu.step_us, limit * cpu.period_us, cpu.period_us)
     rest = replayed.throttled_periods / max(1, throttling.throttled_periods)
-    why = (
-        f"The {throttling.served.noun} of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU. This limit "
-        f"leaves {100 * (MARGIN - 1):.0f} % headroom."
-    )
+    why = f"The {throttling.served.noun} of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU."
     verdict = "removes" if rest < 0.02 else "reduces"
-    if node is not None and limit > node:
-        verdict, why = "reduces", why + f" That is more than the {node:g} CPUs of the node: spread the load instead."
+    if limit < wanted:
+        verdict, why = "reduces", f"{why} The node has only {limit:g} CPUs: also spread the load."
+    else:
+        why += f" This limit leaves {100 * (MARGIN - 1):.0f} % headroom."
     return _fix(snapshot, throttling, limit, why, verdict, node)
 
 
 def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
-    """Twice the limit to try, where throttling hides how much the work wants and nobody counts it."""
-    limit = _round_up(2 * throttling.cpu.limit)
+    """Where throttling hides how much the work wants, and nobody counts it."""
+    return _first_step(
+        snapshot,
+        throttling,
+        "Throttling hides the demand: raise the limit and measure again.",
+        "A batch job uses up any limit: throttling it is intended.",
+    )
+
+
+def for_start(snapshot: Snapshot, throttling: Throttling) -> Fix:
+    """What a starting program wants is not known either."""
+    return _first_step(
+        snapshot,
+        throttling,
+        "A starting program does the same work once, whatever the limit: with more CPU it is done sooner.",
+        "The limit is needed only while the service starts. If it cannot rise, keep requests away until the service "
+        "has warmed up: with a startup probe, or by requests that it sends to itself.",
+    )
+
+
+def _first_step(snapshot: Snapshot, throttling: Throttling, summary: str, caveat: str) -> Fix:
+    """Up to twice the limit, as much as the node has, to try."""
+    node = number(snapshot.node.fact("node.cpus"))
+    limit = min(_round_up(2 * throttling.cpu.limit), node or math.inf)
+    if limit <= throttling.cpu.limit:
+        return _whole_node(throttling.cpu.limit)
     texts, undo = patches.cpu_limit(snapshot, throttling.cpu, limit)
     return Fix(
         id="raise_cpu_limit",
         title=f"Raise the CPU limit from {throttling.cpu.limit:g} to {limit:g} as a first step",
-        summary="Throttling hides the demand: double the limit and measure again.",
+        summary=summary,
         verdict="unknown",
         setting=FixSetting(cpu_limit=limit),
         patches=texts,
-        caveats=["A batch job uses up any limit: throttling it is intended."],
+        caveats=[caveat],
         verify="CPU use stays below the new limit. " + patches.VERIFY,
         undo=undo,
+        references=REFERENCES,
+    )
+
+
+def _whole_node(limit: float) -> Fix:
+    """The limit is all that the node has."""
+    return Fix(
+        id="raise_cpu_limit",
+        title="Raise the CPU limit",
+        summary=f"Cannot help: the limit of {limit:g} CPU is all that the node has. Spread the load over more "
+        "replicas, or use a node with more CPUs.",
+        verdict="cannot_help",
+        verify=patches.VERIFY,
+        undo="Nothing to undo.",
         references=REFERENCES,
     )
 
@@ -155,13 +195,8 @@ def _fix(
 
 def _raised(before: Facts, after: Facts) -> bool:
     """More CPUs than before, or no limit any more."""
-    old, new = _limit_of(before), _limit_of(after)
-    return math.isfinite(old) and new > old
-
-
-def _limit_of(facts: Facts) -> float:
-    quota, period = number(facts.get("cpu.quota_us")), number(facts.get("cpu.period_us")) or 100_000.0
-    return quota / period if quota is not None and quota > 0 else math.inf
+    old, new = workload_facts.cpu_limit(before), workload_facts.cpu_limit(after)
+    return old is not None and new is not None and new > old
 
 
 FIXES = (

@@ -9,8 +9,9 @@ from jitterscope.diagnosis.areas.cpu.readings.run_waits import Neighbour
 from jitterscope.diagnosis.core import patches, predicted
 from jitterscope.diagnosis.core.finding import Fix, Found, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
-from jitterscope.diagnosis.core.signals import number
+from jitterscope.diagnosis.core.signals import number, quota_of
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.programs import cpu_requests
 
 REFERENCES = [
     "https://docs.kernel.org/admin-guide/cgroup-v2.html#weights",
@@ -18,51 +19,106 @@ REFERENCES = [
 ]
 MEASURES = ("slow_ratio", "run_delay_ms_per_min")
 VERIFY = (
-    "Watch this incident: before and after are compared, and it closes as verified once slow answers and waiting "
-    "for a CPU "
-    "are gone. By hand: the second number of /proc/PID/task/TID/schedstat hardly rises."
+    "Watch this incident: before and after are compared, and it closes as verified once slow answers and waiting for a "
+    "CPU are gone. By hand: the second number of /proc/PID/task/TID/schedstat hardly rises."
 )
 MOST_WEIGHT = 10_000.0
+# The share of a full node for a server whose need is not known.
+HALF = 0.5
+_USES = "as much as it uses when it does not wait"
+UNKNOWN = "It waits nearly all the time, so how much CPU it needs is not known."
+_UNDO = "Set resources.requests.cpu back to what it was."
 
 
-def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: float) -> Fix | None:
-    """`need`: CPUs that the server is to get. None where its weight is large enough for that already."""
-    cpus = number(snapshot.node.fact("node.cpus")) or need
-    siblings = [one for one in named if _parent(one.view.key) == _parent(snapshot.subject.key)]
-    weights = [number(one.view.fact("cpu.weight")) for one in siblings]
+def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: float | None) -> Fix | None:
+    """`need`: CPUs that the server is to get; None: not known.
+
+    None where its request or its weight is large enough for that already.
+    """
+    if patches.manager(snapshot) == "kubernetes":
+        return _request(snapshot, found, named, need)
+    cpus = number(snapshot.node.fact("node.cpus")) or need or 1.0
+    weights = [number(one.view.fact("cpu.weight")) for one in _siblings(snapshot, named)]
     beside = sum(weight for weight in weights if weight is not None)
     own = number(snapshot.subject.fact("cpu.weight"))
-    share = min(0.8, need / cpus)
+    share = HALF if need is None else min(0.8, need / cpus)
     weight = min(MOST_WEIGHT, share / (1 - share) * beside) if beside else min(MOST_WEIGHT, 10 * (own or 100.0))
     weight = max(1.0, round(weight))
     if own is not None and weight <= own:
         return None
-    texts, undo = patches.cpu_weight(snapshot, need, weight)
+    texts, undo = patches.cpu_weight(snapshot, need or 0.0, weight)
+    if need is not None:
+        summary = f"With it the server gets {need:g} CPU while all others want the rest: {_USES}."
+    elif beside:
+        summary = f"With it the server gets half of the node's CPU time while all others want the rest. {UNKNOWN}"
+    else:
+        summary = f"Ten times its weight of now. {UNKNOWN}"
+    fix = _fix(found, f"Raise the CPU weight to {weight:g}", summary, need)
+    return fix.model_copy(update={"patches": texts, "caveats": _caveats(snapshot, named), "undo": undo})
+
+
+def _request(snapshot: Snapshot, found: Found, named: list[Neighbour], need: float | None) -> Fix | None:
+    """A larger request: in Kubernetes the weight follows from it."""
+    now, limit = cpu_requests.of_weight(snapshot.subject, snapshot.node), quota_of(snapshot.subject)
+    # A request above the limit is refused.
+    wanted = need if need is None or limit is None else min(need, limit)
+    caveats = [
+        *_caveats(snapshot, named),
+        "A larger request needs a node with that much free CPU: the scheduler can move the pod.",
+    ]
+    if wanted is None:
+        fix = _fix(found, "Raise the CPU request", f"The kernel shares a full node by the requests. {UNKNOWN}", None)
+        return fix.model_copy(update={"caveats": caveats, "undo": _UNDO})
+    if now is not None and wanted <= now.low:
+        return None
+    if need is not None and wanted < need:
+        caveats.append(f"It needs {need:g} CPU, more than its limit of {limit:g} CPU: raise both to get all of it.")
+    title = f"Raise the CPU request to {patches.millicpus(wanted)}"
+    fix = _fix(
+        found, title, f"With it the server gets {wanted:g} CPU while all others want the rest: {_USES}.",
+        need if wanted == need else None,
+    )  # fmt: skip
+    texts, undo = patches.cpu_weight(snapshot, wanted, 0.0)
+    if now is None or wanted <= now.high:
+        known = "not known" if now is None else f"between {now.low:.2g} and {now.high:.2g} CPU by its weight"
+        return fix.model_copy(
+            update={
+                "caveats": caveats,
+                "undo": undo,
+                "precondition": f"Works only if the request is smaller now. It is {known}.",
+            }
+        )
+    return fix.model_copy(update={"patches": texts, "caveats": caveats, "undo": undo})
+
+
+def _fix(found: Found, title: str, summary: str, need: float | None) -> Fix:
+    """Without patches, caveats, and undo. What helps is only predicted for a known need."""
+    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
+    left = None if need is None else predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5)
+    return Fix(
+        id="raise_cpu_weight",
+        title=title,
+        summary=summary,
+        verdict="unknown" if need is None else "reduces",
+        predicted=predictions(slow_ratio=left),
+        verify=VERIFY,
+        undo="",
+        references=REFERENCES,
+    )
+
+
+def _siblings(snapshot: Snapshot, named: list[Neighbour]) -> list[Neighbour]:
+    return [one for one in named if _parent(one.view.key) == _parent(snapshot.subject.key)]
+
+
+def _caveats(snapshot: Snapshot, named: list[Neighbour]) -> list[str]:
     caveats = ["A weight matters only while the node is full: otherwise it takes nothing from others."]
-    if len(siblings) < len(named) or not named:
+    if len(_siblings(snapshot, named)) < len(named) or not named:
         caveats.append(
             "Weights compare cgroups of one parent: if the neighbor is in another part of the tree, raise the "
             f"weight of the ancestor next to it{_level(snapshot, named)}."
         )
-    if patches.manager(snapshot) == "kubernetes":
-        caveats.append("A larger request needs a node with that much free CPU: the scheduler can move the pod.")
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
-    kubernetes = patches.manager(snapshot) == "kubernetes"
-    return Fix(
-        id="raise_cpu_weight",
-        title=f"Raise the CPU request to {patches.millicpus(need)}"
-        if kubernetes
-        else f"Raise the CPU weight to {weight:g}",
-        summary=f"With it the server gets {need:g} CPU while all others want the rest: as much as it uses when it "
-        "does not wait.",
-        verdict="reduces",
-        predicted=predictions(slow_ratio=predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5)),
-        patches=texts,
-        caveats=caveats,
-        verify=VERIFY,
-        undo=undo,
-        references=REFERENCES,
-    )
+    return caveats
 
 
 def _parent(key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitterscope.diagnosis.areas.cpu.readings.event_loop import Loop
-from jitterscope.diagnosis.core import patches, predicted
+from jitterscope.diagnosis.core import owners, patches, predicted
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch, predictions
 from jitterscope.diagnosis.core.landing import FixKind, Unseen
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -11,8 +11,7 @@ from jitterscope.diagnosis.programs.event_loops import NODE, PYTHON, REDIS, VALK
 
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once slow answers are gone. "
-    "By hand: no "
-    "process of the server stays at 100 % of a CPU."
+    "By hand: no process of the server stays at 100 % of a CPU."
 )
 _REFERENCES = {
     NODE: ["https://nodejs.org/api/cluster.html", "https://nodejs.org/api/worker_threads.html"],
@@ -47,9 +46,9 @@ def _inside(found: Found) -> int:
 def _workers(snapshot: Snapshot, found: Found, loop: Loop) -> Fix:
     label, text = _MORE[loop.kind]
     texts = [Patch(label=label, language="shell", text=text)]
-    if patches.manager(snapshot) == "kubernetes":
+    if patches.manager(snapshot) == "kubernetes" and (owner := owners.of(snapshot)).can_scale:
         namespace = snapshot.subject.fact("workload.namespace") or "NAMESPACE"
-        scale = f"kubectl -n {namespace} scale {patches.owner_of(snapshot)} --replicas=REPLICAS"
+        scale = f"kubectl -n {namespace} scale {owner} --replicas=REPLICAS"
         texts.append(Patch(label="Or more replicas", language="shell", text=scale))
     return Fix(
         id="worker_processes",

@@ -28,13 +28,17 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
     # Twice the heap gives the collector as much room as GOGC=100 would.
     wanted = math.ceil(2 * max(live or 0.0, float(now)) / (64 << 20)) * (64 << 20)
     container = number(snapshot.subject.fact("memory.limit_bytes"))
-    fits = container is None or container <= 0 or wanted <= (1 - gogc_off.HEADROOM) * container
+    fits = _fits(container, wanted / (1 - gogc_off.HEADROOM))
+    enough = 2.2 * (live or now)
     texts, undo = patches.environment(snapshot, {"GOMEMLIMIT": f"{wanted >> 20}MiB"})
     setting = FixSetting(gomemlimit_bytes=wanted)
     said = predict.replayed(snapshot, setting)
     needs = (
         None
         if fits
+        else f"Needs {say.mebibytes(wanted / (1 - gogc_off.HEADROOM))} of memory for the container, whose limit is not "
+        "known."
+        if container is None
         else f"Raise the container's memory limit to {say.mebibytes(wanted / (1 - gogc_off.HEADROOM))} first."
     )
     removed, back = patches.environment(snapshot, {"GOMEMLIMIT": None, "GOGC": "100"})
@@ -48,7 +52,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
             predicted=predictions(slow_ratio=said.slow_ratio, throttled_ratio=said.throttled_ratio),
             setting=setting,
             precondition=needs,
-            patches=texts,
+            patches=texts if fits else [],
             caveats=[
                 f"Keep {100 * gogc_off.HEADROOM:.0f} % of the container's memory limit free above GOMEMLIMIT.",
                 "A heap that keeps growing (a leak) reaches any limit: check whether memory was stable before.",
@@ -63,14 +67,19 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
             summary="Cycles then start when the heap has doubled, and the container's memory limit must hold that.",
             verdict="reduces",
             setting=FixSetting(gogc=100, gomemlimit_bytes="off"),
-            precondition=f"Needs about {say.mebibytes(2.2 * (live or now))} of memory for the container.",
-            patches=removed,
+            precondition=f"Needs about {say.mebibytes(enough)} of memory for the container.",
+            patches=removed if _fits(container, enough) else [],
             caveats=["Without GOMEMLIMIT a heap that keeps growing ends in an OOM kill instead of a slowdown."],
             verify="GC cycles become rare. " + verify,
             undo=back,
             references=gogc_off.REFERENCES,
         ),
     ]
+
+
+def _fits(container: float | None, needed: float) -> bool:
+    """Whether the container's memory limit (bytes; not positive: none) is known to allow this much."""
+    return container is not None and (container <= 0 or needed <= container)
 
 
 def _raised(before: Facts, after: Facts) -> bool:

@@ -40,7 +40,7 @@ def propose(snapshot: Snapshot, throttling: Throttling) -> list[Fix]:
 def _fewer_cpus(
     snapshot: Snapshot, throttling: Throttling, now: jvm.Cpus, wanted: int, kind: jvm.Collector | None
 ) -> Fix:
-    texts, undo, rule = setting(snapshot, JAVA, f"{CPUS}={wanted}")
+    texts, undo, rule = setting(JAVA, f"{CPUS}={wanted}")
     gc = throttling.gc
     assert gc is not None
     caveats = [rule, "It also sizes the JIT, the common pool, and the pools of frameworks: check throughput."]
@@ -48,6 +48,9 @@ def _fewer_cpus(
     if wanted < jvm.SERVER_CPUS and not explicit and kind != "serial":
         caveats.append("With 1 CPU a JVM before JDK 27 selects the Serial collector unless an option selects another.")
     verdict, reason = _enough(throttling)
+    has = jvm.has_processor_count(gc.view)
+    if has is False:
+        verdict, reason = "cannot_help", "Cannot help: before JDK 10 and 8u191 a JVM refuses to start with it. "
     return Fix(
         id="jvm_active_processors",
         title=f"Let the JVM see {wanted} CPU ({CPUS}={wanted})" if wanted == 1
@@ -55,8 +58,8 @@ def _fewer_cpus(
         summary=f"{reason}The JVM sees {now.value} CPUs ({now.why}) and the limit is {throttling.cpu.limit:g}: it "
         "sizes GC threads and pools for more CPUs than the limit allows.",
         verdict=verdict,
-        precondition=replaces(gc.view, CPUS),
-        patches=texts,
+        precondition=replaces(gc.view, CPUS) if has else "Requires JDK 10, or 8u191, or later.",
+        patches=texts if has else [],
         caveats=caveats,
         verify=patches.VERIFY,
         undo=undo,
@@ -65,7 +68,7 @@ def _fewer_cpus(
 
 
 def _fewer_threads(snapshot: Snapshot, throttling: Throttling, now: int, why: str, wanted: int) -> Fix:
-    texts, undo, rule = setting(snapshot, JAVA, f"{THREADS}={wanted}")
+    texts, undo, rule = setting(JAVA, f"{THREADS}={wanted}")
     verdict, reason = _enough(throttling)
     assert throttling.gc is not None
     return Fix(

@@ -8,7 +8,7 @@ import shlex
 import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
 from jitterscope.diagnosis.core.landing import FixKind, Unseen
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -23,8 +23,8 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
     """Only where a controller can make replicas."""
     if patches.manager(snapshot) != "kubernetes" or not judged:
         return None
-    owner = patches.owner_of(snapshot)
-    if owner.startswith("daemonset/"):
+    owner = owners.of(snapshot)
+    if not owner.can_scale:
         return None
     inside = np.concatenate([throttling.demand.load_us[item.episode.ticks] for item in judged])
     known = inside[np.isfinite(inside)]

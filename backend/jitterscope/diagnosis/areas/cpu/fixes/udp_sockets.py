@@ -9,7 +9,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Found
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import config_map, golang
+from jitterscope.diagnosis.programs import config_map, versions
 
 REFERENCES = ["https://coredns.io/plugins/multisocket/", "https://man7.org/linux/man-pages/man7/socket.7.html"]
 WAIT_US = 5_000
@@ -29,17 +29,23 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
     outside = int((waits & ~stalled[tick]).sum())
     share = outside / max(1, int(waits.sum()))
     bottleneck = outside >= 20 and share >= 0.3
-    version = golang.version(server.fact("dns.version"))
+    gate = versions.COREDNS_MULTISOCKET
+    has = gate.open(versions.of_server(server, "coredns"))
+    too_old = f"Cannot help: no multisocket before CoreDNS {gate.since_text}, and this is {server.fact('dns.version')}."
     return Fix(
         id="multisocket",
         title="Add UDP sockets (CoreDNS multisocket)",
-        summary=f"{say.percent(share)} of the queries that waited in the receive queue did so while the CPU was not "
+        summary=too_old
+        if bottleneck and has is False
+        else f"{say.percent(share)} of the queries that waited in the receive queue did so while the CPU was not "
         "throttled: the single socket is a bottleneck."
         if bottleneck
         else f"Cannot help: {say.percent(1 - share)} of the queries that waited in the receive queue did so while "
         "the CPU was throttled, and more sockets would wait too.",
-        verdict="reduces" if bottleneck else "cannot_help",
-        precondition=None if version >= (1, 12) else "Works only with CoreDNS 1.12.0 or later.",
+        verdict="reduces" if bottleneck and has is not False else "cannot_help",
+        precondition=f"Requires CoreDNS {gate.since_text} or later: an older one refuses to start."
+        if bottleneck and has is None
+        else None,
         patches=config_map.multisocket(snapshot, server, 2) if bottleneck else [],
         caveats=[
             "Each socket has its own goroutines, which use more CPUs at once: with a CPU limit, throttling can get "

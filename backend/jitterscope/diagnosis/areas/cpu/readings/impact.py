@@ -10,11 +10,13 @@ from jitterscope.diagnosis.areas.cpu.quantities import GC_CYCLES, THROTTLED_MS, 
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Throttling, span_mask
 from jitterscope.diagnosis.core.finding import Harm as Known
 from jitterscope.diagnosis.core.finding import Impact, Severity
+from jitterscope.diagnosis.core.held_up import HELD_UP
 from jitterscope.diagnosis.core.impact import of_answers, of_cpu
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.query_results import TIMEOUT
-from jitterscope.diagnosis.core.served import beyond_chance, lost, slowest_us
+from jitterscope.diagnosis.core.served import beyond_chance, comparable, lost, slowest_us
 from jitterscope.diagnosis.core.severity import SLOW_US, harm_of, severity
+from jitterscope.diagnosis.core.signals import spans as spans_of
 from jitterscope.diagnosis.core.slow import Slow, beyond_objectives, loosest_us
 from jitterscope.diagnosis.core.slow import slow as slow_of
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -25,13 +27,14 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 class Harm:
     """Slow answers of the window and those inside the stalls; `chance_ratio`: share of the time that the stalls take.
 
-    `by_stalls`: those inside beyond the rate at other times. `answers` says what is slow. `known`: whether harm was
-    measured at all.
+    `by_stalls`: those inside beyond the rate at other times. `compared`: there were such times, or the stalls took so
+    much of the answers' time that none is needed. `answers` says what is slow. `known`: whether harm was measured.
     """
 
     slow: int
     slow_inside: int
     by_stalls: float
+    compared: bool
     answers: Slow
     queries_since: float
     lost_inside: int
@@ -57,7 +60,8 @@ def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
     found, near = slow_answers(snapshot, throttling), dilate(spans, 0, 1)
     slow_tick = np.nan_to_num(found.ticks)
     slow, inside = int(slow_tick.sum()), int(slow_tick[near].sum())
-    by_stalls = beyond_chance(served.requests, near, inside, slow - inside)
+    compared = comparable(served.requests, near) or _throttled_share(throttling, spans) >= HELD_UP
+    by_stalls = beyond_chance(served.requests, near, inside, slow - inside) if compared else 0.0
     peak = slowest_us(snapshot, served)[spans]
     max_ms = float(np.nanmax(peak)) / 1000 if np.isfinite(peak).any() else None
     first_slow: int | None = None
@@ -65,13 +69,17 @@ def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
     for server, over_us in zip(served.servers, found.over_us, strict=True):
         if server.kind != "dns_server":
             gone += lost(snapshot, server, near)
-        if server.queries is None or not len(server.queries.sent_us) or over_us < SLOW_US:
+        if server.queries is None or not len(server.queries.sent_us):
+            # A query counts as lost 5 s after it was sent.
+            gone += lost(snapshot, server, dilate(spans, 0, 51)) if server.kind == "dns_server" else 0
             continue
         sent, took = server.queries.sent_us, server.queries.latency_us
-        overlap = _overlaps(snapshot, spans, sent, took) & (took > over_us)
+        overlap = _overlaps(snapshot, spans, sent, took)
         unanswered = server.queries.result == TIMEOUT
         gone += int((overlap & unanswered).sum()) if server.kind == "dns_server" else 0
-        answered = overlap & ~unanswered
+        if over_us < SLOW_US:
+            continue
+        answered = overlap & (took > over_us) & ~unanswered
         if answered.any():
             max_ms = max(max_ms or 0.0, float(took[answered].max()) / 1000)
             first = int(sent[answered][0])
@@ -80,8 +88,16 @@ def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
     bad_us = loosest_us([one for one in found.limits if one.objective])
     beyond = beyond_objectives(snapshot, found.limits, served, by_stalls, since)
     level = severity(beyond, requests, max_ms, gone, bad_us)
-    known = harm_of(level, known=requests > 0 and served.timed)
-    return Harm(slow, inside, by_stalls, found, requests, gone, max_ms, first_slow, chance, level, known)
+    known = harm_of(level, known=requests > 0 and served.timed and (compared or not inside))
+    return Harm(slow, inside, by_stalls, compared, found, requests, gone, max_ms, first_slow, chance, level, known)
+
+
+def _throttled_share(throttling: Throttling, ticks: BoolArray) -> float:
+    """The share of these ticks' time in which the cgroup was throttled (0..1); 0 if that was not recorded."""
+    step_us = throttling.cpu.step_us
+    # Each CPU counts its own throttled time.
+    throttled = np.fmin(throttling.cpu.throttled_us, spans_of(throttling.cpu.throttled_us) * step_us)
+    return float(np.nansum(throttled[ticks])) / (step_us * max(1, int(ticks.sum())))
 
 
 def _overlaps(

@@ -7,7 +7,7 @@ what caused it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from jitterscope.diagnosis.areas.cpu.readings import episodes as episode_finder
 from jitterscope.diagnosis.areas.cpu.readings.demand import Demand
 from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
 from jitterscope.diagnosis.areas.cpu.readings.gc_cost import GcCost, gc_cost
-from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
+from jitterscope.diagnosis.areas.cpu.readings.warm_up import WarmUp, starting, warming_up
 from jitterscope.diagnosis.areas.cpu.whatif import cfs
 from jitterscope.diagnosis.core.gc import GcProcess, read_gc
 from jitterscope.diagnosis.core.reading import reading
@@ -29,7 +29,8 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 from jitterscope.diagnosis.programs import runtimes
 from jitterscope.diagnosis.programs.golang import at_memory_limit
 
-Mechanism = Literal["gc", "spiral", "requests", "load", "other", "unclear"]
+# start: the server's own work, and neither requests nor GC, before it has been calm for the first time.
+Mechanism = Literal["gc", "spiral", "requests", "load", "start", "other", "unclear"]
 
 LONG_S = 3.0  # a stall this long is judged before it ends
 LEVEL_S = 10.0  # uncounted work at the limit for this long is a load level
@@ -72,6 +73,7 @@ class Throttling:
     demand: Demand
     judged: tuple[Judged, ...]
     starting: BoolArray
+    warm_up: WarmUp
     process_cpu_us: dict[int, FloatArray]
     # Processes that serve, or can, whose runtime collects garbage unobserved.
     unobserved: tuple[ResourceView, ...]
@@ -120,10 +122,20 @@ def analyse(snapshot: Snapshot) -> Throttling:
         cost = gc_cost(snapshot, gc, cpu, procs, process_cpu.get(gc.view.id), demand, loading)
     limited = gc is not None and gc.runtime == "go" and at_memory_limit(snapshot.subject, gc.view)
     others = [used for view_id, used in process_cpu.items() if gc is not None and view_id != gc.view.id]
-    judged = tuple(_judge(episode, cpu, served, demand, cost, limited, others) for episode in found)
+    warm_up = warming_up(snapshot)
+    judged = tuple(_of_start(_judge(episode, cpu, served, demand, cost, limited, others), warm_up) for episode in found)
     active = np.nan_to_num(active_us) > 0
     unobserved = runtimes.unobserved(snapshot)
-    return Throttling(cpu, served, gc, np.isfinite(active_us), active, demand, judged, loading, process_cpu, unobserved)
+    return Throttling(
+        cpu, served, gc, np.isfinite(active_us), active, demand, judged, loading, warm_up, process_cpu, unobserved
+    )
+
+
+def _of_start(judged: Judged, warm_up: WarmUp) -> Judged:
+    """Work of a server that has just started is neither a job beside it nor unclear."""
+    if judged.mechanism not in ("other", "unclear") or not warm_up.ticks[judged.episode.first]:
+        return judged
+    return replace(judged, mechanism="start")
 
 
 def _judge(

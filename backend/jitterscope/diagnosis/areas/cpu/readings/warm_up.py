@@ -2,18 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import read_served
 from jitterscope.diagnosis.core.signals import Cpu, read_cpu, serving
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.start_up import LONGEST_US, WARM_UP_US, settled
 from jitterscope.diagnosis.core.stats import BoolArray
 
 LONGEST_S = 30
 WITHOUT_ANSWERS_S = 10
 # Throttling that continues from startup into the first answers belongs to startup for this long.
 AFTERWARDS_S = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """`ticks` from the start of a serving process to its first calm stretch; `overdue` ones come over 30 s after it.
+
+    `began` is the tick of the newest start in it (negative: before the window); None without one.
+    """
+
+    ticks: BoolArray
+    overdue: BoolArray
+    began: int | None
+
+
+@reading
+def warming_up(snapshot: Snapshot) -> WarmUp:
+    """When the limit has throttled a serving process since its start, for at most 3 min."""
+    ticks, overdue = (np.zeros(snapshot.ticks, dtype=np.bool_) for _ in range(2))
+    began = None
+    servers, answers = serving(snapshot), read_served(snapshot).answers
+    starts = [
+        event.start_us for view in snapshot.processes if view.id in servers
+        for event in view.events if event.kind == "process.start"
+    ]  # fmt: skip
+    for at_us in sorted(starts):
+        first, usual, last = (
+            int((us - snapshot.start_us) // snapshot.step_us) for us in (at_us, at_us + WARM_UP_US, at_us + LONGEST_US)
+        )
+        calm_from = settled(snapshot, at_us, answers)
+        last = last if calm_from is None else min(last, calm_from)
+        if last <= 0 or first >= snapshot.ticks:
+            continue
+        ticks[max(0, first) : last] = True
+        overdue[max(0, usual) : last] = True
+        began = first
+    return WarmUp(ticks, overdue, began)
 
 
 @reading

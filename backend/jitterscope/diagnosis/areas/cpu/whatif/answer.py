@@ -22,7 +22,6 @@ from jitterscope.diagnosis.core.sketch import quantile_us
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.whatif import (
     Answer,
-    Asked,
     Course,
     Figure,
     Goal,
@@ -31,6 +30,7 @@ from jitterscope.diagnosis.core.whatif import (
     Searched,
     Settings,
     Timeline,
+    Trials,
     Tried,
 )
 
@@ -58,20 +58,20 @@ def _prepared(snapshot: Snapshot) -> Prepared | str:
     return trace if isinstance(trace, str) else prepare(trace)
 
 
-def answer(snapshot: Snapshot, asked: Asked) -> Answer:
+def answer(snapshot: Snapshot, trials: Trials) -> Answer:
     """Answer the what-if; raises InvalidSettingError for an impossible setting."""
     prepared = _prepared(snapshot)
     if isinstance(prepared, str):
         return Answer(cannot_tell=prepared)
     trace = prepared.trace
-    settings = [_setting(trace.setting, number, change) for number, change in enumerate(asked.settings)]
+    settings = [_setting(trace.setting, number, change) for number, change in enumerate(trials.settings)]
     known = recorded(trace)
     return Answer(
         settings=_values(trace.setting),
         figures=tuple(Figure(one.id, one.title, one.unit, value=known[one.id]) for one in (*_FIGURES, *_COUNTS)),
-        timeline=_recorded_timeline(trace) if asked.timeline else None,
-        tried=tuple(_tried(predict(prepared, one, timeline=asked.timeline)) for one in settings),
-        searched=None if asked.goal is None else _searched(prepared, asked.goal),
+        timeline=_recorded_timeline(trace) if trials.timeline else None,
+        tried=tuple(_tried(predict(prepared, one, timeline=trials.timeline)) for one in settings),
+        searched=None if trials.goal is None else _searched(prepared, trials.goal),
         slow_threshold_us=trace.slow_threshold_us,
         ranges={"cpu_limit": Range(0.05, trace.node_cpus)} if math.isfinite(trace.node_cpus) else {},
     )

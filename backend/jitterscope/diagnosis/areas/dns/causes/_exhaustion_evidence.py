@@ -6,6 +6,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.dns.readings.own_time import own_time
 from jitterscope.diagnosis.areas.dns.readings.shortage import Shortage
+from jitterscope.diagnosis.core import references
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, SeriesRef
 from jitterscope.diagnosis.core.harm import AnswersHarm
@@ -24,12 +25,7 @@ def evidence(snapshot: Snapshot, case: Shortage) -> list[Evidence]:
 
 def refs(snapshot: Snapshot, views: tuple[ResourceView, ...], *metrics: str) -> list[SeriesRef]:
     """References to those of the metrics that these resources recorded, over the window."""
-    return [
-        SeriesRef(resource_id=view.id, metric=metric, from_us=snapshot.start_us, to_us=snapshot.end_us)
-        for view in views
-        for metric in metrics
-        if metric in view.series
-    ]
+    return references.recorded((snapshot.start_us, snapshot.end_us), views, *metrics)
 
 
 def _children(snapshot: Snapshot, case: Shortage) -> Evidence:

@@ -6,7 +6,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.dns.readings.names import NameSpan
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
-from jitterscope.diagnosis.core import missing_data
+from jitterscope.diagnosis.core import missing_data, references
 from jitterscope.diagnosis.core.finding import NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -25,13 +25,7 @@ def not_found(cause: str, why: WhyNot, snapshot: Snapshot) -> NotFound | NotEnou
 
 def refs(snapshot: Snapshot, low_us: int, high_us: int, *metrics: str) -> list[SeriesRef]:
     """References to those of the metrics that the subject's servers (for cpu_…: the subject) recorded."""
-    views = (*snapshot.dns_servers, snapshot.subject)
-    return [
-        SeriesRef(resource_id=view.id, metric=metric, from_us=low_us, to_us=high_us)
-        for view in views
-        for metric in metrics
-        if metric in view.series or metric in view.distributions
-    ]
+    return references.recorded((low_us, high_us), (*snapshot.dns_servers, snapshot.subject), *metrics)
 
 
 def extent(snapshot: Snapshot, spans: list[NameSpan]) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from jitterscope.diagnosis.areas.dns.fixes import connections as dns_connections
 from jitterscope.diagnosis.areas.dns.fixes import pool as dns_pool
 from jitterscope.diagnosis.areas.dns.fixes import transport as dns_transport
 from jitterscope.diagnosis.areas.dns.readings.pool import OPENED, Held, Opened, may_be_idle, pool
-from jitterscope.diagnosis.areas.dns.readings.shortage import FAILS_AFTER_US
 from jitterscope.diagnosis.areas.dns.readings.tcp_limit import WAITING
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import harm as dns_harm
@@ -18,6 +17,7 @@ from jitterscope.diagnosis.core import impact, servers
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US
 from jitterscope.diagnosis.core.severity import SLOW_US, harm_of
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -53,7 +53,7 @@ def _found_held(snapshot: Snapshot, case: Held) -> Found:
         summary=f"Clients opened connections in a burst and keep them open idle. For "
         f"{say.seconds(tcp.short_ticks * snapshot.step_us)} all {tcp.now:,.0f} children served such connections while "
         "queries on other connections waited unread. A server in front gives up on a query after "
-        f"{FAILS_AFTER_US / 1e6:.0f} s.",
+        f"{GIVEN_UP_US / 1e6:.0f} s.",
         onset_us=onset,
         last_us=last,
         impact=impact.of_harm(case.front, hurt),

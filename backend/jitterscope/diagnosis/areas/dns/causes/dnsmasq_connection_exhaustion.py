@@ -10,7 +10,7 @@ from jitterscope.diagnosis.areas.dns.fixes import connections as dns_connections
 from jitterscope.diagnosis.areas.dns.fixes import replicas as dns_replicas
 from jitterscope.diagnosis.areas.dns.fixes import transport as dns_transport
 from jitterscope.diagnosis.areas.dns.readings import tcp_limit as dns_tcp_limit
-from jitterscope.diagnosis.areas.dns.readings.shortage import FAILS_AFTER_US, Shortage, shortage
+from jitterscope.diagnosis.areas.dns.readings.shortage import Shortage, shortage
 from jitterscope.diagnosis.areas.dns.readings.tcp_limit import WAITING, may_be_short
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import impact
@@ -18,6 +18,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US
 from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -97,7 +98,7 @@ def _summary(snapshot: Snapshot, case: Shortage) -> str:
     else:
         parts.append(
             "No query has failed yet. Forwarding servers give up after 5 s, so the waiting queries fail "
-            f"{max(0.0, FAILS_AFTER_US - latest_us) / 1e6:.1f} s after the end of this window unless they are served."
+            f"{max(0.0, GIVEN_UP_US - latest_us) / 1e6:.1f} s after the end of this window unless they are served."
         )
     return " ".join(parts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from jitterscope.diagnosis.areas.dns.settings import IN_FRONT, RESOLV_CONF
+from jitterscope.diagnosis.areas.dns.settings import IN_FRONT, RECEIVE_BUFFER, RESOLV_CONF
 from jitterscope.diagnosis.core.landing import Facts, Seen, changed
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.programs import corefile
@@ -92,6 +92,14 @@ def rises(before: Facts, after: Facts, name: str) -> bool:
     """A number among the facts is higher than it was; known both times."""
     old, new = number(before.get(name)), number(after.get(name))
     return old is not None and new is not None and new > old
+
+
+# What a socket's receive queue holds, unless its program asks for another size.
+LARGER_BUFFER = Seen(
+    "net.core.rmem_default of the node rises. A buffer that the server's own configuration sets is not seen.",
+    (RECEIVE_BUFFER,),
+    lambda before, after: rises(before, after, RECEIVE_BUFFER),
+)
 
 
 def replicas(facts: Facts) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
 from jitterscope.diagnosis.areas.dns.readings import tcp_limit as dns_tcp_limit
 from jitterscope.diagnosis.areas.dns.readings.tcp_limit import Demand, TcpLimit
-from jitterscope.diagnosis.core import patches, predicted
+from jitterscope.diagnosis.core import owner_commands, owners, patches, predicted
 from jitterscope.diagnosis.core.finding import Fix, Found, Interval, Patch, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.late import TIMES_USUAL
@@ -128,9 +128,7 @@ def newer_kubernetes_dns(snapshot: Snapshot) -> Fix | None:
         return None
     image = snapshot.subject.fact("workload.image") or ""
     newer = f"{image.rpartition(':')[0]}:{gate.since_text}"
-    namespace = snapshot.subject.fact("workload.namespace") or "kube-system"
-    container = snapshot.subject.fact("workload.container") or "dnsmasq"
-    owner = patches.owner_of(snapshot)
+    upgrade, undo = _upgrade(snapshot, image, newer)
     return Fix(
         id="newer_kubernetes_dns",
         title=f"kubernetes/dns {gate.since_text} or later, with --max-tcp-connections",
@@ -138,18 +136,23 @@ def newer_kubernetes_dns(snapshot: Snapshot) -> Fix | None:
         "alone changes nothing: the default stays 20.",
         verdict="unknown",
         precondition="Works only if the option is set as well.",
-        patches=[
-            Patch(
-                label="kubectl (replaces the pods)",
-                language="shell",
-                text=f"kubectl -n {namespace} set image {owner} {container}={newer}",
-            )
-        ],
+        patches=[upgrade],
         caveats=["Upgrade the containers of the pod (kubedns, dnsmasq, sidecar) together."],
         verify=VERIFY,
-        undo=f"kubectl -n {namespace} set image {owner} {container}={image}",
+        undo=undo,
         references=[gate.source],
     )
+
+
+def _upgrade(snapshot: Snapshot, old: str, new: str) -> tuple[Patch, str]:
+    """Another image of the container, and how to undo it."""
+    owner = owners.of(snapshot)
+    if not owner.is_built_in:
+        undo = owner_commands.container_undo(snapshot, {"image": old})
+        return owner_commands.container_patch(snapshot, {"image": new}), undo
+    namespace = snapshot.subject.fact("workload.namespace") or "kube-system"
+    head = f"kubectl -n {namespace} set image {owner} {snapshot.subject.fact('workload.container') or 'dnsmasq'}="
+    return Patch(label=f"kubectl ({owner.effect})", language="shell", text=head + new), head + old
 
 
 def newer_gke(snapshot: Snapshot, found: Found) -> Fix | None:

@@ -73,7 +73,9 @@ def multisocket(snapshot: Snapshot, server: ResourceView) -> Fix | None:
         **base,
         verdict="reduces",
         summary="Each socket has its own buffer and reader, so a burst from several clients spreads over them.",
-        precondition=None if allowed else f"Requires CoreDNS {gate.since_text} or later.",
+        precondition=None
+        if allowed
+        else f"Requires CoreDNS {gate.since_text} or later: an older one refuses to start.",
         patches=config_map.multisocket(snapshot, server, 2),
         caveats=["Datagrams of one client address and port all go to one socket."],
     )
@@ -171,7 +173,7 @@ FIXES = (
         id="larger_receive_buffer",
         title="Enlarge the receive buffer of UDP sockets",
         precondition="Drops in a full receive queue, in bursts.",
-        landing=Unseen("No collector source reads the size of a socket's receive buffer, or net.core.rmem_default."),
+        landing=landing.LARGER_BUFFER,
         measures=("socket_drops_ratio", *_LOST),
     ),
     FixKind(

@@ -6,9 +6,9 @@ import math
 import shlex
 
 from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core.finding import Fix, Patch
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
@@ -70,16 +70,24 @@ def _coredns(snapshot: Snapshot, server: ResourceView, count: int) -> Fix:
     blocks = corefile.of(server)
     keys = f" ({' '.join(blocks[0].keys)})" if blocks else ""
     where = f"Corefile, first block of this port{keys}"
+    if has is False:
+        return Fix(
+            id="multisocket",
+            title=f"multisocket {count}",
+            summary=f"Cannot help: no multisocket before CoreDNS {gate.since_text}, and this is "
+            f"{server.fact('dns.version')}. CoreDNS refuses to start with a plugin that it does not know.",
+            verdict="cannot_help",
+            verify=VERIFY,
+            undo="Nothing to undo.",
+            references=[MULTISOCKET, gate.source, REUSEPORT],
+        )
     return Fix(
         id="multisocket",
         title=f"multisocket {count}",
         summary=f"CoreDNS opens {count} sockets with SO_REUSEPORT, each with its own reader, and the kernel spreads "
         "the clients' ports over them. Without a number it uses GOMAXPROCS.",
         verdict="reduces",
-        precondition=None
-        if has
-        else f"Requires CoreDNS {gate.since_text} or later"
-        + (f"; this is {server.fact('dns.version')}." if has is False else "."),
+        precondition=None if has else f"Requires CoreDNS {gate.since_text} or later: an older one refuses to start.",
         patches=config_map.multisocket(snapshot, server, count, label=where),
         caveats=[
             "Only the first server block of an address and port decides; later ones are ignored.",
@@ -95,8 +103,8 @@ def _coredns(snapshot: Snapshot, server: ResourceView, count: int) -> Fix:
 def _servers(snapshot: Snapshot, server: ResourceView) -> Fix | None:
     if patches.manager(snapshot) != "kubernetes":
         return None
-    owner = patches.owner_of(snapshot)
-    if owner.startswith("daemonset/"):
+    owner = owners.of(snapshot)
+    if not owner.can_scale:
         return None
     space = shlex.quote(snapshot.subject.fact("workload.namespace") or "NAMESPACE")
     return Fix(
@@ -156,7 +164,6 @@ def _more_sockets(before: Facts, after: Facts) -> bool:
 
 
 _UNREAD = ("unread_ratio", "unread_ms", "socket_drops_ratio", "timeout_ratio", "slow_ratio")
-_NO_BUFFER = "No collector source reads the size of a socket's receive buffer, or net.core.rmem_default."
 FIXES = (
     FixKind(
         id="multisocket",
@@ -196,7 +203,7 @@ FIXES = (
         id="receive_buffer",
         title="Enlarge the receive buffer",
         precondition="Drops in a full receive queue.",
-        landing=Unseen(_NO_BUFFER),
+        landing=landing.LARGER_BUFFER,
         measures=("socket_drops_ratio", "timeout_ratio", *_UNREAD[:2]),
     ),
 )

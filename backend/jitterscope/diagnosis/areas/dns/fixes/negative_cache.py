@@ -7,7 +7,7 @@ import shlex
 from jitterscope.diagnosis.areas.dns import settings
 from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
 from jitterscope.diagnosis.areas.dns.fixes import transport as dns_transport
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -75,7 +75,7 @@ def _dnsmasq_patch(snapshot: Snapshot, given: str) -> Patch:
     kind = patches.manager(snapshot)
     if kind == "kubernetes":
         space = shlex.quote(snapshot.subject.fact("workload.namespace") or "NAMESPACE")
-        owner = patches.owner_of(snapshot)
+        owner = owners.of(snapshot)
         return Patch(
             label=f"kubectl -n {space} edit {owner}: arguments of the container dnsmasq",
             language="diff",
@@ -96,16 +96,20 @@ def _coredns(snapshot: Snapshot, server: ResourceView, effect: str) -> Fix | Non
     disabled = [
         block
         for block in corefile.with_plugin(blocks, "cache")
-        if any(option[:2] == ("disable", "denial") for plugin in block.plugins if plugin.name == "cache"
+        if any(option == ("disable", "denial") for plugin in block.plugins if plugin.name == "cache"
                for option in plugin.options)
     ]  # fmt: skip
+    # The edit removes every line of that name: not where another one disables caching of some zones on purpose.
+    others = any(option[0] == "disable" and option != ("disable", "denial")
+                 for block in blocks for plugin in block.plugins if plugin.name == "cache"
+                 for option in plugin.options)  # fmt: skip
     if bare:
         where, text = bare[0], "+cache 30"
         edits = config_map.plugin(bare[:1], "cache 30")
         what = "`cache` keeps answers and negative answers for at most 30 s."
     elif disabled:
         where, text = disabled[0], " cache {\n-    disable denial\n+    denial 9984 30\n }"
-        edits = config_map.options(server, "cache", {"denial": "9984 30"}, without=("disable",))
+        edits = [] if others else config_map.options(server, "cache", {"denial": "9984 30"}, without=("disable",))
         what = "`denial 9984 30` keeps up to 9,984 negative answers for at most 30 s."
     else:
         return None

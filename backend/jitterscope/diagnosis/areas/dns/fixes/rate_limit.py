@@ -14,6 +14,7 @@ from jitterscope.diagnosis.core.landing import Facts, FixKind, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
+from jitterscope.diagnosis.programs.corefile import Block, Plugin
 from jitterscope.diagnosis.programs.dns_upstreams import upstreams
 from jitterscope.diagnosis.programs.resolver_limits import AWS, GOOGLE, Limit
 
@@ -65,12 +66,8 @@ def _cache(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix | None:
         plugin = next((found for block in blocks if (found := block.plugin("cache"))), None)
         if plugin is not None and any(option[0] == "prefetch" for option in plugin.options):
             return None
-        lacks = software == "coredns" and _lacks(server, dns_versions.COREDNS_SERVE_STALE)
-        stale = "" if lacks else "\n    serve_stale"
-        text = f"cache 300 {{\n    success 9984 300\n    denial 9984 30\n    prefetch 10 1m 10%{stale}\n}}"
-        patch = Patch(label="Corefile, in the block that forwards", language="corefile", text=text)
-        patches_ = config_map.with_command(snapshot, server, config_map.plugin(blocks, text), patch)
-        references = [CACHE, dns_versions.COREDNS_SERVE_STALE.source]
+        patches_ = _coredns_cache(snapshot, server, blocks, plugin)
+        references = [CACHE]
     else:
         return None
     return Fix(
@@ -89,9 +86,18 @@ def _cache(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix | None:
     )
 
 
-def _lacks(server: ResourceView, gate: dns_versions.Gate) -> bool:
-    """Is it not certain that this CoreDNS has it?"""
-    return gate.open(dns_versions.of_server(server, "coredns")) is not True
+def _coredns_cache(snapshot: Snapshot, server: ResourceView, blocks: list[Block], plugin: Plugin | None) -> list[Patch]:
+    """Options of the cache that is there (others stay, such as kubeadm's `disable` for its zone), or a new one."""
+    bare = [block for block in blocks if block.plugin("cache") is None]
+    whole = "cache 300 {\n    success 9984 300\n    denial 9984 30\n    prefetch 10 1m 10%\n}"
+    if plugin is None:
+        patch = Patch(label="Corefile, in the block that forwards", language="corefile", text=whole)
+        return config_map.with_command(snapshot, server, config_map.plugin(bare, whole), patch)
+    options = {"success": "9984 300", "prefetch": "10 1m 10%"}
+    edits = [*config_map.options(server, "cache", options), *config_map.plugin(bare, whole)]
+    text = "\n".join(f"{name} {value}" for name, value in options.items())
+    patch = Patch(label="Corefile, options of cache in the block that forwards", language="corefile", text=text)
+    return config_map.with_command(snapshot, server, edits, patch)
 
 
 def _fewer_search_domains(snapshot: Snapshot, load: Load) -> Fix | None:

@@ -10,7 +10,7 @@ from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
 from jitterscope.diagnosis.areas.dns.fixes import connections as dns_connections
 from jitterscope.diagnosis.areas.dns.readings import tcp_limit as dns_tcp_limit
 from jitterscope.diagnosis.areas.dns.readings.tcp_limit import Demand, TcpLimit
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -99,7 +99,9 @@ def _patches(snapshot: Snapshot, cluster: Cluster | None, linear: Linear | None,
         return [_config_map(changed, f"ConfigMap kube-dns-autoscaler: {gives} replicas at {cluster.nodes} nodes and "
                             f"{cluster.cores} cores")]  # fmt: skip
     namespace = snapshot.subject.fact("workload.namespace") or "kube-system"
-    owner = patches.owner_of(snapshot)
+    owner = owners.of(snapshot)
+    if not owner.can_scale:
+        return []
     return [
         Patch(
             label="kubectl, where no autoscaler sets the number",
@@ -108,7 +110,7 @@ def _patches(snapshot: Snapshot, cluster: Cluster | None, linear: Linear | None,
             if cluster is not None
             else f"kubectl -n {namespace} scale {owner} --replicas=$(( {target} * $(kubectl -n {namespace} get {owner} "
             "-o jsonpath='{.spec.replicas}') ))",
-            changes=[] if cluster is None else patches.owner_change(snapshot, {"spec": {"replicas": target}}),
+            changes=[] if cluster is None else owners.change(snapshot, {"spec": {"replicas": target}}),
         )
     ]
 
@@ -158,7 +160,7 @@ def _caveats(cluster: Cluster | None, target: int) -> list[str]:
 def _undo(snapshot: Snapshot, linear: Linear | None, now: int | None) -> str:
     if linear is not None:
         return _config_map(_parameters(linear), "").text
-    return f"Scale {patches.owner_of(snapshot)} back to {now if now is not None else 'the number of replicas it had'}."
+    return f"Scale {owners.of(snapshot)} back to {now if now is not None else 'the number of replicas it had'}."
 
 
 def _more_servers(before: Facts, after: Facts) -> bool:

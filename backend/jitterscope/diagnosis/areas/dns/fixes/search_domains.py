@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,9 +9,9 @@ from dataclasses import replace
 from jitterscope.diagnosis.areas.dns import settings
 from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
 from jitterscope.diagnosis.areas.dns.readings.amplification import Amplification, ClientUse, best_ndots, per_lookup
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owner_commands, owners
 from jitterscope.diagnosis.core import wording as say
-from jitterscope.diagnosis.core.finding import Change, Fix, Interval, Patch, WorkloadChange
+from jitterscope.diagnosis.core.finding import Fix, Interval, Patch
 from jitterscope.diagnosis.core.landing import FixKind, Seen, Unseen
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -120,34 +118,29 @@ def _left(use: Amplification, share: float) -> Interval:
 
 
 def _patches(snapshot: Snapshot, users: Sequence[ClientUse], values: dict[str, int]) -> list[Patch]:
-    owners: dict[tuple[str, str], int] = {}
+    wanted: dict[tuple[str, str], tuple[Snapshot, int]] = {}
     for use in users:
         for view in use.search.workloads if use.search.source == "resolv_conf" else ():
             if view.fact("workload.manager") == "kubernetes" and view.fact("workload.owner"):
-                owner = patches.owner_of(replace(snapshot, subject=view))
-                key = (view.fact("workload.namespace") or "NAMESPACE", owner)
+                inside = replace(snapshot, subject=view)
+                key = (view.fact("workload.namespace") or "NAMESPACE", str(owners.of(inside)))
                 # Replicas of one owner may differ in what they asked: the safest value counts for all.
-                owners[key] = max(owners.get(key, 0), values[use.client])
+                wanted[key] = (inside, max(wanted[key][1] if key in wanted else 0, values[use.client]))
+    chosen = sorted(wanted.items(), key=lambda item: item[0])[:MOST_OWNERS]
     found = [
-        Patch(
-            label=f"{space}/{owner} (replaces the pods)",
-            language="shell",
-            text=f"kubectl -n {shlex.quote(space)} patch {shlex.quote(owner)} --type strategic -p "
-            + shlex.quote(json.dumps({"spec": {"template": {"spec": {"dnsConfig": _option(value)}}}})),
-        )
-        for (space, owner), value in sorted(owners.items())[:MOST_OWNERS]
+        Patch(label=f"{space}/{owner} ({owners.of(inside).effect})", language="shell", text=command)
+        for (space, owner), (inside, value) in chosen
+        if (command := owner_commands.template_command(inside, {"dnsConfig": _option(value)})) is not None
     ]
     value = max(values[use.client] for use in users)
     if {view.fact("workload.manager") for use in users for view in use.search.workloads} == {"docker"}:
         return [Patch(label="Compose service", language="yaml", text=f"dns_opt:\n  - ndots:{value}")]
     if _on_kubernetes(snapshot, users):
         text = f'dnsConfig:\n  options:\n  - name: ndots\n    value: "{value}"'
-        changes: list[Change] = [
-            WorkloadChange(
-                namespace=space, owner=owner, patch={"spec": {"template": {"spec": {"dnsConfig": _option(value)}}}}
-            )
-            for (space, owner), value in sorted(owners.items())[:MOST_OWNERS]
-            if space != "NAMESPACE"
+        changes = [
+            change
+            for _, (inside, value) in chosen
+            for change in owners.change(inside, owners.of(inside).whole({"dnsConfig": _option(value)}))
         ]
         return [*found, Patch(label="In the pod's spec", language="yaml", text=text, changes=changes)]
     return [Patch(label="In the client's /etc/resolv.conf", language="shell", text=f"options ndots:{value}")]

@@ -16,6 +16,8 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
 
+# The longest wait for an upstream after which clients of glibc and Go still take the answer.
+_CLIENTS_WAIT_S = 4
 VERIFY = "The latency of the upstream, and of this server's answers, falls to its usual level."
 
 
@@ -81,9 +83,9 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
             verdict="cannot_help",
             summary=f"Cannot help: the cache plugin has no serve_stale before CoreDNS {gate.since_text}.",
         )
-    text = "cache 30 {\n    serve_stale 1h immediate\n}"
+    text = "cache 30 {\n    serve_stale 1h\n}"
     edits = (
-        config_map.options(server, "cache", {"serve_stale": "1h immediate"})
+        config_map.options(server, "cache", {"serve_stale": "1h"})
         if caches
         else config_map.plugin(corefile.with_plugin(corefile.of(server), "forward"), text)
     )
@@ -98,7 +100,7 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
             edits,
             Patch(label="Corefile", language="corefile", text=text),
         ),
-        caveats=["Clients get old addresses for up to the given time.", "`immediate` needs CoreDNS 1.9.2."],
+        caveats=["Clients get old addresses for up to the given time."],
     )
 
 
@@ -108,11 +110,12 @@ def _in_forward(text: str) -> Patch:
 
 def read_timeout(snapshot: Snapshot, server: ResourceView, mean_us: float, found: Found) -> Fix | None:
     """Where answers come, but after CoreDNS has given the attempt up (2 s)."""
-    if not _is_coredns(server) or not 1_500_000 <= mean_us <= 5_000_000:
+    if not _is_coredns(server) or not 1_500_000 <= mean_us <= 1e6 * _CLIENTS_WAIT_S:
         return None
     gate = dns_versions.COREDNS_READ_TIMEOUT
     allowed = gate.open(dns_versions.of_server(server, "coredns"))
-    seconds = math.ceil(1.5 * mean_us / 1e6)
+    # No longer than clients wait: they give up after 5 s.
+    seconds = min(_CLIENTS_WAIT_S, math.ceil(1.5 * mean_us / 1e6))
     base = {
         "id": "read_timeout",
         "title": f"Wait longer for the upstream (read_timeout {seconds}s)",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.core.query_results import TIMEOUT
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US, TIMEOUT
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Queries
 
 # The two captures see packets at slightly different points.
@@ -84,7 +84,9 @@ def contained_ratio(outer: Queries | None, inner: Queries | None) -> tuple[float
     low = max(outer.complete[0][0], inner.complete[0][0])
     high = min(outer.complete[-1][1], inner.complete[-1][1])
     # The partner of a query that began before, or ends after, is outside.
-    chosen = (inner.sent_us >= low + 5_000_000) & (inner.sent_us + inner.latency_us < high) & (inner.result != TIMEOUT)
+    chosen = (
+        (inner.sent_us >= low + GIVEN_UP_US) & (inner.sent_us + inner.latency_us < high) & (inner.result != TIMEOUT)
+    )
     if not chosen.any():
         chosen = (inner.sent_us >= low) & (inner.sent_us + inner.latency_us < high) & (inner.result != TIMEOUT)
     count = int(chosen.sum())

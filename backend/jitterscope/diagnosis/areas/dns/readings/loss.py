@@ -80,8 +80,8 @@ def loss(snapshot: Snapshot) -> Loss | WhyNot:
     cases = [item for item in judged if isinstance(item, Loss)]
     if cases:
         return max(cases, key=lambda case: case.lost)
-    elsewhere = any(isinstance(item, WhyNot) for item in judged[len(snapshot.dns_servers) :])
-    if not elsewhere and not any(has(server, "dns_socket_drops") for server in snapshot.dns_servers):
+    # Whatever speaks against loss on the way to an upstream says nothing about the server's own socket.
+    if not any(has(server, "dns_socket_drops") for server in snapshot.dns_servers):
         return WhyNot("", missing=["dns_socket_drops"])
     reasons = [item for item in judged if isinstance(item, WhyNot)]
     return max(reasons, key=lambda item: item.numbers.get("weight", 0.0))

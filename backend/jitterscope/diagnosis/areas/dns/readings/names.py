@@ -13,13 +13,14 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Event, ResourceView, Snapshot
 from jitterscope.diagnosis.programs.resolv_conf import normal
 
 KIND = "dns.names"
-# The collector gives a query up after 5 s and counts it then; a mean time can be slightly lower.
-_NEARLY_GIVEN_UP_US = 4_500_000
+# A mean time can be slightly lower than the time after which queries time out.
+_NEARLY_GIVEN_UP_US = 0.9 * GIVEN_UP_US
 # From this share of the queries on, the rows count as complete.
 WHOLE = 0.98
 

@@ -16,7 +16,7 @@ from jitterscope.diagnosis.core import served, servers
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.signs import total
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
@@ -92,13 +92,19 @@ def pool(snapshot: Snapshot) -> Held | Opened | WhyNot:
     opened = [case for case in reasons if isinstance(case, Opened)]
     if opened:
         return max(opened, key=lambda case: case.misses)
-    return next((reason for reason in reasons if isinstance(reason, WhyNot)), _nothing(snapshot))
+    return next((reason for reason in reasons if isinstance(reason, WhyNot)), _nothing(snapshot, tcp))
 
 
-def _nothing(snapshot: Snapshot) -> WhyNot:
+def _nothing(snapshot: Snapshot, tcp: TcpLimit | None) -> WhyNot:
     peak = float(np.nanmax(np.nan_to_num(servers.summed(snapshot, "dns_tcp_connections"))))
+    if tcp is not None and peak >= max(1.0, np.floor(dns_tcp_limit.NEARLY * tcp.now)):
+        known = {"process_children": tcp.children, "dns_accept_backlog": tcp.backlog}
+        gone = [name for name, values in known.items() if not np.isfinite(values).any()]
+        if gone:
+            return WhyNot("", missing=gone)
+    counted = np.isfinite(servers.summed(snapshot, "dns_accept_backlog")).any()
     return WhyNot(
-        reason=f"At most {peak:,.0f} TCP connections at the same time, and none waited.",
+        reason=f"At most {peak:,.0f} TCP connections at the same time" + (", and none waited." if counted else "."),
         numbers={"tcp_connections_max": peak},
     )
 
@@ -110,6 +116,9 @@ def _opened(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Opene
     pooled = np.nan_to_num(series(server, "dns_upstream_connections", n)).max(initial=0.0) >= 1
     if not (forced or pooled):
         return None
+    if not any(has(one, OPENED) for one in snapshot.dns_servers):
+        is_coredns = forced or server.fact("dns.software") == "coredns"
+        return WhyNot("", missing=[OPENED]) if is_coredns else None
     hits, misses = series(server, "coredns_conn_cache_hits", n), series(server, OPENED, n)
     opened, reused = float(np.nansum(misses)), float(np.nansum(hits))
     if opened + reused < 1:

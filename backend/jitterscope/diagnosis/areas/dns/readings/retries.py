@@ -14,9 +14,10 @@ from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
+from jitterscope.diagnosis.programs.resolv_conf import DEFAULT_TIMEOUT_S
 
 ATTEMPT_US = 2_000_000
-CLIENT_US = 5_000_000
+CLIENT_US = int(DEFAULT_TIMEOUT_S * 1e6)
 QUICK_US = 100_000
 # Chance would put this many losses into the seconds with fewer queries; if there are (nearly) none, the rate is the
 # reason.

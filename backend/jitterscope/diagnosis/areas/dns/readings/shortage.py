@@ -16,11 +16,10 @@ from jitterscope.diagnosis.core import served
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.late import late_after
+from jitterscope.diagnosis.core.query_results import GIVEN_UP_US
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
-# A forwarder without an answer gives up after 5 s: no query fails before.
-FAILS_AFTER_US = 5_000_000
 HARDLY_BUSY = 0.3
 FEW = 3
 
@@ -119,5 +118,5 @@ def harm_of(front: Snapshot, tcp: TcpLimit, usual_us: float | None) -> AnswersHa
     return dns_harm.harm(
         front, tcp.short, late_after(usual), waiting=waiting,
         turned_away=int(np.nansum(tcp.drops[tcp.short])),
-        waited_us=min(ticks * front.step_us, float(FAILS_AFTER_US)),
+        waited_us=min(ticks * front.step_us, float(GIVEN_UP_US)),
     )  # fmt: skip

@@ -23,7 +23,7 @@ from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
-SLOW_US = 900_000.0
+UPSTREAM_SLOW_US = 900_000.0
 CHANGED_US = 100_000.0
 TIMES_USUAL = 5.0
 BLOCK_TICKS = 10
@@ -138,7 +138,7 @@ def _at_upstream(
     usual = usual_of(median, answers)
     limit = slow_from(usual)
     in_bulk = (np.nan_to_num(median) >= limit) & (answers >= MANY)
-    counted = part.count * ((value >= SLOW_US) | ((value >= limit) & in_bulk[block]))
+    counted = part.count * ((value >= UPSTREAM_SLOW_US) | ((value >= limit) & in_bulk[block]))
     slow = np.bincount(block, counted, blocks).astype(np.float64)
     lost = np.nan_to_num(series(target, "dns_timeouts", snapshot.ticks))
     unanswered = np.add.reduceat(lost, np.arange(0, snapshot.ticks, BLOCK_TICKS))
@@ -259,7 +259,7 @@ def usual_of(median_us: FloatArray, answers: FloatArray) -> float | None:
 
 def slow_from(usual: float | None) -> float:
     """The median from which a second of an upstream is slow, µs."""
-    return SLOW_US if usual is None else float(np.clip(TIMES_USUAL * usual, CHANGED_US, SLOW_US))
+    return UPSTREAM_SLOW_US if usual is None else float(np.clip(TIMES_USUAL * usual, CHANGED_US, UPSTREAM_SLOW_US))
 
 
 def waits_for_another(snapshot: Snapshot, time: UpstreamTime) -> UpstreamTime | None:

@@ -9,7 +9,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.io.readings.disks import Disk, disk_users
 from jitterscope.diagnosis.areas.io.readings.limits import IoLimit
 from jitterscope.diagnosis.areas.io.readings.stalls import DiskStall
-from jitterscope.diagnosis.core import held_up
+from jitterscope.diagnosis.core import held_up, references
 from jitterscope.diagnosis.core import impact as of
 from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
@@ -19,7 +19,6 @@ from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.served import metric, not_timed
-from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 
@@ -97,13 +96,7 @@ def impact(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm) -> Impact:
 
 def refs(snapshot: Snapshot, stall: DiskStall, views: Iterable[ResourceView], *metrics: str) -> list[SeriesRef]:
     """Those of the metrics that the views recorded, over the time in which threads were blocked."""
-    low, high = extent(snapshot, stall)
-    return [
-        SeriesRef(resource_id=view.id, metric=name, from_us=low, to_us=high)
-        for view in views
-        for name in metrics
-        if has(view, name) or name in view.distributions
-    ]
+    return references.recorded(extent(snapshot, stall), views, *metrics)
 
 
 def evidence(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: HeldUp) -> list[Evidence]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 
+from jitterscope.diagnosis.areas.io.fixes.limits import totals
 from jitterscope.diagnosis.areas.io.fixes.measures import CGROUP, MEASURES, VERIFY
 from jitterscope.diagnosis.areas.io.readings.disks import disk_users
 from jitterscope.diagnosis.areas.io.readings.stalls import DiskStall
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.area import NEIGHBOUR
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, changed
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 VOLUMES = "https://kubernetes.io/docs/concepts/storage/storage-classes/"
 # An other cgroup with this share of the bytes is worth a limit.
 MOST_OF_IT = 0.5
+_NEIGHBOUR_LIMITS = f"{NEIGHBOUR}disk.limits"
 
 
 def faster(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
@@ -67,7 +72,8 @@ def limit_other(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | Non
     seconds = max(0.1, float(stall.blocked.hot.sum()) * snapshot.step_us / 1e6)
     per_s = max(1 << 20, int(users[0].bytes_ / seconds / 4) // (1 << 20) * (1 << 20))
     second = snapshot.node.fact("node.cgroup_version") == "2"
-    target = (
+    # The name of a unit may hold a backslash.
+    target = shlex.quote(
         f"/sys/fs/cgroup{first.key}/io.max"
         if second
         else f"/sys/fs/cgroup/blkio{first.key}/blkio.throttle.write_bps_device"
@@ -78,8 +84,7 @@ def limit_other(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | Non
         id="limit_disk_neighbour",
         title=f"Limit {name} to {per_s / (1 << 20):,.0f} MiB/s on {disk.name}",
         summary=f"{name} read and wrote {say.mebibytes(users[0].bytes_)} while the server waited. A quarter of that "
-        "rate "
-        "leaves the disk to the server most of the time.",
+        "rate leaves the disk to the server most of the time.",
         verdict="reduces",
         patches=[Patch(label="On the node, as root, until the cgroup is created again", language="shell", text=text)],
         caveats=[
@@ -97,6 +102,14 @@ def _other_disk(before: Facts, after: Facts) -> bool:
     return "disk.device" in before and "disk.device" in after and changed(before, after, "disk.device")
 
 
+def _limited(before: Facts, after: Facts) -> bool:
+    """A limit is lower or new, and none is higher or gone."""
+    old, new = totals(before, _NEIGHBOUR_LIMITS), totals(after, _NEIGHBOUR_LIMITS)
+    if old is None or new is None or old == new:
+        return False
+    return all(key in new and new[key] <= value for key, value in old.items())
+
+
 FIXES = (
     FixKind(
         id="faster_disk",
@@ -109,7 +122,9 @@ FIXES = (
         id="limit_disk_neighbour",
         title="Limit the I/O of a neighbor",
         precondition="Another container that does most of the I/O on the disk and can run slower.",
-        landing=Unseen("The limit belongs to another cgroup, and a comparison reads only the facts of this workload."),
+        landing=Seen(
+            "An I/O limit of a neighbor that the evidence names falls, or it gets one.", (_NEIGHBOUR_LIMITS,), _limited
+        ),
         measures=MEASURES,
     ),
 )

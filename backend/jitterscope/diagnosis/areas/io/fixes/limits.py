@@ -96,9 +96,10 @@ def _patches(snapshot: Snapshot, limit: IoLimit, wanted: int) -> tuple[list[Patc
     return [Patch(label=label, language="shell", text=text.format(wanted))], text.format(limit.per_s)
 
 
-def _total(facts: Facts) -> dict[tuple[str, str], float] | None:
+def totals(facts: Facts, name: str = "disk.limits") -> dict[tuple[str, str], float] | None:
+    """Each limit by (device number, kind); None: not known."""
     try:
-        told = json.loads(facts.get("disk.limits", ""))
+        told = json.loads(facts.get(name, ""))
     except ValueError:
         return None
     if not isinstance(told, list):
@@ -114,7 +115,7 @@ def _total(facts: Facts) -> dict[tuple[str, str], float] | None:
 
 def _raised(before: Facts, after: Facts) -> bool:
     """A limit is higher or gone, and none is lower or new."""
-    old, new = _total(before), _total(after)
+    old, new = totals(before), totals(after)
     if old is None or new is None or old == new:
         return False
     return all(key in old and value >= old[key] for key, value in new.items())

@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 NEEDS = ("disk_busy_us", "disk_requests", "disk_request_us")
 # From here on a disk is slow or full: local SSDs answer in less than a millisecond, network volumes in a few.
-SLOW_US, BUSY = 10_000.0, 0.8
+DISK_SLOW_US, BUSY = 10_000.0, 0.8
 # Multiple of the usual time of a request.
 TIMES = 3.0
 
@@ -39,7 +39,7 @@ class Disk:
     def is_slow(self) -> bool:
         """Whether requests take long on the disk itself, and longer than usual there."""
         usual = self.calm_us if np.isfinite(self.calm_us) else 0.0
-        slower = self.request_us >= SLOW_US and self.request_us >= TIMES * min(usual, SLOW_US)
+        slower = self.request_us >= DISK_SLOW_US and self.request_us >= TIMES * min(usual, DISK_SLOW_US)
         return bool(slower or (self.busy >= BUSY and self.request_us >= 1_000))
 
     @property

@@ -11,10 +11,10 @@ from jitterscope.diagnosis.areas.kernel.readings import figures, kernel_memory, 
 from jitterscope.diagnosis.areas.kernel.readings.lookups import Looker, lookups
 from jitterscope.diagnosis.areas.kernel.whatif import dentry_drop
 from jitterscope.diagnosis.areas.kernel.whatif.dentry_drop import Pause
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owner_commands, owners, patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch, predictions
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed, differs
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import dentry_limits
@@ -60,7 +60,7 @@ def memory_limit(snapshot: Snapshot, top: Looker | None) -> Fix | None:
     if limit is not None and not limit.startswith("-"):
         return None
     inside = replace(snapshot, subject=where)
-    text, undo = _limit_text(inside, is_v2)
+    patch, undo = _limit_patch(inside, is_v2)
     return Fix(
         id="memory_limit",
         title="Set a memory limit on the container",
@@ -69,7 +69,7 @@ def memory_limit(snapshot: Snapshot, top: Looker | None) -> Fix | None:
         verdict="reduces",
         precondition="Works only if kernel memory is accounted (no cgroup.memory=nokmem on the kernel command line). "
         "MEMORY is what the program itself needs, and some more.",
-        patches=[Patch(label="Memory limit", language="shell", text=text)],
+        patches=[patch],
         caveats=["Too low a limit ends in an OOM kill of the container."],
         verify=VERIFY + " memory_slab_bytes of the cgroup stays below its limit.",
         undo=undo,
@@ -77,16 +77,25 @@ def memory_limit(snapshot: Snapshot, top: Looker | None) -> Fix | None:
     )
 
 
-def _limit_text(inside: Snapshot, is_v2: bool) -> tuple[str, str]:
+def _limit_patch(inside: Snapshot, is_v2: bool) -> tuple[Patch, str]:
+    """The patch, and how to undo it."""
     subject = inside.subject
+
+    def shell(text: str) -> Patch:
+        return Patch(label="Memory limit", language="shell", text=text)
+
     if patches.manager(inside) == "kubernetes":
+        owner = owners.of(inside)
+        if not owner.is_built_in:
+            text = "resources:\n  limits:\n    memory: MEMORY"
+            return Patch(label=owner_commands.in_manifest(inside), language="yaml", text=text), "Remove the limit."
         space = shlex.quote(subject.fact("workload.namespace") or "NAMESPACE")
         name = shlex.quote(subject.fact("workload.container") or "CONTAINER")
-        head = f"kubectl -n {space} set resources {patches.owner_of(inside)} -c {name} --limits=memory="
-        return head + "MEMORY", head + "0"
+        head = f"kubectl -n {space} set resources {owner} -c {name} --limits=memory="
+        return shell(head + "MEMORY"), head + "0"
     root = "/sys/fs/cgroup" if is_v2 else "/sys/fs/cgroup/memory"
     file = shlex.quote(root + subject.key + ("/memory.max" if is_v2 else "/memory.limit_in_bytes"))
-    return f"echo MEMORY > {file}", f"echo {'max' if is_v2 else -1} > {file}"
+    return shell(f"echo MEMORY > {file}"), f"echo {'max' if is_v2 else -1} > {file}"
 
 
 def dentry_limit(snapshot: Snapshot, pause: Pause | None) -> Fix:
@@ -294,6 +303,7 @@ def dropped(before: Facts, after: Facts) -> bool:
 
 
 # What is held goes on growing under a fix that cannot help, and stays under one that does: it decides nothing here.
+_PRESSURE = "node.vfs_cache_pressure"
 _MADE = ("made_dentries_per_s",)
 _HELD = ("negative_dentries", "drop_ms_per_min")
 FIXES = (
@@ -346,7 +356,11 @@ FIXES = (
         id="vfs_cache_pressure",
         title="Set vm.vfs_cache_pressure",
         precondition="Cannot help: it only matters once the kernel reclaims.",
-        landing=Unseen("No collector source reads vm.vfs_cache_pressure."),
+        landing=Seen(
+            "vm.vfs_cache_pressure of the node changes.",
+            (_PRESSURE,),
+            lambda before, after: differs(before, after, _PRESSURE),
+        ),
         measures=_MADE,
         lab="negative-dentries --variant storm --names session --apply vfs_cache_pressure",
     ),

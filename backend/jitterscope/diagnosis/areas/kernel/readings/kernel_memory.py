@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.core import missing_data
+from jitterscope.diagnosis.core import missing_data, references
 from jitterscope.diagnosis.core.finding import NotEnoughData, SeriesRef
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, number, series
@@ -123,13 +123,6 @@ def not_enough(cause: str, gone: list[str], snapshot: Snapshot) -> NotEnoughData
 def refs(snapshot: Snapshot, *metrics: str, low: int = 0, high: int | None = None) -> list[SeriesRef]:
     """References to those of the node's series that were recorded, over the ticks [low, high)."""
     end = snapshot.ticks if high is None else min(high, snapshot.ticks)
-    return [
-        SeriesRef(
-            resource_id=snapshot.node.id,
-            metric=metric,
-            from_us=snapshot.start_us + max(0, low) * snapshot.step_us,
-            to_us=snapshot.start_us + max(low + 1, end) * snapshot.step_us,
-        )
-        for metric in metrics
-        if metric in snapshot.node.series
-    ]
+    from_us = snapshot.start_us + max(0, low) * snapshot.step_us
+    to_us = snapshot.start_us + max(low + 1, end) * snapshot.step_us
+    return references.recorded((from_us, to_us), (snapshot.node,), *metrics)

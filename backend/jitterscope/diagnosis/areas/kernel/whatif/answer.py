@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jitterscope.diagnosis.areas.kernel.whatif.dentry_drop import Pause, predict
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.core.whatif import Answer, Asked, Figure, InvalidSettingError, Range, Settings, Tried
+from jitterscope.diagnosis.core.whatif import Answer, Figure, InvalidSettingError, Range, Settings, Trials, Tried
 
 _COUNTS = (
     ("negative_dentries", "Negative dentries"),
@@ -15,7 +15,7 @@ _COUNTS = (
 NOTICED_S = 0.1
 
 
-def answer(snapshot: Snapshot, asked: Asked) -> Answer:
+def answer(snapshot: Snapshot, trials: Trials) -> Answer:
     """By what freeing and creating dentries took on this node before."""
     everything = predict(snapshot)
     if everything is None:
@@ -26,7 +26,7 @@ def answer(snapshot: Snapshot, asked: Asked) -> Answer:
     return Answer(
         settings=held,
         figures=tuple(Figure(name, title, "1", held[name]) for name, title in _COUNTS),
-        tried=tuple(_tried(snapshot, number, one) for number, one in enumerate(asked.settings)),
+        tried=tuple(_tried(snapshot, number, one) for number, one in enumerate(trials.settings)),
         ranges={name: Range(10_000, 100_000_000) for name, _ in _COUNTS},
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from jitterscope.diagnosis.areas.memory.readings.oom import Alarm
 from jitterscope.diagnosis.areas.memory.readings.signals import Life, Memory, kill_events
-from jitterscope.diagnosis.core import missing_data
+from jitterscope.diagnosis.core import missing_data, references
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, NotEnoughData, SeriesRef
 from jitterscope.diagnosis.core.snapshot import Event, ResourceView, Snapshot
@@ -27,12 +27,7 @@ def refs(snapshot: Snapshot, first: int, last: int, views: Iterable[ResourceView
     """References to those of the metrics that the views recorded, over the ticks [first, last)."""
     low = snapshot.start_us + max(0, first) * snapshot.step_us
     high = snapshot.start_us + min(snapshot.ticks, max(last, first + 1)) * snapshot.step_us
-    return [
-        SeriesRef(resource_id=view.id, metric=metric, from_us=low, to_us=high)
-        for view in views
-        for metric in metrics
-        if metric in view.series or metric in view.distributions
-    ]
+    return references.recorded((low, high), views, *metrics)
 
 
 def kib(value: float) -> str:

@@ -64,7 +64,7 @@ def find(snapshot: Snapshot) -> Case | NotFound | NotEnoughData:
         return report.not_enough(ID, ["memory.limit_bytes"], snapshot)
     if not np.isfinite(memory.limit_bytes):
         return NotFound(cause=ID, reason="There is no memory limit.")
-    why: NotFound | None = None
+    why: NotFound | NotEnoughData | None = None
     for life in reversed(memory_signals.lives(memory)):
         case = _judge(snapshot, memory, life)
         if isinstance(case, Case):
@@ -87,7 +87,7 @@ def _by_queries(snapshot: Snapshot, memory: Memory, life: Life) -> Burst | None:
     return None
 
 
-def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound:
+def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound | NotEnoughData:
     limit = _limit(snapshot, memory, life)
     rise = memory_signals.growth(memory.net, life, snapshot.step_us)
     if (queries := _by_queries(snapshot, memory, life)) is not None:
@@ -116,6 +116,9 @@ def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound:
     alarm = of_growth(snapshot, memory, rise, limit)
     if isinstance(alarm, NoAlarm):
         return NotFound(cause=ID, reason=alarm.reason, numbers=alarm.numbers)
+    if not np.isfinite(memory.file).any():
+        # What grows may be page cache, which the kernel takes back at the limit.
+        return report.not_enough(ID, ["memory_file_bytes"], snapshot)
     return Case(memory, life, limit, rise, alarm, None, why)
 
 

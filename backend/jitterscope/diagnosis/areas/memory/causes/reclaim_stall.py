@@ -26,7 +26,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "memory/reclaim_stall"
 NEEDS = ("psi_memory_some_us",)
-# Waiting of this length in all is told though no answer was late.
+# Waiting of this length in all is an incident where not all that waits is timed: on a node, or without a timed server.
 WARNING_S = 0.5
 
 
@@ -79,7 +79,9 @@ def _not(snapshot: Snapshot, found: Reclaim) -> NotFound | None:
         )
     life = memory_signals.lives(memory)[-1]
     rise = memory_signals.growth(memory.net, life, snapshot.step_us)
-    if rise is not None and isinstance(of_growth(snapshot, memory, rise, memory.limit_bytes), Alarm):
+    # Growth of page cache that was not recorded looks the same.
+    known = bool(np.isfinite(memory.file).any())
+    if known and rise is not None and isinstance(of_growth(snapshot, memory, rise, memory.limit_bytes), Alarm):
         return NotFound(
             cause=ID,
             reason=f"Unreclaimable memory grows by {report.per_second(rise.rate)} up to the limit.",
@@ -93,15 +95,15 @@ def _found(snapshot: Snapshot, found: Reclaim) -> Found:
     onset = snapshot.start_us + int(hot[0]) * snapshot.step_us
     hurt = _harm(snapshot, found)
     severity: Severity | None = hurt.severity
-    if severity in (None, "info") and found.waited_s >= WARNING_S:
+    timed = hurt.timed and found.where == "cgroup"
+    if not timed and severity in (None, "info") and found.waited_s >= WARNING_S:
         severity = "warning"
     return Found(
         cause=ID,
         score=round(min(0.85, 0.5 + 0.05 * found.waited_s + 0.2 * found.ratio(snapshot.step_us)), 4),
         confidence=_confidence(found),
         severity=severity,
-        # That tasks waited was measured, and for less than what counts.
-        harm=harm_of(severity, known=True),
+        harm=harm_of(severity, known=timed),
         title=_title(snapshot, found, hurt),
         summary=_summary(snapshot, found),
         onset_us=onset,

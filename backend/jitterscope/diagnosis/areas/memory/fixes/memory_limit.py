@@ -12,8 +12,9 @@ from jitterscope.diagnosis.areas.memory.whatif.load import load_of
 from jitterscope.diagnosis.areas.memory.whatif.query_burst import MARGIN, figures, forecast, needed_limit
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.area import NEIGHBOUR
 from jitterscope.diagnosis.core.finding import Fix, FixSetting, Interval, Patch
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, differs
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile, golang
@@ -24,6 +25,9 @@ GUIDE = "https://go.dev/doc/gc-guide#Memory_limit"
 VERIFY = "memory.events (v1: memory.oom_control) counts no further oom_kill, and this incident closes."
 # Share of the limit for GOMEMLIMIT: what the runtime does not count (sockets, kernel memory) needs the rest.
 SOFT = 0.8
+# A program that uses more than this share of GOMEMLIMIT runs GC too often.
+LIVE_MOST = 0.8
+SPIRAL = "https://github.com/golang/go/issues/58106"
 # Answers that CoreDNS's cache keeps unless told otherwise.
 DEFAULT_CAPACITY = 9984
 
@@ -54,7 +58,7 @@ def for_burst(snapshot: Snapshot, memory: Memory, burst: Burst, limit: float) ->
                 ["Cap concurrent queries first (max_concurrent)."],
             )
         )  # fmt: skip
-    return [*fixes, *_soft_limit(snapshot, limit, leak=False)]
+    return [*fixes, *_soft_limit(snapshot, limit, load.base_bytes, leak=False)]
 
 
 def for_growth(snapshot: Snapshot, memory: Memory, rise: Growth | None, limit: float, *, in_files: bool) -> list[Fix]:
@@ -69,7 +73,7 @@ def for_growth(snapshot: Snapshot, memory: Memory, rise: Growth | None, limit: f
                f"Twice the limit as a first step.{bought}", caveats)
     )  # fmt: skip
     if not in_files:
-        fixes += _soft_limit(snapshot, limit, leak=True)
+        fixes += _soft_limit(snapshot, limit, None if rise is None else rise.base, leak=True)
     fixes.append(_memory_high(snapshot, memory, limit))
     return fixes
 
@@ -78,6 +82,14 @@ def _raise(
     snapshot: Snapshot, owner: ResourceView, wanted: float, limit: float, verdict: str, why: str, caveats: list[str],
     predicted: Mapping[str, Interval] | None = None,
 ) -> Fix:  # fmt: skip
+    allowed = patches_memory.within_node(snapshot, wanted, limit)
+    if allowed is None:
+        return patches_memory.beyond_node(snapshot, "raise_memory_limit", limit, VERIFY, [LIMITS, CGROUP])
+    if allowed < wanted:
+        # What was predicted and said is about more memory than the node can give.
+        verdict, predicted = "reduces", None
+        why = f"{why} {patches_memory.capped(snapshot)}"
+    wanted = allowed
     texts, undo = patches_memory.memory_limit(snapshot, owner, wanted, limit)
     new = patches_memory.mebibytes(wanted)
     node = number(snapshot.node.fact("node.memory_bytes"))
@@ -105,8 +117,11 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
 
 
-def _soft_limit(snapshot: Snapshot, limit: float, *, leak: bool) -> list[Fix]:
-    """GOMEMLIMIT below the limit: garbage goes before the kernel kills; what is in use stays."""
+def _soft_limit(snapshot: Snapshot, limit: float, base: float | None, *, leak: bool) -> list[Fix]:
+    """GOMEMLIMIT below the limit: garbage goes before the kernel kills; what is in use stays.
+
+    `base`: bytes that the program uses without the trouble; None: not known.
+    """
     go = next((process for process in snapshot.processes if process.fact("go.version") is not None), None)
     if go is None:
         return []
@@ -122,6 +137,17 @@ def _soft_limit(snapshot: Snapshot, limit: float, *, leak: bool) -> list[Fix]:
                 verify=VERIFY, undo="Nothing to undo.", references=[GUIDE],
             )
         ]  # fmt: skip
+    if base is None:
+        base = golang.heap_live_bytes(go)
+    if base is not None and base > LIVE_MOST * (wanted << 20):
+        return [
+            Fix(
+                id="gomemlimit", title=f"GOMEMLIMIT={wanted}MiB", verdict="cannot_help",
+                summary=f"Cannot help: the program uses {say.mebibytes(base)} anyway, so it would run GC all the time. "
+                "Raise the memory limit first.",
+                verify=VERIFY, undo="Nothing to undo.", references=[GUIDE, SPIRAL],
+            )
+        ]  # fmt: skip
     texts, undo = patches.environment(snapshot, {"GOMEMLIMIT": f"{wanted}MiB"})
     what = "a leak" if leak else "queries that wait"
     return [
@@ -132,11 +158,14 @@ def _soft_limit(snapshot: Snapshot, limit: float, *, leak: bool) -> list[Fix]:
             f"limit. Memory in use stays: {what} still fill{'s' if leak else ''} it, a little later.",
             verdict="reduces",
             setting=FixSetting(gomemlimit_bytes=wanted << 20),
-            patches=texts,
+            precondition=None
+            if base is not None
+            else f"Works only if the live heap stays well below {wanted} MiB, which is not recorded here.",
+            patches=texts if base is not None else [],
             caveats=["If memory in use reaches it, the program runs GC all the time (golang/go#58106)."],
             verify=VERIFY,
             undo=undo,
-            references=[GUIDE, "https://github.com/golang/go/issues/58106"],
+            references=[GUIDE, SPIRAL],
         )
     ]
 
@@ -244,6 +273,7 @@ def _less_kept(before: Facts, after: Facts) -> bool:
     return old is not None and "dns.corefile_parsed" in after and (new is None or new < old)
 
 
+_HIGH = (settings.HIGH, NEIGHBOUR + settings.HIGH)
 _KILLS = ("oom_kills_per_h", "near_limit_ratio", "memory_wait_ms_per_min")
 FIXES = (
     FixKind(
@@ -296,7 +326,11 @@ FIXES = (
         id="memory_high",
         title="Set memory.high",
         precondition="cgroup v2.",
-        landing=Unseen("No collector source reads memory.high, only how often it was exceeded."),
+        landing=Seen(
+            "memory.high of the container, or of a neighbor that the evidence names, changes.",
+            _HIGH,
+            lambda before, after: any(differs(before, after, name) for name in _HIGH),
+        ),
         measures=("memory_wait_ms_per_min", "oom_kills_per_h"),
     ),
 )

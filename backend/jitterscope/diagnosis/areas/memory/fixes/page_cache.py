@@ -38,6 +38,10 @@ def _raise(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
     # Each page was read again once at least: no more than this is missing for what was used in the window.
     known = MARGIN * read.again_bytes <= limit
     wanted = limit + MARGIN * read.again_bytes if known else 2 * limit
+    allowed = patches_memory.within_node(snapshot, wanted, limit)
+    if allowed is None:
+        return [patches_memory.beyond_node(snapshot, RAISE, limit, VERIFY, [LIMITS, CGROUP])]
+    is_capped, wanted = allowed < wanted, allowed
     texts, undo = patches_memory.memory_limit(snapshot, read.refaults.owner, wanted, limit)
     why = (
         f"{say.mebibytes(read.again_bytes)} was read again in this window. With that much more and a tenth to spare, "
@@ -46,6 +50,9 @@ def _raise(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
         else f"{say.mebibytes(read.again_bytes)} was read again, many pages more than once. The size of the files in "
         "use cannot be measured at the limit, so start with twice the limit."
     )
+    if is_capped:
+        known = False
+        why = f"{say.mebibytes(read.again_bytes)} was read again in this window. {patches_memory.capped(snapshot)}"
     caveats = ["A program that reads more than fits rereads it under any limit: compare with the size of its files."]
     node = number(snapshot.node.fact("node.memory_bytes"))
     if node is not None and wanted > 0.5 * node:

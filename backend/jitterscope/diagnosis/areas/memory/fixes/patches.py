@@ -4,17 +4,58 @@ from __future__ import annotations
 
 import math
 import shlex
+from typing import Any
 
-from jitterscope.diagnosis.core import patches
-from jitterscope.diagnosis.core.finding import Patch
+from jitterscope.diagnosis.core import owner_commands, patches
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import Fix, Patch
+from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 MIB = 1 << 20
+# The share of a node's memory that one container may have, and the smallest rise that is worth a change.
+NODE_SHARE, LEAST_GAIN = 0.9, 1.1
 
 
 def mebibytes(value: float) -> int:
     """Rounded up to 16 MiB: a limit that people would write."""
     return math.ceil(value / (16 * MIB)) * 16
+
+
+def within_node(snapshot: Snapshot, wanted: float, limit: float) -> float | None:
+    """The wanted limit (bytes), at most what the node can give one container; None if that is hardly more than `limit`.
+
+    A limit near the memory of the node ends in an OOM kill of the node instead of the container's own.
+    """
+    most = _most(snapshot)
+    if most is None or wanted <= most:
+        return wanted
+    allowed = math.floor(most / (16 * MIB)) * 16.0 * MIB
+    return allowed if allowed >= LEAST_GAIN * limit else None
+
+
+def beyond_node(snapshot: Snapshot, id_: str, limit: float, verify: str, references: list[str]) -> Fix:
+    """The same fix where `within_node` leaves nothing to raise."""
+    return Fix(
+        id=id_,
+        title=f"Raise the memory limit above {say.mebibytes(limit)}",
+        summary=f"Cannot help on this node: {capped(snapshot)} Use a node with more memory.",
+        verdict="cannot_help",
+        verify=verify,
+        undo="Nothing to undo.",
+        references=references,
+    )
+
+
+def capped(snapshot: Snapshot) -> str:
+    """Why a limit is no higher, as a sentence."""
+    node = number(snapshot.node.fact("node.memory_bytes"))
+    return f"The node has {say.mebibytes(node or 0.0)}, and a tenth of it is left to everything else."
+
+
+def _most(snapshot: Snapshot) -> float | None:
+    node = number(snapshot.node.fact("node.memory_bytes"))
+    return None if node is None else NODE_SHARE * node
 
 
 def memory_limit(
@@ -25,36 +66,13 @@ def memory_limit(
     new, old = mebibytes(limit_bytes), math.ceil(old_bytes / MIB)
     container = subject.fact("workload.container") or "CONTAINER"
     if kind == "kubernetes":
-        namespace = shlex.quote(subject.fact("workload.namespace") or "NAMESPACE")
-        pod = shlex.quote(subject.fact("workload.pod") or "POD")
 
-        def body(value: int) -> str:
-            return f'{{"containers":[{{"name":"{container}","resources":{{"limits":{{"memory":"{value}Mi"}}}}}}]}}'
+        def limits(value: int) -> dict[str, Any]:
+            return {"resources": {"limits": {"memory": f"{value}Mi"}}}
 
-        def template(value: int) -> str:
-            return (
-                f"kubectl -n {namespace} patch {patches.owner_of(snapshot)} --type strategic -p "
-                f'\'{{"spec":{{"template":{{"spec":{body(value)}}}}}}}\''
-            )
-
-        return [
-            Patch(
-                label="Permanently (replaces the pods)",
-                language="shell",
-                text=template(new),
-                changes=patches.container_change(
-                    snapshot,
-                    {"resources": {"limits": {"memory": f"{new}Mi"}}},
-                    {"resources": {"limits": {"memory": f"{old}Mi"}}},
-                ),
-            ),
-            Patch(
-                label="This pod now, without a restart",
-                language="shell",
-                text=f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
-                f"'{{\"spec\":{body(new)}}}'",
-            ),
-        ], template(old)
+        lasting = owner_commands.container_patch(snapshot, limits(new), limits(old))
+        now = owner_commands.resize(snapshot, limits(new))
+        return [lasting, now], owner_commands.container_undo(snapshot, limits(old))
     if kind == "docker":
         text = "docker update --memory {0}m --memory-swap {0}m " + shlex.quote(container)
         return [Patch(label="Running container", language="shell", text=text.format(new))], text.format(old)

@@ -18,7 +18,7 @@ from jitterscope.diagnosis.areas.memory.whatif.query_burst import (
     needed_replicas,
     round_down,
 )
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
@@ -201,11 +201,10 @@ def _throttle() -> Fix:
 
 
 def _replicas(snapshot: Snapshot, burst: Burst, load: MemoryLoad) -> Fix | None:
-    target = needed_replicas(load)
-    if target is None or patches.manager(snapshot) != "kubernetes":
+    target, owner = needed_replicas(load), owners.of(snapshot)
+    if target is None or patches.manager(snapshot) != "kubernetes" or not owner.can_scale:
         return None
     namespace = snapshot.subject.fact("workload.namespace") or "NAMESPACE"
-    owner = patches.owner_of(snapshot)
     each = burst.ceiling / target
     many = f"{target} times as many replicas"
     silly = " That is a lot of memory for a burst: also cap concurrent queries." if target >= 5 else ""

@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from jitterscope.diagnosis.areas.memory.fixes import patches as patches_memory
 from jitterscope.diagnosis.areas.memory.readings import reclaim as memory_reclaim
 from jitterscope.diagnosis.areas.memory.readings import settings
@@ -13,8 +15,8 @@ from jitterscope.diagnosis.areas.memory.readings.reclaim import Reclaim
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
-from jitterscope.diagnosis.core.signals import number
-from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.signals import number, series
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import golang
 
 SYSCTL = "https://docs.kernel.org/admin-guide/sysctl/vm.html"
@@ -26,6 +28,8 @@ SCALE_SINCE, SCALE_MOST, SCALE_DEFAULT = (4, 6), 1000, 10
 HEAD_START_S = 1.0
 # Above this share of memory the reserve itself is what is missing.
 RESERVE_MOST = 0.05
+# memory.high leaves this much room above what cannot be reclaimed, and must take back a tenth to change anything.
+ANON_ROOM, LEAST_BACK = 1.2, 0.9
 VERIFY = "Memory pressure (/proc/pressure/memory) and allocstall in /proc/vmstat do not rise under the same load."
 
 
@@ -49,8 +53,13 @@ def _known(marks: dict[str, object], name: str) -> int | None:
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def _file(name: str) -> str:
+    """Each setting has its own file: a fix must not undo another at the next boot."""
+    return f"/etc/sysctl.d/60-jitterscope-{name.removeprefix('vm.')}.conf"
+
+
 def _sysctl(name: str, value: int) -> Patch:
-    text = f"sysctl -w {name}={value}\necho '{name} = {value}' > /etc/sysctl.d/60-jitterscope-reclaim.conf"
+    text = f"sysctl -w {name}={value}\necho '{name} = {value}' > {_file(name)}"
     return Patch(label="On the node, as root, immediate and after a restart", language="shell", text=text)
 
 
@@ -63,8 +72,7 @@ def _scale_factor(snapshot: Snapshot, found: Reclaim) -> Fix | None:
     base = {
         "id": "watermark_scale_factor",
         "verify": VERIFY,
-        "undo": f"sysctl -w {name}={now if now is not None else SCALE_DEFAULT}; rm -f "
-        "/etc/sysctl.d/60-jitterscope-reclaim.conf",
+        "undo": f"sysctl -w {name}={now if now is not None else SCALE_DEFAULT}; rm -f {_file(name)}",
         "references": [SYSCTL + "#watermark-scale-factor", COMMIT],
     }
     if kernel and kernel[:2] < SCALE_SINCE:
@@ -100,7 +108,7 @@ def _min_free(snapshot: Snapshot) -> Fix | None:
     base = {
         "id": "min_free_kbytes",
         "verify": VERIFY,
-        "undo": f"sysctl -w vm.min_free_kbytes={now}",
+        "undo": f"sysctl -w vm.min_free_kbytes={now}; rm -f {_file('vm.min_free_kbytes')}",
         "references": [SYSCTL + "#min-free-kbytes"],
     }
     wanted = 2 * now
@@ -127,13 +135,20 @@ def _hold_back(snapshot: Snapshot, found: Reclaim) -> Fix | None:
         return None
     view, rise = grown
     name = view.fact("workload.container") or view.name
-    usage = float(max(value for value in view.series["memory_usage_bytes"].tolist() if value == value))
-    texts = patches_memory.memory_high(snapshot, view, 0.8 * usage)
+    usage, anon = (_most(view, metric, snapshot.ticks) for metric in ("memory_usage_bytes", "memory_anon_bytes"))
     base = {
         "id": "memory_high",
         "verify": VERIFY + " memory.events of that cgroup counts `high`.",
         "references": [CGROUP],
     }
+    high = max(0.8 * usage, ANON_ROOM * anon) if math.isfinite(anon) else 0.8 * usage
+    if high > LEAST_BACK * usage:
+        return Fix(
+            **base, title=f"memory.high for {name}", verdict="cannot_help", undo="Nothing to undo.",
+            summary=f"Cannot help: {say.mebibytes(anon)} of the {say.mebibytes(usage)} of {name} is anonymous memory, "
+            "which cannot be reclaimed without swap. A lower memory.high would slow it down for good.",
+        )  # fmt: skip
+    texts = patches_memory.memory_high(snapshot, view, high)
     if texts is None:
         return Fix(
             **base, title=f"memory.high for {name}", verdict="cannot_help", undo="Nothing to undo.",
@@ -143,17 +158,27 @@ def _hold_back(snapshot: Snapshot, found: Reclaim) -> Fix | None:
     patches, undo = texts
     return Fix(
         **base,
-        title=f"memory.high {say.mebibytes(0.8 * usage)} for {name}",
+        title=f"memory.high {say.mebibytes(high)} for {name}",
         summary=f"{name} grew by {say.mebibytes(rise)}. Above memory.high it reclaims its own memory, and waits "
         "instead of all other tasks on the node.",
-        verdict="reduces",
-        patches=patches,
+        verdict="reduces" if math.isfinite(anon) else "unknown",
+        precondition=None
+        if math.isfinite(anon)
+        else f"Works only if its anonymous memory stays below {say.mebibytes(high / ANON_ROOM)}, which is not "
+        "recorded: more than that would be slowed down for good.",
+        patches=patches if math.isfinite(anon) else [],
         caveats=[
             f"{name} becomes slower as soon as it needs more.",
             "Kubernetes itself sets it only with MemoryQoS.",
         ],
         undo=undo,
     )
+
+
+def _most(view: ResourceView, metric: str, ticks: int) -> float:
+    """The largest value; NaN if it was not recorded."""
+    values = series(view, metric, ticks)
+    return float(np.nanmax(values)) if np.isfinite(values).any() else math.nan
 
 
 def _of_cgroup(snapshot: Snapshot, found: Reclaim) -> list[Fix]:
@@ -179,23 +204,7 @@ def _of_cgroup(snapshot: Snapshot, found: Reclaim) -> list[Fix]:
             )
         )
     if math.isfinite(memory.limit_bytes):
-        limit = memory.limit_bytes
-        patches, undo = patches_memory.memory_limit(snapshot, memory.owner, 1.5 * limit, limit)
-        fixes.append(
-            Fix(
-                id="raise_memory_limit",
-                title=f"Raise the memory limit from {say.mebibytes(limit)} to "
-                f"{patches_memory.mebibytes(1.5 * limit)} MiB",
-                summary="Files that are read again and again then stay in memory. How much they need cannot be "
-                "measured at the limit, so start with half as much again.",
-                verdict="unknown" if raised else "reduces",
-                patches=patches,
-                caveats=["A program that reads more than fits rereads it under any limit."],
-                verify=VERIFY,
-                undo=undo,
-                references=[CGROUP],
-            )
-        )
+        fixes.append(_raise(snapshot, memory.owner, memory.limit_bytes, raised=raised))
     if not raised:
         fixes.append(
             Fix(
@@ -210,6 +219,27 @@ def _of_cgroup(snapshot: Snapshot, found: Reclaim) -> list[Fix]:
             )
         )
     return fixes
+
+
+def _raise(snapshot: Snapshot, owner: ResourceView, limit: float, *, raised: bool) -> Fix:
+    """Half as much again, as far as the node has it. `raised`: memory.high and not the limit is what it waits at."""
+    wanted = patches_memory.within_node(snapshot, 1.5 * limit, limit)
+    if wanted is None:
+        return patches_memory.beyond_node(snapshot, "raise_memory_limit", limit, VERIFY, [CGROUP])
+    patches, undo = patches_memory.memory_limit(snapshot, owner, wanted, limit)
+    return Fix(
+        id="raise_memory_limit",
+        title=f"Raise the memory limit from {say.mebibytes(limit)} to {patches_memory.mebibytes(wanted)} MiB",
+        summary="Files that are read again and again then stay in memory. How much they need cannot be measured at the "
+        "limit, so start with "
+        + ("half as much again." if wanted == 1.5 * limit else f"what there is. {patches_memory.capped(snapshot)}"),
+        verdict="unknown" if raised else "reduces",
+        patches=patches,
+        caveats=["A program that reads more than fits rereads it under any limit."],
+        verify=VERIFY,
+        undo=undo,
+        references=[CGROUP],
+    )
 
 
 def _higher(name: str) -> Callable[[Facts, Facts], bool]:

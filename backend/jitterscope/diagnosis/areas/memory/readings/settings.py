@@ -9,6 +9,8 @@ from jitterscope.diagnosis.core.landing import Facts
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.programs import corefile
 
+HIGH = "memory.high_bytes"
+
 
 def limit_bytes(facts: Facts) -> float | None:
     """The memory limit, +inf: none; None if unknown."""

@@ -10,12 +10,12 @@ from jitterscope.diagnosis.areas.memory.whatif import query_burst as model
 from jitterscope.diagnosis.areas.memory.whatif.load import from_snapshot, load_of
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.core.whatif import Answer, Asked, Figure, Range, Settings, Suggestion, Tried, Value
+from jitterscope.diagnosis.core.whatif import Answer, Figure, Range, Settings, Suggestion, Trials, Tried, Value
 
 _MIB = 1 << 20
 
 
-def answer(snapshot: Snapshot, asked: Asked) -> Answer:
+def answer(snapshot: Snapshot, trials: Trials) -> Answer:
     """By the memory that each waiting query held in the recorded burst."""
     found = from_snapshot(snapshot)
     if isinstance(found, str):
@@ -30,7 +30,7 @@ def answer(snapshot: Snapshot, asked: Asked) -> Answer:
     return Answer(
         settings={"limit_bytes": _finite(load.limit_bytes), "max_concurrent": None, "replicas": 1.0},
         figures=_measured(burst, load),
-        tried=tuple(_tried(load, one) for one in asked.settings),
+        tried=tuple(_tried(load, one) for one in trials.settings),
         suggestions=suggested,
         ranges={
             "max_concurrent": Range(50, 2 * most),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jitterscope.diagnosis.core import impact
+from jitterscope.diagnosis.core import impact, references
 from jitterscope.diagnosis.core.finding import Impact, SeriesRef
 from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.quantity import impact_of
@@ -38,11 +38,7 @@ def extent(snapshot: Snapshot, ticks: IntArray) -> tuple[int, int]:
 
 def refs(span: tuple[int, int], server: ResourceView, *names: str) -> list[SeriesRef]:
     """References to those that were recorded."""
-    return [
-        SeriesRef(resource_id=server.id, metric=name, from_us=span[0], to_us=span[1])
-        for name in names
-        if name in server.series or name in server.distributions
-    ]
+    return references.recorded(span, (server,), *names)
 
 
 def known(numbers: dict[str, float | None]) -> dict[str, float]:

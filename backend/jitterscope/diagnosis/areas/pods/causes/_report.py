@@ -5,6 +5,7 @@ from __future__ import annotations
 from jitterscope.diagnosis.areas.pods.quantities import LATE_RATIO, MAX, P50, P99
 from jitterscope.diagnosis.areas.pods.readings import starts as pod_starts
 from jitterscope.diagnosis.areas.pods.readings.starts import OBJECTIVE_US, Nothing, PodStarts, Unknown
+from jitterscope.diagnosis.core import references
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import (
     Confidence,
@@ -23,12 +24,7 @@ OBJECTIVE = "https://github.com/kubernetes/community/blob/master/sig-scalability
 
 def refs(snapshot: Snapshot, *metrics: str) -> list[SeriesRef]:
     """References to those of the metrics that the node recorded, over the window."""
-    node = snapshot.node
-    return [
-        SeriesRef(resource_id=node.id, metric=metric, from_us=snapshot.start_us, to_us=snapshot.end_us)
-        for metric in metrics
-        if metric in node.series or metric in node.distributions
-    ]
+    return references.recorded((snapshot.start_us, snapshot.end_us), (snapshot.node,), *metrics)
 
 
 def answer(cause: str, why: Nothing | Unknown) -> NotFound | NotEnoughData:

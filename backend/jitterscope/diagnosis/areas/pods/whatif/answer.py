@@ -9,10 +9,10 @@ from jitterscope.diagnosis.areas.pods.readings.starts import PodStarts
 from jitterscope.diagnosis.areas.pods.whatif.pod_start import without
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.core.whatif import Answer, Asked, Figure, InvalidSettingError, Settings, Tried
+from jitterscope.diagnosis.core.whatif import Answer, Figure, InvalidSettingError, Settings, Trials, Tried
 
 
-def answer(snapshot: Snapshot, asked: Asked) -> Answer:
+def answer(snapshot: Snapshot, trials: Trials) -> Answer:
     """By the time that each program took in each pod's start."""
     starts = pod_starts.read(snapshot)
     if not isinstance(starts, PodStarts):
@@ -32,7 +32,7 @@ def answer(snapshot: Snapshot, asked: Asked) -> Answer:
                 for one in before.percentiles
             ),
         ),
-        tried=tuple(_tried(starts, owner, number, one) for number, one in enumerate(asked.settings)),
+        tried=tuple(_tried(starts, owner, number, one) for number, one in enumerate(trials.settings)),
         choices={"without": tuple(dict.fromkeys(program.name for program in owner.programs))},
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jitterscope.diagnosis.areas.runtime.readings.pauses import LONG_US, Pauses
+from jitterscope.diagnosis.core import references
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, SeriesRef
 from jitterscope.diagnosis.core.gc import Cycles
@@ -110,8 +111,4 @@ def refs(snapshot: Snapshot, pauses: Cycles, *wanted: tuple[ResourceView, str]) 
     """References to those that were recorded, from the first pause to the last."""
     low = max(snapshot.start_us, int(pauses.start_us.min()))
     high = min(snapshot.end_us, max(int(pauses.end_us.max()), low + 1))
-    return [
-        SeriesRef(resource_id=view.id, metric=name, from_us=low, to_us=high)
-        for view, name in wanted
-        if name in view.series or name in view.distributions
-    ]
+    return [one for view, name in wanted for one in references.recorded((low, high), (view,), name)]

@@ -15,6 +15,7 @@ from jitterscope.diagnosis.core.gc import read_gc
 from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.served import metrics, read_served
+from jitterscope.diagnosis.core.severity import lowered
 from jitterscope.diagnosis.core.signals import has, read_cpu
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.slow import limits, loosest_us, may_be_slow
@@ -109,7 +110,7 @@ def _found(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float | 
     return Found(
         cause=ID,
         score=round(min(0.9, 0.4 + 0.4 * slow_share + 0.01 * min(10, len(own))), 4),
-        confidence=_confidence(found, slow_share, share),
+        confidence=lowered(_confidence(found, slow_share, share), _not_excluded(snapshot, found)),
         severity=hurt.severity,
         harm=hurt.harm,
         title=f"{name} stalls up to {longest / 1000:,.0f} ms while {runtime} collects garbage, so {late}",
@@ -128,6 +129,19 @@ def _confidence(found: Pauses, slow_share: float, share: float | None) -> Confid
     if sure and slow_share >= 0.6 and (share is None or share >= 0.5):
         return "high"
     return "medium" if found.process.sure and slow_share >= 0.5 else "low"
+
+
+def _not_excluded(snapshot: Snapshot, found: Pauses) -> int:
+    """Waits that may have lengthened the pauses and that nothing shows: for a CPU, and for memory.
+
+    The CPU time that the process used in its pauses excludes both.
+    """
+    if found.cpu_known:
+        return 0
+    runs = has(snapshot.subject, "psi_cpu_some_us") or any(
+        has(view, "process_run_delay_us") for view in snapshot.processes
+    )
+    return int(not runs) + int(not has(snapshot.subject, "psi_memory_some_us"))
 
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:

@@ -10,6 +10,7 @@ from jitterscope.diagnosis.areas.unexplained.readings.stalls import stalls
 from jitterscope.diagnosis.areas.unexplained.readings.waiting import Group, Waiting, Way
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import MOST, Account, Where
 from jitterscope.diagnosis.core import late as lateness
+from jitterscope.diagnosis.core import references
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, SeriesRef
 from jitterscope.diagnosis.core.served import metric, read_served
@@ -242,10 +243,4 @@ def _share(
 
 def _refs(case: Case, views: Sequence[ResourceView], *names: str) -> list[SeriesRef]:
     """Where these metrics of the resources can be looked up, as far as they were recorded."""
-    at = case.snapshot
-    return [
-        SeriesRef(resource_id=view.id, metric=name, from_us=at.start_us, to_us=at.end_us)
-        for view in views
-        for name in names
-        if name in view.series or name in view.distributions
-    ]
+    return references.recorded((case.snapshot.start_us, case.snapshot.end_us), views, *names)

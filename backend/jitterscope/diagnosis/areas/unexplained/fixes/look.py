@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
 from jitterscope.diagnosis.areas.unexplained.readings.waiting import Waiting, Way
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import Where
+from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import FixKind, Unseen
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -19,7 +20,7 @@ UNDO = "Nothing to undo."
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """`shell` is a command in which PID stands for the program's."""
+    """`shell` is a command in which PID stands for the program's, and CPU_STAT for the file of its cgroup."""
 
     title: str
     summary: str
@@ -58,7 +59,7 @@ _CROWD = _Look(
 _LIMIT = _Look(
     "See what the container ran when its limit throttled it",
     "No known cause of throttling explains it: look at the container's busiest programs in the captures.",
-    "while sleep 0.1; do date +%T.%N; grep -E 'throttled|periods' /sys/fs/cgroup/PATH/cpu.stat; done",
+    "while sleep 0.1; do date +%T.%N; grep -E 'throttled|periods' CPU_STAT; done",
     "https://docs.kernel.org/scheduler/sched-bwc.html",
 )
 _NETWORK = _Look(
@@ -169,15 +170,21 @@ def _fix(snapshot: Snapshot, server: ResourceView, look: _Look) -> Fix:
         summary=look.summary,
         verdict="unknown",
         precondition="Works only on the node, as root, and while stalls recur.",
-        patches=[Patch(label="On the node, as root", language="shell", text=shell.replace("PATH", _path(snapshot)))],
+        patches=[
+            Patch(
+                label="On the node, as root",
+                language="shell",
+                text=shell.replace("CPU_STAT", _cpu_stat(snapshot)),
+            )
+        ],
         verify=VERIFY,
         undo=UNDO,
         references=[look.reference],
     )
 
 
-def _path(snapshot: Snapshot) -> str:
-    return snapshot.subject.key.strip("/")
+def _cpu_stat(snapshot: Snapshot) -> str:
+    return f"{patches.cgroup_directory(snapshot, snapshot.subject)}/cpu.stat"
 
 
 FIXES = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
-from jitterscope.diagnosis.areas.unexplained.readings.stalls import WARM_UP_US, timed
+from jitterscope.diagnosis.areas.unexplained.readings.stalls import timed
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.diagnosis.core.objective import Objective
 from jitterscope.diagnosis.core.reading import reading
@@ -16,6 +16,7 @@ from jitterscope.diagnosis.core.severity import severity
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import quantile_us, value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.start_up import WARM_UP_US
 
 # In fewer ticks, a stall or a start may be all that there was.
 LEAST_TICKS = 200

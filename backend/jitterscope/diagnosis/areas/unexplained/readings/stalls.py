@@ -14,11 +14,12 @@ from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.served import ENOUGH, metric, read_served, usual_us
+from jitterscope.diagnosis.core.served import ENOUGH, metric, read_served, slow_of, usual_us
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.signals import has, read_cpu, series
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.start_up import LONGEST_US, WARM_UP_US, settled
 from jitterscope.diagnosis.core.stats import BoolArray
 
 # Causes need the seconds around a stall: a younger one is left to them, unless it lasts longer than `LONG_US`.
@@ -34,8 +35,6 @@ FEWEST, SHARE, BY_CHANCE = 3, 0.2, 0.01
 LEAST_US = 40_000
 # The first part of a stall, as a share of its length.
 BEGIN = 0.1
-# A program that has just started is slow for its own reasons: cold caches, code that is not compiled yet.
-WARM_UP_US = 30_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def stalls(snapshot: Snapshot) -> Stalls:
         if usual is None or not len(found.sent):
             continue
         for stall in _outstanding(snapshot, server, _spans(snapshot, server, found), answered):
-            if _is_early(snapshot, stall, answered):
+            if _is_early(snapshot, stall, answered, limit.over_us):
                 continue
             if stall.end_us > snapshot.end_us - SETTLE_US and stall.length_us < LONG_US:
                 young += 1
@@ -211,8 +210,8 @@ def _outstanding(snapshot: Snapshot, server: ResourceView, spans: list[Stall], a
     return found
 
 
-def _is_early(snapshot: Snapshot, stall: Stall, answered: FloatArray) -> bool:
-    """Whether too little of the time before it is in the window, or the server has just started."""
+def _is_early(snapshot: Snapshot, stall: Stall, answered: FloatArray, over_us: float) -> bool:
+    """Whether too little of the time before it is in the window, or the server is still starting."""
     before = (stall.start_us - snapshot.start_us) // snapshot.step_us
     if stall.start_us < snapshot.start_us + LEAD_US or float(np.nansum(answered[: max(0, before)])) < ENOUGH:
         return True
@@ -220,7 +219,29 @@ def _is_early(snapshot: Snapshot, stall: Stall, answered: FloatArray) -> bool:
         event.start_us for view in serving(snapshot, stall.server) for event in view.events
         if event.kind == "process.start"
     ]  # fmt: skip
-    return any(0 <= stall.start_us - at <= WARM_UP_US for at in begins)
+    return any(_is_starting(snapshot, stall, at, answered, over_us) for at in begins)
+
+
+def _is_starting(snapshot: Snapshot, stall: Stall, began_us: int, answered: FloatArray, over_us: float) -> bool:
+    """Whether a stall belongs to the start of a process: it has not been calm since, and is young or throttled.
+
+    What ends the start of a throttled one is time without throttling: late answers in it have another reason.
+    """
+    age_us = stall.start_us - began_us
+    if not 0 <= age_us <= LONGEST_US:
+        return False
+    if age_us <= WARM_UP_US:
+        calm_from = settled(snapshot, began_us, answered, slow_of(snapshot, stall.server, over_us))
+    elif _is_throttled(snapshot, stall):
+        calm_from = settled(snapshot, began_us, answered)
+    else:
+        return False
+    return calm_from is None or snapshot.start_us + calm_from * snapshot.step_us > stall.start_us
+
+
+def _is_throttled(snapshot: Snapshot, stall: Stall) -> bool:
+    cpu, part = read_cpu(snapshot), ticks_of(snapshot, stall)
+    return bool(np.nansum(cpu.throttled[part.start : part.stop + cpu.lag]) > 0)
 
 
 def ticks_of(snapshot: Snapshot, stall: Stall) -> slice:

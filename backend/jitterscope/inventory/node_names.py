@@ -1,0 +1,45 @@
+"""Names of nodes as people read them: nodes of one name also have the start of their machine ID.
+
+Only for display. Filters, mutes, and labels of other systems match the name alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import groupby
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from jitterscope.inventory.types import ResourceRow
+
+# What of a machine ID tells nodes apart: its start, or its end where a replay has added "-replay" to it.
+_PARTS = (*(slice(length) for length in range(4, 9)), slice(-7, None), slice(None))
+_NAMESAKES = text(
+    """
+    SELECT id, name, key FROM (
+        SELECT id, name, key, count(*) OVER (PARTITION BY name) AS namesakes
+          FROM resources WHERE kind = 'node' AND node_id = 0
+    ) AS nodes WHERE namesakes > 1 ORDER BY name
+    """
+)
+
+
+def of_namesakes(session: Session) -> dict[int, str]:
+    """ "node-1 (3f9a)" by resource id, for nodes whose name another node has too."""
+    found: dict[int, str] = {}
+    for name, nodes in groupby(session.execute(_NAMESAKES), key=lambda row: row.name):
+        keys = {row.id: row.key for row in nodes}
+        part = next(part for part in _PARTS if len({key[part] for key in keys.values()}) == len(keys))
+        found |= {identity: f"{name} ({key[part]})" for identity, key in keys.items()}
+    return found
+
+
+def told_apart(session: Session, rows: Iterable[ResourceRow]) -> list[ResourceRow]:
+    """The rows, nodes with these names."""
+    rows = list(rows)
+    if not any(row.kind == "node" for row in rows):
+        return rows
+    names = of_namesakes(session)
+    return [replace(row, name=names.get(row.id, row.name)) for row in rows]
