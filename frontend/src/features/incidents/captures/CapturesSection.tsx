@@ -130,7 +130,7 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
         <>
           <h3 className={styles["heading"]}>Waiting threads</h3>
           <p className={styles["dim"]}>Read every 50 ms while a server owed answers and gave none, up to 32 threads at a time.</p>
-          <WaitingTable waiting={shown.waiting} more={shown.more_waiting} marksSubject={!ofNode} />
+          <WaitingTable waiting={shown.waiting} more={shown.more_waiting} marksSubject={!ofNode && shown.scope === "node"} />
         </>
       )}
       <h3 className={styles["heading"]}>Processes</h3>
