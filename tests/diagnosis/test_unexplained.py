@@ -159,9 +159,20 @@ def test_what_would_make_it_visible_is_proposed_with_what_it_needs() -> None:
 
 
 def test_the_program_to_look_at_is_named() -> None:
-    snapshot = held("stopped")
+    snapshot = held("stopped", watched=False)
     (fix,) = CAUSE.propose(snapshot, told(snapshot))
     assert "/proc/4711/task" in fix.patches[0].text
+
+
+@pytest.mark.parametrize("kind", ["stopped", "disk", "lock", "peer"])
+def test_what_was_recorded_need_not_be_read_by_hand(kind: Kind) -> None:
+    snapshot = held(kind)
+    (fix,) = CAUSE.propose(snapshot, told(snapshot))
+    assert "wchan" not in fix.patches[0].text
+    assert "PID" not in fix.patches[0].text
+    blind = held(kind, watched=False)
+    (fix,) = CAUSE.propose(blind, told(blind))
+    assert "wchan" in fix.patches[0].text
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ SERVER_CGROUP = "/kubepods/dns/coredns"
 STRINGS = (
     "kubelet", "coredns", "kswapd0", "runtime.mcall", "syscall.unmount", "entry_SYSCALL_64", "cleanup_mnt",
     "shrink_dcache_for_umount", "__dentry_kill", "main.serve", "kthread", "shrink_slab", "super_cache_scan [kernel]",
+    "", "futex", "futex_do_wait", "fsync", "jbd2_log_wait_commit", "ext4_sync_file", "worker",
 )  # fmt: skip
 _AT = {name: number for number, name in enumerate(STRINGS)}
 
@@ -44,9 +45,12 @@ def capture(
                    ("syscall.unmount", "runtime.mcall")),
             _stack((), ("main.serve", "runtime.mcall")),
             _stack(("super_cache_scan [kernel]", "shrink_slab", "kthread"), ()),
+            _stack(("jbd2_log_wait_commit", "ext4_sync_file"), ()),
         ],
         lost_samples=2,
     )  # fmt: skip
+    for look in range(20):
+        _wait(made, min(stall[0], seconds - 1) * 1_000_000 + 50_000 * look)
     for second in range(seconds):
         stalled = stall[0] <= second < stall[1]
         for tick in range(99):
@@ -68,3 +72,17 @@ def capture(
             made.row_threads.append(10 - process)
             made.row_state.append(ord(state))
     return made
+
+
+def _wait(made: pb.Capture, offset_us: int) -> None:
+    """Threads of the server: one waits for the disk, three for a lock."""
+    for thread in range(4):
+        of_disk = thread == 0
+        made.wait_offset_us.append(offset_us)
+        made.wait_process.append(1)
+        made.wait_thread.append(200 + thread)
+        made.wait_name.append(_AT["coredns" if of_disk else "worker"])
+        made.wait_state.append(ord("D" if of_disk else "S"))
+        made.wait_call.append(_AT["fsync" if of_disk else "futex"])
+        made.wait_place.append(_AT["jbd2_log_wait_commit" if of_disk else "futex_do_wait"])
+        made.wait_stack.append(4 if of_disk else 0)

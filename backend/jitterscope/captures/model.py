@@ -42,6 +42,25 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """What threads of servers waited in while these owed answers and gave none, sorted by time.
+
+    µs from the capture's start, index into processes, thread id, its name, state as a code point, system call ("" none,
+    "?" not known) and kernel function ("" none or not known) as indices into strings, index into stacks plus 1 (0: not
+    read).
+    """
+
+    offset_us: IntArray
+    process: IntArray
+    thread: IntArray
+    name: IntArray
+    state: IntArray
+    call: IntArray
+    place: IntArray
+    stack: IntArray
+
+
+@dataclass(frozen=True, slots=True)
 class Capture:
     """What ran in [start_us, end_us) (µs since the epoch, UTC), with `rate_hz` samples per second and CPU.
 
@@ -58,6 +77,7 @@ class Capture:
     stacks: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
     samples: Samples
     rows: Rows
+    waits: Waits
 
     @property
     def cpus(self) -> int:

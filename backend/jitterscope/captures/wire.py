@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import zstandard
 
-from jitterscope.captures.model import Capture, CapturedProcess, IntArray, Rows, Samples
+from jitterscope.captures.model import Capture, CapturedProcess, IntArray, Rows, Samples, Waits
 from jitterscope.kit.allowance import hold
 from jitterscope.pb import ingest_pb2 as pb
 
@@ -42,12 +42,21 @@ def capture_of(message: pb.Capture) -> Capture:
                 ),
             )
         ),
+        waits=Waits(
+            *map(
+                _array,
+                (
+                    message.wait_offset_us, message.wait_process, message.wait_thread, message.wait_name,
+                    message.wait_state, message.wait_call, message.wait_place, message.wait_stack,
+                ),
+            )
+        ),
     )  # fmt: skip
 
 
 def message_of(capture: Capture, resource: int = 0, shift_us: int = 0) -> pb.Capture:
     """The message, for a resource of its batch, shifted by `shift_us`."""
-    samples, rows = capture.samples, capture.rows
+    samples, rows, waits = capture.samples, capture.rows, capture.waits
     return pb.Capture(
         resource=resource,
         reason=capture.reason,
@@ -70,6 +79,14 @@ def message_of(capture: Capture, resource: int = 0, shift_us: int = 0) -> pb.Cap
         row_system_us=rows.system_us.tolist(),
         row_threads=rows.threads.tolist(),
         row_state=rows.state.tolist(),
+        wait_offset_us=waits.offset_us.tolist(),
+        wait_process=waits.process.tolist(),
+        wait_thread=waits.thread.tolist(),
+        wait_name=waits.name.tolist(),
+        wait_state=waits.state.tolist(),
+        wait_call=waits.call.tolist(),
+        wait_place=waits.place.tolist(),
+        wait_stack=waits.stack.tolist(),
     )
 
 

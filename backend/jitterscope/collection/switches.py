@@ -14,7 +14,7 @@ class Dropped:
     """What ingest removes from a batch.
 
     Ids of metrics, names of facts and events, reasons of triggers, and kinds of resources whose single queries are
-    dropped. `statuses`: the counts of HTTP statuses within events about kinds of requests.
+    dropped. `statuses`: the counts of HTTP statuses within events about kinds of requests. `captures`: all of them.
     """
 
     metrics: frozenset[int] = frozenset()
@@ -23,6 +23,7 @@ class Dropped:
     triggers: frozenset[str] = frozenset()
     queries_of: frozenset[ResourceKind] = frozenset()
     statuses: bool = False
+    captures: bool = False
 
     def __or__(self, other: Dropped) -> Dropped:
         return Dropped(
@@ -32,6 +33,7 @@ class Dropped:
             self.triggers | other.triggers,
             self.queries_of | other.queries_of,
             self.statuses or other.statuses,
+            self.captures or other.captures,
         )
 
 
@@ -107,6 +109,12 @@ _ALL = (
         "Error lines of DNS servers",
         "Collectors no longer read the logs of DNS servers.",
         _source("dns_errors", ("dns_error",)),
+    ),
+    Switch(
+        "flight_recorder",
+        "Captures",
+        "Collectors no longer sample stacks, list processes, or read what the threads of a silent server wait in.",
+        _source("flight_recorder") | Dropped(captures=True),
     ),
 )
 SWITCHES = {switch.id: switch for switch in _ALL}

@@ -27,6 +27,7 @@ def without(batch: ValidBatch, dropped: Dropped) -> ValidBatch:
         facts=[one for one in batch.facts if one.name not in dropped.facts],
         events=[_without_statuses(one) for one in events] if dropped.statuses else events,
         queries=[one for one in batch.queries if batch.resources[one.server].kind not in dropped.queries_of],
+        captures=[] if dropped.captures else batch.captures,
         triggers=[one for one in batch.triggers if one.reason not in dropped.triggers],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -31,6 +32,7 @@ def validate(capture: pb.Capture, resources: int, clock: Clock) -> CaptureSpec:
     at_most(len(capture.stacks), limits.MAX_CAPTURE_STACKS, "stacks in a capture")
     at_most(len(capture.offset_us), limits.MAX_CAPTURE_SAMPLES, "samples in a capture")
     at_most(len(capture.row_offset_us), limits.MAX_CAPTURE_SAMPLES, "process rows in a capture")
+    at_most(len(capture.wait_offset_us), limits.MAX_CAPTURE_SAMPLES, "waiting threads in a capture")
     for one in capture.strings:
         text(one, limits.MAX_FRAME_BYTES, "a string of a capture")
     for process in capture.processes:
@@ -38,6 +40,7 @@ def validate(capture: pb.Capture, resources: int, clock: Clock) -> CaptureSpec:
         text(process.cgroup, limits.MAX_ATTRIBUTE_LENGTH, "the cgroup of a process of a capture")
     _frames(capture)
     cpu = _samples(capture, span_us)
+    _waits(capture, span_us)
     return CaptureSpec(
         resource=capture.resource,
         reason=capture.reason,
@@ -79,7 +82,24 @@ def _samples(capture: pb.Capture, span_us: int) -> int:
     column(capture.row_user_us, rows, f"row_user_us {what}")
     column(capture.row_system_us, rows, f"row_system_us {what}")
     column(capture.row_threads, rows, f"row_threads {what}")
-    # Letters of /proc/PID/stat.
-    state = column(capture.row_state, rows, f"row_state {what}", ord("z"))
-    check(bool((state >= ord("A")).all()), f"row_state {what} has a value that is not a letter")
+    _states(capture.row_state, rows, f"row_state {what}")
     return len(np.unique(cpu))
+
+
+def _waits(capture: pb.Capture, span_us: int) -> None:
+    what = "of a capture"
+    count = len(capture.wait_offset_us)
+    offset = column(capture.wait_offset_us, count, f"wait_offset_us {what}", span_us)
+    check(bool((np.diff(offset) >= 0).all()), "the waiting threads of a capture are not sorted by time")
+    column(capture.wait_process, count, f"wait_process {what}", len(capture.processes) - 1)
+    column(capture.wait_thread, count, f"wait_thread {what}")
+    for name in ("wait_name", "wait_call", "wait_place"):
+        column(getattr(capture, name), count, f"{name} {what}", len(capture.strings) - 1)
+    column(capture.wait_stack, count, f"wait_stack {what}", len(capture.stacks))
+    _states(capture.wait_state, count, f"wait_state {what}")
+
+
+def _states(values: Sequence[int], count: int, what: str) -> None:
+    """Letters of /proc/PID/stat."""
+    state = column(values, count, what, ord("z"))
+    check(bool((state >= ord("A")).all()), f"{what} has a value that is not a letter")

@@ -207,7 +207,7 @@ class QueryBlock(_message.Message):
     def __init__(self, server: _Optional[int] = ..., complete: _Optional[bool] = ..., start_us: _Optional[int] = ..., end_us: _Optional[int] = ..., offset_us: _Optional[_Iterable[int]] = ..., latency_us: _Optional[_Iterable[int]] = ..., result: _Optional[_Iterable[_Union[QueryResult, str]]] = ..., name: _Optional[_Iterable[int]] = ..., client: _Optional[_Iterable[int]] = ..., names: _Optional[_Iterable[str]] = ..., clients: _Optional[_Iterable[str]] = ..., queue_wait_us: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Capture(_message.Message):
-    __slots__ = ("resource", "reason", "start_us", "end_us", "rate_hz", "strings", "processes", "stacks", "offset_us", "stack", "process", "cpu", "row_offset_us", "row_process", "row_user_us", "row_system_us", "row_threads", "row_state", "lost_samples")
+    __slots__ = ("resource", "reason", "start_us", "end_us", "rate_hz", "strings", "processes", "stacks", "offset_us", "stack", "process", "cpu", "row_offset_us", "row_process", "row_user_us", "row_system_us", "row_threads", "row_state", "lost_samples", "wait_offset_us", "wait_process", "wait_thread", "wait_name", "wait_state", "wait_call", "wait_place", "wait_stack")
     RESOURCE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     START_US_FIELD_NUMBER: _ClassVar[int]
@@ -227,6 +227,14 @@ class Capture(_message.Message):
     ROW_THREADS_FIELD_NUMBER: _ClassVar[int]
     ROW_STATE_FIELD_NUMBER: _ClassVar[int]
     LOST_SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    WAIT_OFFSET_US_FIELD_NUMBER: _ClassVar[int]
+    WAIT_PROCESS_FIELD_NUMBER: _ClassVar[int]
+    WAIT_THREAD_FIELD_NUMBER: _ClassVar[int]
+    WAIT_NAME_FIELD_NUMBER: _ClassVar[int]
+    WAIT_STATE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_CALL_FIELD_NUMBER: _ClassVar[int]
+    WAIT_PLACE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_STACK_FIELD_NUMBER: _ClassVar[int]
     resource: int
     reason: str
     start_us: int
@@ -246,7 +254,15 @@ class Capture(_message.Message):
     row_threads: _containers.RepeatedScalarFieldContainer[int]
     row_state: _containers.RepeatedScalarFieldContainer[int]
     lost_samples: int
-    def __init__(self, resource: _Optional[int] = ..., reason: _Optional[str] = ..., start_us: _Optional[int] = ..., end_us: _Optional[int] = ..., rate_hz: _Optional[float] = ..., strings: _Optional[_Iterable[str]] = ..., processes: _Optional[_Iterable[_Union[CapturedProcess, _Mapping]]] = ..., stacks: _Optional[_Iterable[_Union[CapturedStack, _Mapping]]] = ..., offset_us: _Optional[_Iterable[int]] = ..., stack: _Optional[_Iterable[int]] = ..., process: _Optional[_Iterable[int]] = ..., cpu: _Optional[_Iterable[int]] = ..., row_offset_us: _Optional[_Iterable[int]] = ..., row_process: _Optional[_Iterable[int]] = ..., row_user_us: _Optional[_Iterable[int]] = ..., row_system_us: _Optional[_Iterable[int]] = ..., row_threads: _Optional[_Iterable[int]] = ..., row_state: _Optional[_Iterable[int]] = ..., lost_samples: _Optional[int] = ...) -> None: ...
+    wait_offset_us: _containers.RepeatedScalarFieldContainer[int]
+    wait_process: _containers.RepeatedScalarFieldContainer[int]
+    wait_thread: _containers.RepeatedScalarFieldContainer[int]
+    wait_name: _containers.RepeatedScalarFieldContainer[int]
+    wait_state: _containers.RepeatedScalarFieldContainer[int]
+    wait_call: _containers.RepeatedScalarFieldContainer[int]
+    wait_place: _containers.RepeatedScalarFieldContainer[int]
+    wait_stack: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, resource: _Optional[int] = ..., reason: _Optional[str] = ..., start_us: _Optional[int] = ..., end_us: _Optional[int] = ..., rate_hz: _Optional[float] = ..., strings: _Optional[_Iterable[str]] = ..., processes: _Optional[_Iterable[_Union[CapturedProcess, _Mapping]]] = ..., stacks: _Optional[_Iterable[_Union[CapturedStack, _Mapping]]] = ..., offset_us: _Optional[_Iterable[int]] = ..., stack: _Optional[_Iterable[int]] = ..., process: _Optional[_Iterable[int]] = ..., cpu: _Optional[_Iterable[int]] = ..., row_offset_us: _Optional[_Iterable[int]] = ..., row_process: _Optional[_Iterable[int]] = ..., row_user_us: _Optional[_Iterable[int]] = ..., row_system_us: _Optional[_Iterable[int]] = ..., row_threads: _Optional[_Iterable[int]] = ..., row_state: _Optional[_Iterable[int]] = ..., lost_samples: _Optional[int] = ..., wait_offset_us: _Optional[_Iterable[int]] = ..., wait_process: _Optional[_Iterable[int]] = ..., wait_thread: _Optional[_Iterable[int]] = ..., wait_name: _Optional[_Iterable[int]] = ..., wait_state: _Optional[_Iterable[int]] = ..., wait_call: _Optional[_Iterable[int]] = ..., wait_place: _Optional[_Iterable[int]] = ..., wait_stack: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CapturedProcess(_message.Message):
     __slots__ = ("pid", "command", "cgroup")

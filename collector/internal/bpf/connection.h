@@ -21,7 +21,8 @@ struct counts {
 	__u32 lost;	  /* finished requests that did not fit into the ring */
 	__u32 queued;	  /* most connections waiting to be accepted since the collector set it to 0 */
 	__u32 came[TICKS];
-	__u8 pad[52];
+	__u32 ended; /* requests that are no longer waited for */
+	__u8 pad[48];
 };
 
 struct {
@@ -137,11 +138,14 @@ static __always_inline void count_arrival(struct connection *c, struct counts *a
 static __always_inline void end_request(struct connection *c, __u8 end, __u8 status, __u64 now)
 {
 	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
-	struct counts *a;
+	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
 
+	if (a && a->generation != c->generation)
+		a = 0;
+	if (a)
+		__sync_fetch_and_add(&a->ended, 1);
 	if (!r) {
-		a = bpf_map_lookup_elem(&arrivals, &c->server);
-		if (a && a->generation == c->generation)
+		if (a)
 			__sync_fetch_and_add(&a->lost, 1);
 		count_lost();
 		return;

@@ -73,7 +73,8 @@ type RequestsCounts struct {
 	Lost       uint32
 	Queued     uint32
 	Came       [32]uint32
-	Pad        [52]uint8
+	Ended      uint32
+	Pad        [48]uint8
 }
 
 type RequestsRequest struct {

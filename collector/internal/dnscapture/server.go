@@ -7,6 +7,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
+	"github.com/jitterscope/jitterscope/collector/internal/owing"
 )
 
 // Recorder is the part of sampler.Recorder that the tracker writes to.
@@ -94,6 +95,7 @@ type Server struct {
 	total                 *Counted
 	maxUS                 int64
 	unanswered            int
+	silence               owing.Silence
 	wait, work            batch.Histogram
 	maxSlot, inflightSlot batch.Slot
 	lateServfail          uint32 // SERVFAIL answers to queries that were given up
@@ -134,6 +136,9 @@ func NewServer(key ServerKey, resource, other, subject batch.ResourceID, nowNS i
 
 // Resource is the dns_server resource.
 func (s *Server) Resource() batch.ResourceID { return s.total.Resource }
+
+// Debt is whether it owes answers and gives none, as of the last tick.
+func (s *Server) Debt() owing.Debt { return &s.silence }
 
 // Resources lists the server's own resource and those of its paths.
 func (s *Server) Resources() []batch.ResourceID {

@@ -141,6 +141,9 @@ func (t *Tracker) query(f *flow, timeNS int64, interface_ int32, message []byte)
 		t.stats.Overflow++
 		return
 	}
+	if server.unanswered == 0 {
+		server.silence.Asked(timeNS)
+	}
 	server.unanswered++
 	entry.seenNS, entry.interface_, entry.path, entry.name = timeNS, interface_, index, exchanges.NoText
 	if text, ok := dnswire.AppendQuestion(t.text[:0], message); ok {
@@ -161,6 +164,7 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 	latencyUS := max(timeNS-entry.seenNS, 0) / 1000
 	record.LatencyUS = uint32(min(latencyUS, 1<<32-1))
 	server := t.servers[f.server]
+	server.silence.Answered(timeNS)
 	if readNS, ok := t.reads.take(&f.client, server.Key.Port, f.id, entry.seenNS, timeNS); ok && f.protocol == dnswire.ProtocolUDP {
 		record.HasWait, record.QueueWaitUS = true, uint32((readNS-entry.seenNS)/1000)
 		server.wait.Observe(int64(record.QueueWaitUS))
@@ -223,6 +227,7 @@ func (t *Tracker) Tick(back int, endUS int64, recorder Recorder, throttled func(
 			continue
 		}
 		t.watchFor(server, endUS, recorder, throttled)
+		server.silence.Publish(server.unanswered > 0)
 		server.record(back, endUS, recorder)
 	}
 }

@@ -85,14 +85,14 @@ func (r *Recorder) cut(fromUS, toUS int64) *cut {
 // Capture cuts [fromUS, toUS) out of the recording and names its functions. It returns nil if that is empty.
 func (r *Recorder) Capture(fromUS, toUS int64, names *Symbols) *ingestpb.Capture {
 	c := r.cut(fromUS, toUS)
-	rows := r.processes.between(fromUS, toUS)
-	if len(c.samples) == 0 && len(rows) == 0 {
+	rows, waits := r.processes.between(fromUS, toUS), r.waits.between(fromUS, toUS)
+	if len(c.samples) == 0 && len(rows) == 0 && len(waits) == 0 {
 		return nil
 	}
 	resolved := names.resolve(c)
 	every := (len(c.samples) + samplesSent - 1) / samplesSent
 	for every = max(every, 1); ; every *= 2 {
-		capture := r.build(c, rows, resolved, every)
+		capture := r.build(c, rows, waits, resolved, every)
 		if proto.Size(capture) <= captureMost || len(capture.OffsetUs) < 2 {
 			return capture
 		}
@@ -100,7 +100,7 @@ func (r *Recorder) Capture(fromUS, toUS int64, names *Symbols) *ingestpb.Capture
 }
 
 // build makes the message from every n-th sample.
-func (r *Recorder) build(c *cut, rows []row, resolved []namedStack, every int) *ingestpb.Capture {
+func (r *Recorder) build(c *cut, rows []row, waits []namedWait, resolved []namedStack, every int) *ingestpb.Capture {
 	b := builder{
 		capture: &ingestpb.Capture{StartUs: c.fromUS, EndUs: c.toUS, RateHz: RateHz / float64(every), LostSamples: c.lost},
 		strings: make(map[string]uint32), stacks: make(map[string]uint32), processes: make(map[int32]uint32), recorder: r,
@@ -120,6 +120,9 @@ func (r *Recorder) build(c *cut, rows []row, resolved []namedStack, every int) *
 		out.RowSystemUs = append(out.RowSystemUs, each.systemUS)
 		out.RowThreads = append(out.RowThreads, each.threads)
 		out.RowState = append(out.RowState, uint32(each.state))
+	}
+	for _, each := range waits {
+		b.wait(&each)
 	}
 	return out
 }
@@ -166,6 +169,21 @@ func (b *builder) stack(named namedStack) uint32 {
 		b.capture.Stacks = append(b.capture.Stacks, stack)
 	}
 	return index
+}
+
+func (b *builder) wait(wait *namedWait) {
+	out, stack := b.capture, uint32(0)
+	if len(wait.stack) > 0 {
+		stack = b.stack(namedStack{kernel: wait.stack}) + 1
+	}
+	out.WaitOffsetUs = append(out.WaitOffsetUs, uint32(wait.us-out.StartUs))
+	out.WaitProcess = append(out.WaitProcess, b.process(wait.pid))
+	out.WaitThread = append(out.WaitThread, uint32(wait.thread))
+	out.WaitName = append(out.WaitName, b.text(wait.name))
+	out.WaitState = append(out.WaitState, uint32(wait.state))
+	out.WaitCall = append(out.WaitCall, b.text(callName(wait.call)))
+	out.WaitPlace = append(out.WaitPlace, b.text(wait.place))
+	out.WaitStack = append(out.WaitStack, stack)
 }
 
 func (b *builder) process(pid int32) uint32 {

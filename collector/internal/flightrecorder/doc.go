@@ -3,6 +3,9 @@
 // could observe at the time: sampling uses the kernel's own timer, and its ring buffers are large enough until they are
 // drained.
 //
+// These are the threads that run. What those of a server wait in while it owes answers and gives none is read from
+// /proc by whoever notices that, and kept in Waits.
+//
 // Memory is bounded by what Size says for the number of CPUs and does not grow.
 package flightrecorder
 

@@ -15,7 +15,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
 
-// Recorder records. Only one goroutine uses it.
+// Recorder records. Only one goroutine uses it, except for Waits.
 type Recorder struct {
 	sys       string
 	size      Size
@@ -24,6 +24,7 @@ type Recorder struct {
 	failed    error // why a CPU is not sampled
 	store     *store
 	processes *processes
+	waits     *Waits
 	clock     bpf.Clock
 	counts    map[int32]int // samples per process since the process table was read
 	nowUS     int64         // of the drain
@@ -38,7 +39,7 @@ type Stats struct {
 
 // New creates a Recorder that reads processes below proc and the list of CPUs below sys.
 func New(proc, sys string) *Recorder {
-	r := &Recorder{sys: sys, processes: newProcesses(proc), counts: make(map[int32]int)}
+	r := &Recorder{sys: sys, processes: newProcesses(proc), waits: NewWaits(proc), counts: make(map[int32]int)}
 	cpus := runtime.NumCPU() // those available to this process
 	if _, online, err := r.cpus(); err == nil {
 		cpus = len(online)
@@ -50,6 +51,9 @@ func New(proc, sys string) *Recorder {
 
 // Stats returns the counters.
 func (r *Recorder) Stats() *Stats { return &r.stats }
+
+// Waits is what threads of servers waited in. It can be used by another goroutine.
+func (r *Recorder) Waits() *Waits { return r.waits }
 
 // Open starts sampling the CPUs that are online and not sampled yet. The kernel has already closed the events of those
 // that went offline; their rings are released. Call it again periodically.

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(burnEnvironment) != "" {
 		burnInKernel()
 	}
+	if how := os.Getenv(waitEnvironment); how != "" {
+		waitForever(how)
+	}
 	os.Exit(m.Run())
 }
 

@@ -17,7 +17,9 @@ func frames(addresses ...uint64) []byte {
 const base = int64(1_800_000_000) * 1_000_000 // start of a slice
 
 func recorderWith(size Size) *Recorder {
-	return &Recorder{size: size, store: newStore(size), processes: newProcesses("/nonexistent"), counts: map[int32]int{}}
+	return &Recorder{
+		size: size, store: newStore(size), processes: newProcesses("/nonexistent"), waits: NewWaits("/nonexistent"), counts: map[int32]int{},
+	}
 }
 
 func TestCutAcrossSlices(t *testing.T) {

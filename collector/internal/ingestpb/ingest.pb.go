@@ -970,13 +970,23 @@ type Capture struct {
 	Process  []uint32 `protobuf:"varint,11,rep,packed,name=process,proto3" json:"process,omitempty"`                  // index into processes
 	Cpu      []uint32 `protobuf:"varint,12,rep,packed,name=cpu,proto3" json:"cpu,omitempty"`
 	// The process table, once a second: parallel arrays.
-	RowOffsetUs   []uint32 `protobuf:"varint,13,rep,packed,name=row_offset_us,json=rowOffsetUs,proto3" json:"row_offset_us,omitempty"`
-	RowProcess    []uint32 `protobuf:"varint,14,rep,packed,name=row_process,json=rowProcess,proto3" json:"row_process,omitempty"`
-	RowUserUs     []uint32 `protobuf:"varint,15,rep,packed,name=row_user_us,json=rowUserUs,proto3" json:"row_user_us,omitempty"` // CPU time since the row before
-	RowSystemUs   []uint32 `protobuf:"varint,16,rep,packed,name=row_system_us,json=rowSystemUs,proto3" json:"row_system_us,omitempty"`
-	RowThreads    []uint32 `protobuf:"varint,17,rep,packed,name=row_threads,json=rowThreads,proto3" json:"row_threads,omitempty"`
-	RowState      []uint32 `protobuf:"varint,18,rep,packed,name=row_state,json=rowState,proto3" json:"row_state,omitempty"` // letter of /proc/PID/stat, as a code point
-	LostSamples   uint64   `protobuf:"varint,19,opt,name=lost_samples,json=lostSamples,proto3" json:"lost_samples,omitempty"`
+	RowOffsetUs []uint32 `protobuf:"varint,13,rep,packed,name=row_offset_us,json=rowOffsetUs,proto3" json:"row_offset_us,omitempty"`
+	RowProcess  []uint32 `protobuf:"varint,14,rep,packed,name=row_process,json=rowProcess,proto3" json:"row_process,omitempty"`
+	RowUserUs   []uint32 `protobuf:"varint,15,rep,packed,name=row_user_us,json=rowUserUs,proto3" json:"row_user_us,omitempty"` // CPU time since the row before
+	RowSystemUs []uint32 `protobuf:"varint,16,rep,packed,name=row_system_us,json=rowSystemUs,proto3" json:"row_system_us,omitempty"`
+	RowThreads  []uint32 `protobuf:"varint,17,rep,packed,name=row_threads,json=rowThreads,proto3" json:"row_threads,omitempty"`
+	RowState    []uint32 `protobuf:"varint,18,rep,packed,name=row_state,json=rowState,proto3" json:"row_state,omitempty"` // letter of /proc/PID/stat, as a code point
+	LostSamples uint64   `protobuf:"varint,19,opt,name=lost_samples,json=lostSamples,proto3" json:"lost_samples,omitempty"`
+	// What threads of servers waited in while these owed answers and gave none, read every 50 ms, sorted by time: parallel
+	// arrays.
+	WaitOffsetUs  []uint32 `protobuf:"varint,20,rep,packed,name=wait_offset_us,json=waitOffsetUs,proto3" json:"wait_offset_us,omitempty"`
+	WaitProcess   []uint32 `protobuf:"varint,21,rep,packed,name=wait_process,json=waitProcess,proto3" json:"wait_process,omitempty"`
+	WaitThread    []uint32 `protobuf:"varint,22,rep,packed,name=wait_thread,json=waitThread,proto3" json:"wait_thread,omitempty"` // thread id
+	WaitName      []uint32 `protobuf:"varint,23,rep,packed,name=wait_name,json=waitName,proto3" json:"wait_name,omitempty"`       // of the thread; index into strings
+	WaitState     []uint32 `protobuf:"varint,24,rep,packed,name=wait_state,json=waitState,proto3" json:"wait_state,omitempty"`    // as row_state
+	WaitCall      []uint32 `protobuf:"varint,25,rep,packed,name=wait_call,json=waitCall,proto3" json:"wait_call,omitempty"`       // system call; index into strings: "" in none, "?" not known
+	WaitPlace     []uint32 `protobuf:"varint,26,rep,packed,name=wait_place,json=waitPlace,proto3" json:"wait_place,omitempty"`    // kernel function in which it sleeps; index into strings: "" none, or not known
+	WaitStack     []uint32 `protobuf:"varint,27,rep,packed,name=wait_stack,json=waitStack,proto3" json:"wait_stack,omitempty"`    // kernel frames: index into stacks plus 1; 0: not read
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1142,6 +1152,62 @@ func (x *Capture) GetLostSamples() uint64 {
 		return x.LostSamples
 	}
 	return 0
+}
+
+func (x *Capture) GetWaitOffsetUs() []uint32 {
+	if x != nil {
+		return x.WaitOffsetUs
+	}
+	return nil
+}
+
+func (x *Capture) GetWaitProcess() []uint32 {
+	if x != nil {
+		return x.WaitProcess
+	}
+	return nil
+}
+
+func (x *Capture) GetWaitThread() []uint32 {
+	if x != nil {
+		return x.WaitThread
+	}
+	return nil
+}
+
+func (x *Capture) GetWaitName() []uint32 {
+	if x != nil {
+		return x.WaitName
+	}
+	return nil
+}
+
+func (x *Capture) GetWaitState() []uint32 {
+	if x != nil {
+		return x.WaitState
+	}
+	return nil
+}
+
+func (x *Capture) GetWaitCall() []uint32 {
+	if x != nil {
+		return x.WaitCall
+	}
+	return nil
+}
+
+func (x *Capture) GetWaitPlace() []uint32 {
+	if x != nil {
+		return x.WaitPlace
+	}
+	return nil
+}
+
+func (x *Capture) GetWaitStack() []uint32 {
+	if x != nil {
+		return x.WaitStack
+	}
+	return nil
 }
 
 type CapturedProcess struct {
@@ -1461,7 +1527,7 @@ const file_ingest_proto_rawDesc = "" +
 	"\x05names\x18\n" +
 	" \x03(\tR\x05names\x12\x18\n" +
 	"\aclients\x18\v \x03(\tR\aclients\x12\"\n" +
-	"\rqueue_wait_us\x18\f \x03(\rR\vqueueWaitUs\"\xef\x04\n" +
+	"\rqueue_wait_us\x18\f \x03(\rR\vqueueWaitUs\"\xf0\x06\n" +
 	"\aCapture\x12\x1a\n" +
 	"\bresource\x18\x01 \x01(\rR\bresource\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x19\n" +
@@ -1484,7 +1550,19 @@ const file_ingest_proto_rawDesc = "" +
 	"\vrow_threads\x18\x11 \x03(\rR\n" +
 	"rowThreads\x12\x1b\n" +
 	"\trow_state\x18\x12 \x03(\rR\browState\x12!\n" +
-	"\flost_samples\x18\x13 \x01(\x04R\vlostSamples\"U\n" +
+	"\flost_samples\x18\x13 \x01(\x04R\vlostSamples\x12$\n" +
+	"\x0ewait_offset_us\x18\x14 \x03(\rR\fwaitOffsetUs\x12!\n" +
+	"\fwait_process\x18\x15 \x03(\rR\vwaitProcess\x12\x1f\n" +
+	"\vwait_thread\x18\x16 \x03(\rR\n" +
+	"waitThread\x12\x1b\n" +
+	"\twait_name\x18\x17 \x03(\rR\bwaitName\x12\x1d\n" +
+	"\n" +
+	"wait_state\x18\x18 \x03(\rR\twaitState\x12\x1b\n" +
+	"\twait_call\x18\x19 \x03(\rR\bwaitCall\x12\x1d\n" +
+	"\n" +
+	"wait_place\x18\x1a \x03(\rR\twaitPlace\x12\x1d\n" +
+	"\n" +
+	"wait_stack\x18\x1b \x03(\rR\twaitStack\"U\n" +
 	"\x0fCapturedProcess\x12\x10\n" +
 	"\x03pid\x18\x01 \x01(\rR\x03pid\x12\x18\n" +
 	"\acommand\x18\x02 \x01(\rR\acommand\x12\x16\n" +

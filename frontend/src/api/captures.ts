@@ -9,6 +9,7 @@ import { api, unwrap, type Schemas } from "./client";
 export type CaptureSummary = Schemas["CaptureSummary"];
 export type CaptureDetail = Schemas["CaptureDetail"];
 export type CaptureProcess = Schemas["CaptureProcess"];
+export type CaptureWait = Schemas["CaptureWait"];
 export type CaptureSeconds = Schemas["CaptureSeconds"];
 
 /** Part of a capture: a time range (null: all) and whose samples. */

@@ -2699,7 +2699,9 @@ export interface components {
         };
         /**
          * CaptureDetail
-         * @description One capture: merged stacks and processes of [from_us, to_us). `more_processes`: how many are not listed.
+         * @description One capture: merged stacks, processes, and waiting threads of [from_us, to_us).
+         *
+         *     `more_processes` and `more_waiting`: how many are not listed.
          */
         CaptureDetail: {
             capture: components["schemas"]["CaptureSummary"];
@@ -2708,6 +2710,8 @@ export interface components {
             from_us: number;
             /** More Processes */
             more_processes: number;
+            /** More Waiting */
+            more_waiting: number;
             /** Pid */
             pid: number | null;
             /** Processes */
@@ -2720,6 +2724,8 @@ export interface components {
             seconds: components["schemas"]["CaptureSeconds"];
             /** To Us */
             to_us: number;
+            /** Waiting */
+            waiting: components["schemas"]["CaptureWait"][];
         };
         /** CaptureList */
         CaptureList: {
@@ -2804,6 +2810,36 @@ export interface components {
             samples: number;
             /** Start Us */
             start_us: number;
+        };
+        /**
+         * CaptureWait
+         * @description Threads of one program that waited in the same way while it owed answers and gave none, in the selected time.
+         *
+         *     `state`: letter of /proc/PID/stat; `call`: system call ("" none, "?" not known); `place`: the kernel function in
+         *     which they slept ("" none or not known); `threads`: different ones, seen `times` in `looks` at the program's
+         *     threads; `names`: of threads; `stack`: kernel frames, leaf first, empty if not read.
+         */
+        CaptureWait: {
+            /** Call */
+            call: string;
+            /** Command */
+            command: string;
+            /** Looks */
+            looks: number;
+            /** Names */
+            names: string[];
+            /** Of Subject */
+            of_subject: boolean;
+            /** Place */
+            place: string;
+            /** Stack */
+            stack: string[];
+            /** State */
+            state: string;
+            /** Threads */
+            threads: number;
+            /** Times */
+            times: number;
         };
         /**
          * CauseInfo

@@ -20,6 +20,7 @@ from jitterscope.series.catalogue import EVENTS, METRICS
 from tests.backend.conftest import Database, Organization
 from tests.backend.tenancy.principals import Cast
 from tests.support.batches import CGROUP, DNS_SERVER, TICK_US, BatchBuilder, now_us
+from tests.support.captures import capture
 
 PATH = "/api/v1/collection"
 HEADER = "Jitterscope-Sources-Off"
@@ -98,6 +99,8 @@ def batch(start_us: int) -> BatchBuilder:
             server=server, complete=True, start_us=start_us, end_us=start_us + 1_000_000, offset_us=[10],
             latency_us=[60_000], result=[0], name=[0], client=[0], names=["example.com. A"], clients=["10.1.1.1"],
         )  # fmt: skip
+    builder.batch.events.add(resource=web, kind="server.waiting", start_us=start_us, attributes={"looks": "3"})
+    builder.batch.captures.append(capture(start_us - 10_000_000))
     builder.batch.triggers.add(resource=web, reason="slow_request", at_us=start_us)
     return builder
 
@@ -106,6 +109,7 @@ def stored(organization: Organization, start_us: int) -> set[str]:
     """Everything stored of the batch, by name; a series only if its values are those that were sent."""
     with db.organization_session(organization.id) as session:
         ids = [int(one) for one in session.execute(text("SELECT id FROM resources")).scalars()]
+        captures = session.execute(text("SELECT count(*) FROM captures")).scalar_one()
         values = series.read_series(session, ids, list(METRICS), start_us, start_us + 20 * TICK_US)
         sent = {"cpu_usage_us": 0, "requests": 100, "http_server_errors": 200, "dns_queries": 300}
         sent["dns_tcp_connections"] = 400
@@ -121,13 +125,14 @@ def stored(organization: Organization, start_us: int) -> set[str]:
         ).scalars()
         return {
             *(metric for _, metric in values), *(metric for _, metric in histograms), *events, *facts,
-            *(f"queries of {kind}" for kind in kinds),
+            *(f"queries of {kind}" for kind in kinds), *(["captures"] if captures else []),
         }  # fmt: skip
 
 
 REQUESTS = {"requests", "http_server_errors", "request_latency_us", "tcp.program", "requests.kinds"}
 REQUESTS |= {"queries of tcp_server"}
 DNS = {"dns_queries", "dns_latency_us", "dns.names", "queries of dns_server"}
+CAPTURES = {"captures", "server.waiting"}
 OTHERS = {"cpu_usage_us", "dns_tcp_connections", "workload.pod", "collector.start"}
 
 
@@ -141,6 +146,7 @@ OTHERS = {"cpu_usage_us", "dns_tcp_connections", "workload.pod", "collector.star
         (("dns_names",), {"dns.names"}),
         (("dns_capture",), DNS),
         (("dns_capture", "tcp_requests"), DNS | REQUESTS),
+        (("flight_recorder",), CAPTURES),
     ],
     ids=lambda value: ",".join(sorted(value)) or "nothing",
 )
@@ -152,7 +158,7 @@ def test_ingest_drops_what_is_off_and_tells_the_collector(
     answer = client.post("/api/v1/ingest", content=batch(start_us).body(), headers=organization.ingest_headers)
     assert answer.status_code == 200, answer.text
     assert answer.headers.get(HEADER) == (",".join(off) or None)
-    assert stored(organization, start_us) == (REQUESTS | DNS | OTHERS) - gone
+    assert stored(organization, start_us) == (REQUESTS | DNS | CAPTURES | OTHERS) - gone
 
 
 def test_kinds_lose_their_statuses_where_those_are_off(client: TestClient, organization: Organization) -> None:

@@ -93,6 +93,27 @@ def test_a_capture_of_the_subject_alone(service: Any, incident: Any) -> None:
     }  # fmt: skip
 
 
+def test_waiting_threads_by_what_they_wait_in(service: Any, incident: Any) -> None:
+    path = f"/incidents/{incident['id']}/captures"
+    [first, _] = service.get(path)["items"]
+    shown = service.get(f"{path}/{first['id']}")
+    assert shown["more_waiting"] == 0
+    assert shown["waiting"] == [
+        {
+            "command": "coredns", "of_subject": False, "state": "S", "call": "futex", "place": "futex_do_wait",
+            "threads": 3, "times": 60, "looks": 20, "names": ["worker"], "stack": [],
+        },
+        {
+            "command": "coredns", "of_subject": False, "state": "D", "call": "fsync", "place": "jbd2_log_wait_commit",
+            "threads": 1, "times": 20, "looks": 20, "names": ["coredns"],
+            "stack": ["jbd2_log_wait_commit", "ext4_sync_file"],
+        },
+    ]  # fmt: skip
+    window = {"from": str(first["start_us"] + 3 * S_US), "to": str(first["start_us"] + 3 * S_US + 300_000)}
+    assert [one["times"] for one in service.get(f"{path}/{first['id']}", **window)["waiting"]] == [18, 6]
+    assert service.get(f"{path}/{first['id']}", pid=100)["waiting"] == []
+
+
 def test_what_does_not_belong_is_not_found(service: Any, incident: Any, other_organization: Any) -> None:
     path = f"/incidents/{incident['id']}/captures"
     capture_id = service.get(path)["items"][0]["id"]

@@ -143,7 +143,8 @@ def test_a_stall_opens_an_incident_with_where_its_time_went(service: Any) -> Non
     (listed,) = service.get("/incidents")["items"]
     incident = service.get(f"/incidents/{listed['id']}")
     assert (incident["cause"], incident["severity"], incident["confidence"]) == (ID, "critical", "high")
-    assert "waited unread" in incident["title"]
+    assert incident["title"].endswith(": all 4 threads were stopped by a signal")
+    assert "waited unread" in incident["summary"]
     ids = {one["id"] for one in incident["evidence"]}
-    assert {"late_in_stalls", "unread", "on_cpu", "run_delay"} <= ids
+    assert {"late_in_stalls", "threads_stopped", "unread", "on_cpu", "run_delay"} <= ids
     assert {one["status"] for one in incident["rivals"]} >= {"ruled_out"}

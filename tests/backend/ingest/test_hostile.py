@@ -129,6 +129,10 @@ CAPTURE_MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
     _set("captures.0.offset_us", [2**32 - 1]), _set("captures.0.stack", []), _set("captures.0.process", [0]),
     _set("captures.0.cpu", [2**32 - 1]), _set("captures.0.row_offset_us", [1]), _set("captures.0.row_process", [7]),
     _set("captures.0.row_state", [0x10FFFF]), _set("captures.0.row_state", [0]), _set("captures.0.row_threads", []),
+    _set("captures.0.wait_offset_us", [2**32 - 1]), _set("captures.0.wait_process", [7]),
+    _set("captures.0.wait_thread", []), _set("captures.0.wait_name", [10_000]), _set("captures.0.wait_state", [0]),
+    _set("captures.0.wait_call", [10_000]), _set("captures.0.wait_place", [10_000]),
+    _set("captures.0.wait_stack", [10_000]),
 )  # fmt: skip
 # Each breaks the contract in one place; the value by itself would be stored or would crash something.
 MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (

@@ -64,6 +64,26 @@ class CaptureProcess(Schema):
     kernel_samples: int
 
 
+class CaptureWait(Schema):
+    """Threads of one program that waited in the same way while it owed answers and gave none, in the selected time.
+
+    `state`: letter of /proc/PID/stat; `call`: system call ("" none, "?" not known); `place`: the kernel function in
+    which they slept ("" none or not known); `threads`: different ones, seen `times` in `looks` at the program's
+    threads; `names`: of threads; `stack`: kernel frames, leaf first, empty if not read.
+    """
+
+    command: str
+    of_subject: bool
+    state: str
+    call: str
+    place: str
+    threads: int
+    times: int
+    looks: int
+    names: list[str]
+    stack: list[str]
+
+
 class CaptureSeconds(Schema):
     """Samples and CPU time of the selected processes for each second of the whole capture."""
 
@@ -76,7 +96,10 @@ class CaptureSeconds(Schema):
 
 
 class CaptureDetail(Schema):
-    """One capture: merged stacks and processes of [from_us, to_us). `more_processes`: how many are not listed."""
+    """One capture: merged stacks, processes, and waiting threads of [from_us, to_us).
+
+    `more_processes` and `more_waiting`: how many are not listed.
+    """
 
     capture: CaptureSummary
     from_us: int
@@ -86,4 +109,6 @@ class CaptureDetail(Schema):
     flame: FlameGraph
     processes: list[CaptureProcess]
     more_processes: int
+    waiting: list[CaptureWait]
+    more_waiting: int
     seconds: CaptureSeconds

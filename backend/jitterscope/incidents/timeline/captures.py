@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from jitterscope.captures import flame, tables
+from jitterscope.captures import flame, tables, waiting
 from jitterscope.captures import service as store
 from jitterscope.captures.flame import Selection
 from jitterscope.captures.model import Capture
@@ -20,6 +20,7 @@ from jitterscope.incidents.api.capture_schemas import (
     CaptureProcess,
     CaptureSeconds,
     CaptureSummary,
+    CaptureWait,
     FlameGraph,
     FrameKind,
 )
@@ -62,6 +63,7 @@ def detail(session: Session, incident: IncidentRow, capture_id: int, wanted: Wan
     selection = Selection(since, until, _chosen(capture, wanted, own))
     tree = flame.flame(capture, selection)
     lines, more = tables.lines(capture, selection)
+    waits, more_waits = waiting.waiting(capture, selection)
     seconds = tables.slices(capture, selection)
     return CaptureDetail(
         capture=_summary(row, place),
@@ -82,6 +84,15 @@ def detail(session: Session, incident: IncidentRow, capture_id: int, wanted: Wan
             for one in lines
         ],
         more_processes=more,
+        waiting=[
+            CaptureWait(
+                command=one.command, of_subject=any(own[process] for process in one.processes), state=one.state,
+                call=one.call, place=one.place, threads=one.threads, times=one.times, looks=one.looks,
+                names=list(one.names), stack=list(one.stack),
+            )
+            for one in waits
+        ],
+        more_waiting=more_waits,
         seconds=CaptureSeconds(
             start_us=seconds.start_us,
             step_us=tables.SLICE_US,

@@ -13,6 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/netns"
 	"github.com/jitterscope/jitterscope/collector/internal/netsock"
+	"github.com/jitterscope/jitterscope/collector/internal/owing"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
@@ -30,6 +31,7 @@ type dnsManager struct {
 	scanner  *dnsservers.Scanner
 	tracker  *dnscapture.Tracker
 	shared   *dnsShared
+	board    *owing.Board
 	captures *captures
 	own      uint64 // inode of the collector's network namespace
 	wide     bool   // the host's capture has its full size
@@ -48,6 +50,7 @@ type dnsManager struct {
 type dnsServer struct {
 	*dnscapture.Server
 	process *procwatch.Process
+	owing   *owing.Server
 	sockets atomic.Pointer[[]netsock.Socket] // UDP sockets that receive packets to the address
 }
 
@@ -56,6 +59,7 @@ func newDNSManager(registry *sampler.Registry, tracker *dnscapture.Tracker, shar
 	m := &dnsManager{
 		registry: registry, watcher: procwatch.Shared(registry), tracker: tracker, shared: shared, captures: captures, own: own,
 		refused: make(map[uint64]error), unparsed: make(map[*procwatch.Process]string), scanner: dnsservers.NewScanner(registry.Roots.Proc),
+		board: owing.Shared(registry),
 	}
 	m.watcher.Subscribe(m.processesChanged)
 	return m
@@ -244,4 +248,9 @@ func (m *dnsManager) dropServers(which func(*dnsServer) bool) {
 func (m *dnsManager) publish() {
 	servers := slices.Clone(m.servers)
 	m.shared.servers.Store(&servers)
+	owed := make([]*owing.Server, 0, len(servers))
+	for _, server := range servers {
+		owed = append(owed, server.owing)
+	}
+	m.board.Set("dns_capture", owed)
 }

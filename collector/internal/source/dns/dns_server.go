@@ -13,6 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
 	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/owing"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
@@ -33,7 +34,9 @@ func (m *dnsManager) add(key dnscapture.ServerKey, listener *dnsservers.Listener
 		}
 		return
 	}
-	watched := &dnsServer{Server: server, process: process}
+	watched := &dnsServer{
+		Server: server, process: process, owing: &owing.Server{Resource: resource, PID: process.PID, Debt: server.Debt()},
+	}
 	sockets := listener.Sockets(key.Endpoint)
 	watched.sockets.Store(&sockets)
 	m.servers = append(m.servers, watched)

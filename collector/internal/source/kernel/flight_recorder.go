@@ -25,7 +25,7 @@ import (
 func init() { source.Register("flight_recorder", func() sampler.Source { return &flightRecorder{} }) }
 
 // flightRecorder ships what ran on the node around triggers of any source. The kernel records by itself; a goroutine
-// drains the recording every second.
+// drains the recording every second, and another looks for servers that owe answers and give none.
 type flightRecorder struct {
 	registry *sampler.Registry
 	recorder *flightrecorder.Recorder
@@ -37,6 +37,8 @@ type flightRecorder struct {
 	sent     atomic.Int64
 	stall    stallTime // of the sampling thread
 	looping  sync.WaitGroup
+
+	waits *flightWaits
 
 	cpu    batch.Slot
 	usedNS atomic.Int64
@@ -59,6 +61,7 @@ func (f *flightRecorder) Start(ctx context.Context, registry *sampler.Registry) 
 	f.registry = registry
 	f.recorder = flightrecorder.New(registry.Roots.Proc, registry.Roots.Sys)
 	f.symbols = flightrecorder.NewSymbols(registry.Roots.Proc)
+	f.waits = newFlightWaits(registry, f.recorder.Waits())
 	if _, err := os.Stat(filepath.Join(registry.Roots.Proc, "self/stat")); err != nil {
 		return &sampler.Unavailable{Detail: err.Error(), Needs: "a readable procfs"}
 	}
@@ -71,6 +74,7 @@ func (f *flightRecorder) Start(ctx context.Context, registry *sampler.Registry) 
 		f.every = flightEverySmall
 	}
 	registry.OnTrigger(f.heard)
+	registry.Every(ctx, waitsPoll, f.poll)
 	f.looping.Go(func() { f.loop(ctx) })
 	return nil
 }
@@ -90,6 +94,8 @@ func (f *flightRecorder) state(err error) {
 	case least < wanted:
 		f.registry.Degraded(fmt.Sprintf("the kernel's buffer of each CPU has %d KiB instead of %d: the end of a long stall is not covered", least>>10, wanted>>10),
 			"CAP_IPC_LOCK, a larger limit of locked memory (LimitMEMLOCK), or a larger kernel.perf_event_mlock_kb")
+	case f.waits.hidden.Load():
+		f.registry.Degraded("what threads wait in is not readable", "CAP_SYS_PTRACE")
 	case f.symbols.Hidden() != nil:
 		f.registry.Degraded("functions of the kernel have no names: "+f.symbols.Hidden().Error(), "CAP_SYSLOG, or kernel.kptr_restrict=0")
 	default:
@@ -123,6 +129,15 @@ func (f *flightRecorder) heard(resource batch.ResourceID, reason string, atUS in
 	default:
 		f.missed.Add(1)
 	}
+}
+
+// poll looks for silent servers.
+func (f *flightRecorder) poll() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := threadNS()
+	f.waits.poll(time.Now())
+	f.usedNS.Add(threadNS() - before)
 }
 
 func (f *flightRecorder) loop(ctx context.Context) {
@@ -226,6 +241,7 @@ func (f *flightRecorder) EachCounter(yield func(name string, value float64)) {
 	yield("samples_lost_total", float64(stats.Lost.Load()))
 	yield("ring_bytes", float64(stats.RingBytes.Load()))
 	yield("captures_total", float64(f.sent.Load()))
+	yield("looks_total", float64(f.waits.looks.Load()))
 	yield("cpu_seconds_total", float64(f.usedNS.Load())/1e9)
 }
 

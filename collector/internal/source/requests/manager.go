@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 	"github.com/jitterscope/jitterscope/collector/internal/listening"
+	"github.com/jitterscope/jitterscope/collector/internal/owing"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 	"github.com/jitterscope/jitterscope/collector/internal/requests"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
@@ -44,6 +46,7 @@ type server struct {
 	addresses []netip.AddrPort
 	resource  batch.ResourceID // NoResource: it has not received a request yet, or others are busier
 	accepting accepting
+	owing     *owing.Server // nil: it has no series
 }
 
 // manager is the slow path of tcp_requests: which servers exist, and which of them have series.
@@ -53,6 +56,7 @@ type manager struct {
 	watcher  *procwatch.Watcher
 	scanner  *listening.Scanner
 	dns      *dnsservers.Scanner
+	board    *owing.Board
 
 	mu        sync.Mutex
 	servers   map[key]*server
@@ -73,7 +77,7 @@ func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager 
 	m := &manager{
 		registry: registry, tracker: tracker, watcher: procwatch.Shared(registry), scanner: listening.NewScanner(registry.Roots.Proc),
 		dns: dnsservers.NewScanner(registry.Roots.Proc), servers: make(map[key]*server), upstreams: newUpstreams(),
-		limits: newBacklogLimits(registry.Roots.Proc),
+		limits: newBacklogLimits(registry.Roots.Proc), board: owing.Shared(registry),
 	}
 	registry.OnCgroups(m.cgroupsChanged)
 	return m
@@ -111,6 +115,7 @@ func (m *manager) discover(ctx context.Context) {
 		}
 	}
 	m.epoch = epoch
+	m.publish()
 	m.followCallers()
 	m.state()
 }
@@ -200,6 +205,7 @@ func (m *manager) admit() {
 	}
 	m.quieter = quieter
 	if m.timed > timed {
+		m.publish()
 		m.followCallers()
 	}
 }
@@ -254,8 +260,24 @@ func (m *manager) leave(s *server) {
 	}
 	m.tracker.Leave(s.Server)
 	m.registry.Remove(s.resource)
-	s.resource = batch.NoResource
+	s.resource, s.owing = batch.NoResource, nil
 	m.timed--
+}
+
+// publish lists the servers with series for whoever wants to know which are silent. Called with mu held.
+func (m *manager) publish() {
+	var servers []*owing.Server
+	for _, s := range m.servers {
+		if s.resource == batch.NoResource {
+			continue
+		}
+		if s.owing == nil || s.owing.PID != s.process.PID {
+			s.owing = &owing.Server{Resource: s.resource, PID: s.process.PID, Debt: m.tracker.Debt(s.Server)}
+		}
+		servers = append(servers, s.owing)
+	}
+	slices.SortFunc(servers, func(a, b *owing.Server) int { return cmp.Compare(a.Resource, b.Resource) })
+	m.board.Set("tcp_requests", servers)
 }
 
 // drop forgets a server. Called with mu held.
@@ -295,6 +317,7 @@ func (m *manager) cgroupsChanged(_, removed []*sampler.Group) {
 		}
 		m.leaveUpstreams(group.Path)
 	}
+	m.publish()
 }
 
 // state reports what is not timed. Called with mu held.

@@ -6,6 +6,7 @@ threads do the reading. Counts are on the 100 ms grid as the collector counts th
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -19,6 +20,19 @@ from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
 # stopped: SIGSTOP; disk: the reading thread waits for a disk; loop: it runs something long; crowded: others use the
 # CPUs; lock: requests are read, and all need a lock that one holds; peer: all need an answer from another server.
 Kind = Literal["stopped", "disk", "loop", "crowded", "lock", "peer"]
+# (state, system call, kernel function, threads) of four threads, by what holds them; when idle.
+_Threads = tuple[tuple[str, str, str, int], ...]
+_IDLE: _Threads = (("S", "epoll_wait", "do_epoll_wait", 1), ("S", "futex", "futex_do_wait", 3))
+_WAYS: dict[Kind, _Threads] = {
+    "stopped": (("T", "epoll_wait", "do_signal_stop", 1), ("T", "futex", "do_signal_stop", 3)),
+    "disk": (("D", "fsync", "jbd2_log_wait_commit", 1), ("S", "futex", "futex_do_wait", 3)),
+    "loop": (("R", "?", "", 1), ("S", "futex", "futex_do_wait", 3)),
+    "crowded": (("R", "?", "", 1), ("S", "futex", "futex_do_wait", 3)),
+    "lock": (("S", "futex", "futex_do_wait", 4),),
+    "peer": (("S", "epoll_wait", "do_epoll_wait", 1), ("S", "recvfrom", "wait_woken", 3)),
+}
+# A silence is looked at after this time, then every 50 ms.
+LOOKED_AT_S = 0.045
 _READ = frozenset({"lock", "peer"})
 SERVER = 3
 
@@ -38,7 +52,7 @@ class Service:
 
     `heavy_ratio` of them take `heavy_us` instead of `away_us`: some requests are slow by nature. `starts_s`: when the
     process starts, which then answers within `cold_us` for 10 s. `full`: other programs use all CPUs of the node all
-    the time.
+    the time. `watched`: what the threads wait in while nothing is answered is recorded.
     """
 
     protocol: Literal["dns", "tcp"] = "tcp"
@@ -52,6 +66,7 @@ class Service:
     starts_s: float | None = None
     cold_us: float = 0.0
     full: bool = False
+    watched: bool = True
     seed: int = 1
     facts: dict[str, str] = field(default_factory=dict)
 
@@ -177,7 +192,21 @@ def _server(load: Service, requests: _Requests, ticks: int) -> ResourceView:
         facts = {"tcp.program": "redis-server", "tcp.process": "4711:1", "tcp.addresses": '["127.0.0.1:6379"]'}
         made = view(SERVER, "tcp_server", "/lab/server:6379", series, facts)
         named = {"request_latency_us": latency, "request_wait_us": waits}
-    return replace(made, queries=single, distributions=named)
+    events = tuple(_waiting(hold) for hold in load.holds if load.watched and hold.seconds >= LOOKED_AT_S)
+    return replace(made, queries=single, distributions=named, events=events)
+
+
+def _waiting(hold: Hold) -> Event:
+    """What the flight recorder tells of a hold: one thread that reads, and three that work."""
+    looks = int((hold.seconds - LOOKED_AT_S) / 0.05) + 1
+    rows = [[state, call, place, threads * looks, []] for state, call, place, threads in _WAYS[hold.kind]]
+    usual = [[state, call, place, threads, []] for state, call, place, threads in _IDLE]
+    attributes = {
+        "looks": str(looks), "read": str(4 * looks), "threads": "4", "waits": json.dumps(rows),
+        "usual": json.dumps(usual),
+    }  # fmt: skip
+    start_us = EPOCH_US + int((hold.at_s + LOOKED_AT_S) * 1e6)
+    return Event("server.waiting", start_us, (looks - 1) * 50_000, attributes)
 
 
 def _distribution(at: FloatArray, values: FloatArray, ticks: int) -> Distribution:

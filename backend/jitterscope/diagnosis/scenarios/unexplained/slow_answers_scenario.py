@@ -61,6 +61,9 @@ SCENARIOS = (
     Scenario("slow_answers/stopped for 50 ms", ID, partial(simulate, _held("stopped", 0.05, 0.05, rate=400.0))),
     Scenario("slow_answers/stopped, DNS", ID, partial(simulate, _held("stopped", 0.12, 0.5, protocol="dns"))),
     Scenario("slow_answers/a lock held", ID, partial(simulate, _held("lock", 0.2, 0.1))),
+    Scenario(
+        "slow_answers/a lock held, threads not read", ID, partial(simulate, _held("lock", 0.2, 0.1, watched=False)),
+    ),
     Scenario("slow_answers/slow disk", ID, partial(simulate, _held("disk", 0.25, 0.4))),
     Scenario("slow_answers/paused peer", ID, partial(simulate, _held("peer", 0.35))),
     Scenario("slow_answers/paused peer, DNS", ID, partial(simulate, _held("peer", 0.3, protocol="dns"))),

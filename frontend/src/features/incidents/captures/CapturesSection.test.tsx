@@ -43,6 +43,8 @@ const detail = (scope: CapturePart["scope"], processes: CaptureProcess[]): Captu
   flame: { names: [], kinds: [], parent: [], name: [], kind: [], samples: [], total_samples: 0, hidden_samples: 0 },
   processes,
   more_processes: 0,
+  waiting: [],
+  more_waiting: 0,
   seconds: { start_us: 0, step_us: 1_000_000, user_samples: [], kernel_samples: [], user_ms: [], system_ms: [] },
 });
 

@@ -13,6 +13,7 @@ import { Async } from "@/widgets/Async";
 import styles from "./Captures.module.css";
 import { ProcessTable } from "./ProcessTable";
 import { SecondStrip } from "./SecondStrip";
+import { WaitingTable } from "./WaitingTable";
 import { captureAt, captureTitle } from "./words";
 
 const FlameGraph = lazy(async () => ({ default: (await import("@/charts/flame/FlameGraph")).FlameGraph }));
@@ -125,6 +126,13 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
         </Suspense>
       )}
       {flame.hidden_samples > 0 && <p className={styles["dim"]}>In {plural(flame.hidden_samples, "sample")} the top of the stack is too rare to draw.</p>}
+      {shown.waiting.length > 0 && (
+        <>
+          <h3 className={styles["heading"]}>Waiting threads</h3>
+          <p className={styles["dim"]}>Read every 50 ms while a server owed answers and gave none, up to 32 threads at a time.</p>
+          <WaitingTable waiting={shown.waiting} more={shown.more_waiting} marksSubject={!ofNode && shown.scope === "node"} />
+        </>
+      )}
       <h3 className={styles["heading"]}>Processes</h3>
       <ProcessTable processes={shown.processes} more={shown.more_processes} marksSubject={!ofNode && shown.scope === "node"} onOnly={(pid) => onPart({ ...part, pid })} />
     </div>

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { CaptureSummary } from "@/api/captures";
 
-import { captureAt, captureTitle, reasonWords, stateWords } from "./words";
+import { captureAt, captureTitle, reasonWords, stateWords, waitWords } from "./words";
 
 const capture = (id: number, startUs: number): CaptureSummary => ({
   id,
@@ -39,5 +39,13 @@ describe("words", () => {
     expect(stateWords({ S: 4 })).toBe("sleeping");
     expect(stateWords({})).toBe("–");
     expect(stateWords({ W: 1 })).toBe("W");
+  });
+
+  it("name what a thread waits in", () => {
+    expect(waitWords({ state: "S", call: "futex" })).toBe("lock or work (futex)");
+    expect(waitWords({ state: "T", call: "epoll_wait" })).toBe("stopped");
+    expect(waitWords({ state: "D", call: "" })).toBe("page fault or signal");
+    expect(waitWords({ state: "S", call: "?" })).toBe("not known");
+    expect(waitWords({ state: "S", call: "system call 462" })).toBe("system call 462");
   });
 });

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import Account, Where
+from jitterscope.diagnosis.areas.unexplained.readings.waiting import Waiting, waiting
+from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import ASLEEP, Account, Where
 from jitterscope.diagnosis.core.finding import Confidence
 from jitterscope.diagnosis.core.severity import lowered
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -62,6 +63,15 @@ class Case:
         return sum(one.stall.length_us for one in self.main)
 
     @property
+    def waiting(self) -> Waiting | None:
+        """What the threads waited in during the stalls of the main place; None if no CPU time says otherwise, or if it
+        was not recorded.
+        """
+        if self.where not in ASLEEP:
+            return None
+        return waiting(self.snapshot, [one.stall for one in self.main if one.stall.server.id == self.server.id])
+
+    @property
     def confidence(self) -> Confidence:
         """In where the time went: a step less for each signal that is missing."""
         if self.where == "unknown":
@@ -70,7 +80,8 @@ class Case:
         missing = sum(
             (first.cpu is None or first.whole, first.delay is None, first.waited is None, first.throttled is None)
         )
-        return lowered("high", missing + (self.late < MANY) + (self.share < ONE_PLACE))
+        untold = self.where in ASLEEP and ((seen := self.waiting) is None or seen.told is None)
+        return lowered("high", missing + untold + (self.late < MANY) + (self.share < ONE_PLACE))
 
     def mean(self, of: Callable[[Account], float | None]) -> float | None:
         """A share over the main stalls, by their length; None where one of them lacks it."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from jitterscope.diagnosis.areas.unexplained.causes._case import Case
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import stalls
+from jitterscope.diagnosis.areas.unexplained.readings.waiting import Group, Waiting, Way
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import MOST, Account, Where
 from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import references
@@ -41,6 +42,32 @@ _MEANING: dict[Where, str] = {
     "unknown": "The data recorded about its threads is not conclusive.",
 }
 
+# What a group of threads did, after "14 of 16 threads".
+_DID: dict[Way, str] = {
+    "stopped": "{were} stopped by a signal",
+    "frozen": "{were} frozen by the cgroup freezer",
+    "traced": "{were} stopped by a debugger",
+    "disk": "waited for a disk or file system ({detail})",
+    "kernel": "waited for a lock in the kernel ({detail})",
+    "running": "{were} running or ready to run",
+    "server": "waited for another server ({detail})",
+    "lock": "waited for a lock ({detail})",
+    "sleep": "slept ({detail})",
+    "events": "waited for events ({detail})",
+    "other": "waited in {detail}",
+}
+# At most this many groups of threads are told.
+_GROUPS = 4
+
+
+def _threads(seen: Waiting, group: Group) -> str:
+    """ "14 of 16 threads waited for a lock (futex)"; the same threads in each look, or their average."""
+    some, of = max(1, round(group.threads)), max(1, round(seen.threads))
+    did = _DID[group.way].format(were="was" if some == 1 else "were", detail=group.detail or "an unknown function")
+    if of == 1:
+        return f"its only thread {did}"
+    return f"all {of:,} threads {did}" if some >= of else f"{some:,} of {of:,} threads {did}"
+
 
 def who(case: Case) -> str:
     """ "CoreDNS", "redis-server :6379"."""
@@ -55,7 +82,11 @@ def name_of(snapshot: Snapshot, server: ResourceView) -> str:
 
 
 def title(case: Case) -> str:
-    how = _MECHANISM[case.where].format(noun=read_served(case.snapshot).noun)
+    seen = case.waiting
+    if seen is not None and seen.told is not None:
+        how = _threads(seen, seen.told)
+    else:
+        how = _MECHANISM[case.where].format(noun=read_served(case.snapshot).noun)
     return f"{who(case)} stalls up to {say.ms(case.max_us)}: {how}"
 
 
@@ -65,7 +96,7 @@ def summary(case: Case) -> str:
     parts = [
         f"{case.late:,} of {case.of:,.0f} {noun} that arrived during {count} were answered late, after up to "
         f"{say.ms(case.max_us)}, and no other cause explains it. Late means {stalls(case.snapshot).over}.",
-        _MEANING[case.where].format(noun=noun),
+        *_meaning(case, noun),
     ]
     if case.share < 1:
         parts.append(f"This holds for {say.percent(case.share)} of the late answers. The others differ.")
@@ -75,6 +106,23 @@ def summary(case: Case) -> str:
         if value >= MOST
     ]
     return " ".join(parts)
+
+
+def _meaning(case: Case, noun: str) -> list[str]:
+    """Sentences about the place, and about what the threads waited in there."""
+    seen = case.waiting
+    if seen is None:
+        return [_MEANING[case.where].format(noun=noun)]
+    looks = f"in {say.count(seen.looks, 'look')} at its threads during the stalls"
+    if seen.told is None:
+        return [
+            _MEANING[case.where].format(noun=noun),
+            f"Its threads waited as they do when idle, {looks}: they show no lock, disk, or signal. Coroutines, such "
+            "as goroutines, wait without a thread.",
+        ]
+    unread = [f"Meanwhile the {noun} waited unread in the socket."] if case.where == "socket" else []
+    first = _threads(seen, seen.told)
+    return [f"{first[0].upper()}{first[1:]} {looks}.", *unread]
 
 
 def _pressure(case: Case) -> list[tuple[str, str, float]]:
@@ -122,7 +170,28 @@ def evidence(case: Case) -> list[Evidence]:
             series=[ref for one in servers for ref in _refs(case, [one], metric(one, "latency"))],
         ),
     ]  # fmt: skip
-    return [*found, *(one for one in _shares(case) if one is not None)]
+    return [*found, *_groups(case), *(one for one in _shares(case) if one is not None)]
+
+
+def _groups(case: Case) -> list[Evidence]:
+    """What the threads waited in, the telling ways first."""
+    seen = case.waiting
+    if seen is None:
+        return []
+    told = [one for one in seen.groups if one is seen.told or round(one.threads) >= 1][:_GROUPS]
+    return [
+        Evidence(
+            id=f"threads_{one.way}",
+            statement=f"Threads that {_DID[one.way].format(were='were', detail=one.detail or 'an unknown function')}",
+            value=f"{max(1, round(one.threads)):,} of {round(seen.threads):,}, {say.count(seen.looks, 'look')}",
+            comparison=None if one.usual is None else f"when idle: {one.usual:.0f}",
+            numbers={
+                "threads": one.threads, "read": seen.threads, "of": float(seen.of), "looks": float(seen.looks),
+                **({} if one.usual is None else {"usual": one.usual}),
+            },
+        )
+        for one in told
+    ]  # fmt: skip
 
 
 def _shares(case: Case) -> list[Evidence | None]:

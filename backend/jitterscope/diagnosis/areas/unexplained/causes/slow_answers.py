@@ -13,7 +13,8 @@ from jitterscope.diagnosis.areas.unexplained.causes._case import Case
 from jitterscope.diagnosis.areas.unexplained.fixes import look, sources
 from jitterscope.diagnosis.areas.unexplained.readings.objectives import missed
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import stalls, timed
-from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import Account, accounts
+from jitterscope.diagnosis.areas.unexplained.readings.waiting import waiting
+from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import ASLEEP, Account, accounts
 from jitterscope.diagnosis.core import impact
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Fix, Found, NotFound, Result, Severity
@@ -139,8 +140,10 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     for one in own:
         places[one.where] += one.stall.late
     ((where, _),) = places.most_common(1)
-    server = next(one.stall.server for one in own if one.where == where)
-    return [*look.propose(snapshot, server, where), *sources.propose(snapshot, server)]
+    main = [one.stall for one in own if one.where == where]
+    server = max(main, key=lambda one: one.max_us).server
+    seen = waiting(snapshot, [one for one in main if one.server.id == server.id]) if where in ASLEEP else None
+    return [*look.propose(snapshot, server, where, seen), *sources.propose(snapshot, server)]
 
 
 def _late_at_all(snapshot: Snapshot) -> bool:
@@ -154,7 +157,8 @@ CAUSE = Cause(
     mechanism="If at least a fifth of the requests that arrive wait at the same time, and more than by chance, the "
     "server stalled: it was stopped, waited for a lock, a disk, or another server, or ran something else. What is "
     "recorded meanwhile shows where the time went: how long requests waited unread in the socket, the CPU time of the "
-    "program, how long its threads were ready to run, and whether its limit throttled it. Late means over the "
+    "program, how long its threads were ready to run, whether its limit throttled it, and what its threads waited in: "
+    "the flight recorder reads that while a server owes answers and gives none for 30 ms. Late means over the "
     "server's objective where one is set, otherwise over 20 ms and over three times its median. An objective that is "
     "missed without any stall is reported too. A stall is judged 5 s after its end, or once it lasts 10 s: until then "
     "other causes take precedence, and a stall that one of them explains becomes an incident of that cause.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
+from jitterscope.diagnosis.areas.unexplained.readings.waiting import Waiting, Way
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import Where
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Fix, Patch
@@ -67,6 +68,77 @@ _NETWORK = _Look(
     "while sleep 0.1; do date +%T.%N; cat /proc/net/softnet_stat; grep NET_RX /proc/softirqs; done",
     "https://docs.kernel.org/networking/scaling.html",
 )
+_TRACE = "https://man7.org/linux/man-pages/man1/perf-trace.1.html"
+
+
+def _calls(title: str, summary: str, calls: str) -> _Look:
+    """Which code makes system calls that take long."""
+    return _Look(title, summary, f"perf trace -p PID -e {calls} --duration 30 --call-graph dwarf -- sleep 60", _TRACE)
+
+
+_OF_WAY: dict[Way, _Look] = {
+    "stopped": _Look(
+        "Find out what stops the program",
+        "Its threads were stopped by a signal during the stalls. The command lists which process sends SIGSTOP (signal "
+        "19) to any other.",
+        "perf record -e signal:signal_generate --filter 'sig==19' -a -- sleep 60 && perf script",
+        "https://man7.org/linux/man-pages/man7/signal.7.html",
+    ),
+    "frozen": _Look(
+        "Find out what freezes the container",
+        "The cgroup freezer froze its threads during the stalls: `docker pause`, a checkpoint, or a suspended unit. "
+        "The command prints each change.",
+        "while sleep 0.05; do\n"
+        "  cat /sys/fs/cgroup/{,freezer/}PATH/{cgroup.events,freezer.state} 2>/dev/null\n"
+        "done | uniq",
+        FREEZER,
+    ),
+    "traced": _Look(
+        "Find out which debugger stops the program",
+        "A debugger or tracer stopped its threads during the stalls. The command prints the PID of the tracer.",
+        "while sleep 0.05; do grep -H TracerPid /proc/PID/task/*/status | grep -v '\\s0$'; done",
+        PROC,
+    ),
+    "disk": _calls(
+        "See which code waits for the disk",
+        "Its threads waited for a disk or a file system during the stalls. The command prints each call that takes "
+        "over 30 ms, with the code that makes it. `iostat -x 1` shows which disk is slow.",
+        "fsync,fdatasync,read,write,pread64,pwrite64,openat",
+    ),
+    "kernel": _Look(
+        "See which lock of the kernel it waits for",
+        "Its threads waited in the kernel during the stalls, without a disk. The captures of this incident include "
+        "their kernel stacks.",
+        "perf lock contention -a -b -- sleep 60",
+        "https://man7.org/linux/man-pages/man1/perf-lock.1.html",
+    ),
+    "running": _PROFILE,
+    "server": _calls(
+        "See which server it waits for",
+        "Its threads waited for another server during the stalls. The command prints each call that takes over 30 ms, "
+        "with the code that makes it. `ss -tnp` lists the connections behind the descriptors.",
+        "recvfrom,recvmsg,read,connect,poll,sendto",
+    ),
+    "lock": _calls(
+        "See which code waits for the lock",
+        "Its threads waited for a lock during the stalls. The command prints each wait of over 30 ms, with the code "
+        "that waits. The thread that does not wait holds the lock: the captures of this incident list all of them.",
+        "futex",
+    ),
+    "sleep": _calls(
+        "See which code sleeps",
+        "Its threads slept during the stalls: a retry, a rate limit, or a poll. The command prints each sleep of over "
+        "30 ms, with the code that sleeps.",
+        "nanosleep,clock_nanosleep",
+    ),
+}
+_INSIDE = _Look(
+    "See what the program waits for inside",
+    "Its threads waited as they do when idle. The wait is the program's own: a coroutine, a queue, a timer, or an "
+    "answer to an asynchronous call. Its own stack dump or profile shows it, and `ss` the servers it is connected to.",
+    "ss -tnpi state established | grep -A1 'pid=PID,'",
+    "https://man7.org/linux/man-pages/man8/ss.8.html",
+)
 _LOOKS: dict[Where, tuple[_Look, ...]] = {
     "throttled": (_LIMIT,),
     "cpu": (_PROFILE,),
@@ -79,8 +151,12 @@ _LOOKS: dict[Where, tuple[_Look, ...]] = {
 }
 
 
-def propose(snapshot: Snapshot, server: ResourceView, where: Where) -> list[Fix]:
-    return [_fix(snapshot, server, one) for one in _LOOKS[where]]
+def propose(snapshot: Snapshot, server: ResourceView, where: Where, seen: Waiting | None = None) -> list[Fix]:
+    """`seen`: what its threads waited in there, None if that was not recorded."""
+    looks = _LOOKS[where]
+    if seen is not None:
+        looks = (_INSIDE,) if seen.told is None else (_OF_WAY[seen.told.way],)
+    return [_fix(snapshot, server, one) for one in looks]
 
 
 def _fix(snapshot: Snapshot, server: ResourceView, look: _Look) -> Fix:

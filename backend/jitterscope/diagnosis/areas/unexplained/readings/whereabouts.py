@@ -4,7 +4,8 @@ Shares are relative to the stall's own length, above the baseline of the same ti
 before and after, and the backlog is worked off afterwards. The kernel counts a wait when it is over, and many threads
 wait at once: by the end of a tick, no more counts than the length of the stall until then. A share of at least `MOST`
 decides; up to `LITTLE` excludes. A share in between, or one that normally varies by more than `NOISE` from tick to
-tick, decides nothing.
+tick, decides nothing. What the threads of the server waited in, if the flight recorder read it, says that they waited
+where such a share does not, and for what.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import Stall, calm, overlaps, stalls, ticks_of
+from jitterscope.diagnosis.areas.unexplained.readings.waiting import ONE, Waiting, waiting
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
 from jitterscope.diagnosis.core.sketch import value_of
@@ -30,6 +32,8 @@ Where = Literal["throttled", "cpu", "runnable", "socket", "blocked", "idle", "ou
 MOST, LITTLE, NOISE = 0.5, 0.4, 0.5
 # Share of the late answers' time spent in the socket: most of it, or hardly any.
 UNREAD, READ = 0.6, 0.4
+# Places in which no CPU was involved: what the threads waited in is the question.
+ASLEEP: frozenset[Where] = frozenset({"socket", "blocked", "idle"})
 # A node whose CPUs are idle for less than this share of the time has none to spare.
 FULL = 0.05
 
@@ -42,7 +46,7 @@ class Account:
     CPU; `throttled`: by the limit; `waited`: the late answers' time unread in the socket; `worked`: between reading and
     answer; `node_cpu`, `node_io`, `node_memory`: the node's pressure (PSI, some); `own_io` and `own_memory`: the
     container's; `in_kernel`: threads blocked there (state D); `gc`: a garbage collector at work. `full`: the node had
-    no CPU to spare.
+    no CPU to spare. `waiting`: what the threads waited in.
     """
 
     stall: Stall
@@ -61,6 +65,7 @@ class Account:
     in_kernel: float | None
     gc: float | None
     full: bool
+    waiting: Waiting | None
 
     @property
     def may_be_crowded(self) -> bool:
@@ -97,9 +102,13 @@ def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
     waited = None if stall.waited_us is None or not stall.latency_us else stall.waited_us / stall.latency_us
     worked = _worked(snapshot, stall, part)
     node_cpu = share((snapshot.node,), "psi_cpu_some_us")
+    seen = waiting(snapshot, (stall,))
+    where = _where(cpu, whole, delay, throttled, waited, worked, _crowding(snapshot, part))
+    if where == "unknown" and seen is not None and _slept(seen):
+        where = _unread(waited, worked)
     return Account(
         stall=stall,
-        where=_where(cpu, whole, delay, throttled, waited, worked, _crowding(snapshot, part)),
+        where=where,
         cpu=cpu,
         whole=whole,
         delay=delay,
@@ -114,6 +123,7 @@ def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
         in_kernel=share(processes, "process_blocked_us"),
         gc=share(processes, "gc_active_us"),
         full=_is_full(snapshot, part),
+        waiting=seen,
     )
 
 
@@ -189,6 +199,17 @@ def _where(
     waits = delay if delay is not None else crowding
     if cpu is None or waits is None or throttled is None or cpu + waits + throttled > LITTLE:
         return "unknown"
+    return _unread(waited, worked)
+
+
+def _slept(seen: Waiting) -> bool:
+    """Whether the threads themselves show that the program neither ran nor was ready to run."""
+    is_runnable = any(one.way == "running" and one.threads >= ONE for one in seen.groups)
+    return seen.told is not None and not is_runnable
+
+
+def _unread(waited: float | None, worked: float | None) -> Where:
+    """The place of a stall in which the program did nothing, by where the requests were."""
     if waited is None:
         return "idle"
     if waited >= UNREAD:

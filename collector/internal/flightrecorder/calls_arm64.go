@@ -1,0 +1,4 @@
+package flightrecorder
+
+// legacyCalls does not exist on this architecture.
+var legacyCalls map[int32]string
