@@ -224,7 +224,7 @@ export interface paths {
         };
         /**
          * Get Calibration
-         * @description How predictions turned out, by kind of fix.
+         * @description How predictions turned out, by kind of fix, and how many of all slow answers have a known cause.
          */
         get: operations["get_calibration"];
         put?: never;
@@ -484,7 +484,7 @@ export interface paths {
         put?: never;
         /**
          * Test Channel
-         * @description Send a test message now and return the receiver's answer.
+         * @description Send a test message now and return the receiver's answer. At most 20 a minute, and emails count as others do.
          */
         post: operations["test_channel"];
         delete?: never;
@@ -569,7 +569,7 @@ export interface paths {
         };
         /**
          * List Ingest Tokens
-         * @description Ingest tokens, including revoked ones; never with their secrets.
+         * @description Valid ingest tokens and the 100 newest that have ended; never with their secrets.
          */
         get: operations["list_ingest_tokens"];
         put?: never;
@@ -1469,7 +1469,8 @@ export interface paths {
         put?: never;
         /**
          * Invite Member
-         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The answer
+         * @description Invite a person: by email if this installation sends email, otherwise by a link that is shown once. The
+         *     invitation ends when you are removed or are no longer an administrator, and with the token that made it. The answer
          *     says nothing about other organizations.
          */
         post: operations["invite_member"];
@@ -1511,14 +1512,15 @@ export interface paths {
         post?: never;
         /**
          * Remove Member
-         * @description Remove a member. Their sessions and API tokens here end immediately; their ingest tokens end or become yours.
+         * @description Remove a member. Their sessions, API tokens, and open invitations here end immediately; their ingest tokens end
+         *     or become yours.
          */
         delete: operations["remove_member"];
         options?: never;
         head?: never;
         /**
          * Change Member Role
-         * @description Change the role of a member.
+         * @description Change the role of a member. Invitations that they can no longer make end immediately.
          */
         patch: operations["change_member_role"];
         trace?: never;
@@ -2188,7 +2190,7 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description API tokens, including revoked ones; never with their secrets.
+         * @description Valid API tokens and the 100 newest that have ended; never with their secrets.
          */
         get: operations["list_tokens"];
         put?: never;
@@ -2568,7 +2570,10 @@ export interface components {
         AuditItem: {
             /** Action */
             action: string;
-            /** Actor */
+            /**
+             * Actor
+             * @description A name that its bearer chose; `user_id` and `token_id` are certain
+             */
             actor: string;
             /** Actor Kind */
             actor_kind: string;
@@ -2585,6 +2590,10 @@ export interface components {
             id: number;
             /** Target */
             target: string;
+            /** Token Id */
+            token_id: number | null;
+            /** User Id */
+            user_id: number | null;
         };
         /**
          * BenchResult
@@ -3079,7 +3088,7 @@ export interface components {
         /** ChannelCreate */
         ChannelCreate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Config
@@ -3121,7 +3130,7 @@ export interface components {
              * Silent Actions
              * @description Actions that this kind never sends
              */
-            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             /** Title */
             title: string;
             /**
@@ -3168,7 +3177,7 @@ export interface components {
          */
         ChannelPreviewRequest: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Kind
@@ -3203,7 +3212,7 @@ export interface components {
          */
         ChannelUpdate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[] | null;
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test")[] | null;
             conditions?: components["schemas"]["Conditions-Input"] | null;
             /** Config */
             config?: {
@@ -4045,9 +4054,11 @@ export interface components {
         };
         /**
          * Explained
-         * @description Measured slow answers of all incidents, and those of them whose incident has a known cause.
+         * @description All answers over 20 ms in the last `days`, and those that came during an incident with a known cause.
          */
         Explained: {
+            /** Days */
+            days: number;
             /** Explained */
             explained: number;
             /** Ratio */
@@ -4537,7 +4548,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SubjectRef"];
             /** Summary */
             summary: string;
@@ -4603,7 +4614,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             /** Title */
             title: string;
         };
@@ -4666,7 +4677,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SubjectRef"];
             /** Title */
             title: string;
@@ -4837,7 +4848,7 @@ export interface components {
             email: string;
             /**
              * Organization Id
-             * @description null: the one joined first
+             * @description null: the one joined first. Needed if the address has more than five accounts
              */
             organization_id?: number | null;
             /**
@@ -5383,6 +5394,11 @@ export interface components {
              */
             muted: number;
             /**
+             * Not Known
+             * @description Not among them: incidents that ended in the last 24 h because their node sent no more data, and whose node is still silent
+             */
+            not_known: number;
+            /**
              * Worst
              * @description Worst first, then newest; muted ones last
              */
@@ -5691,7 +5707,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             /** Title */
             title: string;
         };
@@ -5701,7 +5717,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "not_known" | "noted" | "unmuted" | "muted" | "test";
             /**
              * At
              * Format: date-time
@@ -7146,7 +7162,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known";
             subject: components["schemas"]["SharedSubject"];
             /** Summary */
             summary: string;
@@ -7955,7 +7971,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread" | "not_known";
             /** Actor */
             actor: string;
             /**
@@ -9350,6 +9366,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has as many channels as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -9937,6 +9962,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has as many valid tokens as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -10416,7 +10450,7 @@ export interface operations {
     list_incidents: {
         parameters: {
             query?: {
-                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved")[] | null;
+                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved" | "not_known")[] | null;
                 severity?: ("critical" | "warning" | "info")[] | null;
                 cause?: string[] | null;
                 subject?: number | null;
@@ -10546,7 +10580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is resolved. */
+            /** @description The incident is over, or the incident's history has as many entries by users as it can have. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10986,6 +11020,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -11029,6 +11072,15 @@ export interface operations {
             };
             /** @description The incident does not exist in this organization. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11176,6 +11228,15 @@ export interface operations {
             };
             /** @description The incident does not exist in this organization. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11487,6 +11548,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
@@ -11588,6 +11658,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The incident's history has as many entries by users as it can have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -11633,7 +11712,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A mute that covers more than this incident mutes it. */
+            /** @description A mute that covers more than this incident mutes it, or the incident's history has as many entries by users as it can have. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11736,7 +11815,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The incident is closed, and another one of its cause and subject is active. */
+            /** @description The incident is closed and another one of its cause and subject is active, or its history is full. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11858,7 +11937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request was already handled, or the incident is resolved. */
+            /** @description The request was already handled, the incident is resolved, or its history is full. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12282,6 +12361,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope members:write. A request from another site carried a session cookie. The role has rights that the caller lacks. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has as many members or open invitations as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14283,6 +14371,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope tokens:write. A request from another site carried a session cookie. A scope or the expiry goes beyond the caller's own. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has as many valid tokens as it can have. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
