@@ -4,7 +4,7 @@ Most follow from what the route declares: who may call it, its bound, and its pa
 
     @router.post("/incidents/{incident_id}/acknowledge")
     @bounded(QUICK)
-    @refuses(409, "The incident is resolved.")
+    @refuses(409, "The incident is over.")
     def acknowledge_incident(…)
 
 The API's schema lists them. An answer that is not in the schema is counted and logged.

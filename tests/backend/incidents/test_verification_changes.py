@@ -132,7 +132,7 @@ def test_the_second_fix_is_held_against_the_time_after_the_first(
 
 def test_a_neighbour_that_gets_a_limit_is_the_fix(service: Any) -> None:
     """Its limit is a fact of another cgroup, which the evidence names."""
-    fault = recording_of(built("neighbours/six loops and a weight of 2 shares"))
+    fault = recording_of(built("neighbours/one batch job in Kubernetes"))
     server = fault.resources[fault.subject].key
 
     def limited(one: RecordedResource) -> RecordedResource:

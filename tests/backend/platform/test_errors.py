@@ -76,7 +76,7 @@ def test_what_a_route_declares_says_which_errors_it_answers_with(client: TestCli
     assert declared["session_of_browser"].keys() == limits
     assert declared["get_incident"][404] == "The incident does not exist in this organization."
     assert "incidents:write" in declared["acknowledge_incident"][403]
-    assert "The incident is resolved" in declared["acknowledge_incident"][409]
+    assert "The incident is over" in declared["acknowledge_incident"][409]
 
 
 def test_an_answer_that_the_schema_lacks_is_counted(database: Database) -> None:

@@ -61,7 +61,7 @@ def test_what_kustomize_cannot_change_has_none() -> None:
     assert files(fix()) == {}
     assert files(fix(LIMIT, verdict="cannot_help")) == {}
     assert files(fix(COREFILE)) == files(fix(LIMIT, COREFILE)) == {}
-    assert files(fix(LIMIT.model_copy(update={"owner": "cronjob/backup"}))) == {}
+    assert files(fix(LIMIT.model_copy(update={"owner": "rollout/coredns"}))) == {}
 
 
 def test_an_incident_has_them_without_a_repository(github: Opener, kubernetes_fault: Recording) -> None:

@@ -3,6 +3,7 @@ import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 
 import { api } from "@/api/client";
+import { meQuery, type Me } from "@/api/me";
 import { setupsQuery, type Setup, type Setups } from "@/api/setups";
 
 import { AddCollector } from "./AddCollector";
@@ -16,6 +17,7 @@ function show(onlyHere: string | null): void {
   vi.spyOn(api, "GET").mockImplementation((...[path]: unknown[]) => Promise.resolve({ data: path === "/api/v1/collectors" ? [] : { items: [] }, response: new Response() } as never));
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(setupsQuery().queryKey, setups);
+  client.setQueryData(meQuery().queryKey, { role: "editor", scopes: ["collectors:write"], organization: { id: 1, name: "Acme" } } as Me);
   render(
     <QueryClientProvider client={client}>
       <AddCollector />
