@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.registry import is_residual
 from jitterscope.diagnosis.core.served import METRICS
+from jitterscope.diagnosis.core.stats import BoolArray
 from jitterscope.incidents.api.verification_schemas import Explained
 from jitterscope.incidents.api.views import time_of, us_of
 from jitterscope.incidents.models import IncidentRow, lives_on
@@ -50,17 +51,20 @@ def read(session: Session) -> Explained:
             found = series.read_minutes(session, [one.id for one in part], _SLOW, from_us, to_us)
             for (server_id, _), minutes in found.items():
                 counted = np.nan_to_num(minutes.total)
-                covered = np.zeros(len(counted), dtype=np.bool_)
-                for resource_id in above[server_id]:
-                    for begin_us, end_us in spans.get(resource_id, ()):
-                        covered[max(0, (begin_us - from_us) // _MINUTE_US) : (end_us - from_us) // _MINUTE_US + 1] = (
-                            True
-                        )
+                own = [span for resource_id in above[server_id] for span in spans.get(resource_id, ())]
                 slow += float(counted.sum())
-                explained += float(counted[covered].sum())
+                explained += float(counted[_covered(own, from_us, len(counted))].sum())
     return Explained(
         days=DAYS, slow_answers=round(slow), explained=round(explained), ratio=explained / slow if slow else None
     )
+
+
+def _covered(spans: Sequence[_Span], from_us: int, minutes: int) -> BoolArray:
+    """Which of the minutes since `from_us` the spans touch."""
+    covered = np.zeros(minutes, dtype=np.bool_)
+    for begin_us, end_us in spans:
+        covered[max(0, (begin_us - from_us) // _MINUTE_US) : (end_us - from_us) // _MINUTE_US + 1] = True
+    return covered
 
 
 def _explained_spans(session: Session, from_us: int) -> Mapping[int, Sequence[_Span]]:

@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.start_up import LONGEST_US, WARM_UP_US, settled
 from jitterscope.diagnosis.core.stats import BoolArray
 
-LONGEST_S = 30
+_WARM_UP_S = WARM_UP_US // 1_000_000
 WITHOUT_ANSWERS_S = 10
 # Throttling that continues from startup into the first answers belongs to startup for this long.
 AFTERWARDS_S = 1
@@ -71,13 +71,13 @@ def starting(snapshot: Snapshot) -> BoolArray:
             if event.kind != "process.start":
                 continue
             first = int((event.start_us - snapshot.start_us) // snapshot.step_us)
-            if first < -LONGEST_S * second or first >= snapshot.ticks:
+            if first < -_WARM_UP_S * second or first >= snapshot.ticks:
                 continue
             if servers:
                 if view.id not in servers:
                     continue
                 later = answered[answered >= first]
-                end = first + LONGEST_S * second
+                end = first + _WARM_UP_S * second
                 if len(later):
                     end = min(end, _worked_off(cpu, int(later[0]), AFTERWARDS_S * second))
             elif _already_busy(cpu, first, 3 * second):
