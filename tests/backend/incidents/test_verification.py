@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from jitterscope.db import organization_session
+from jitterscope.diagnosis.verification.looks import ALPHA
+from jitterscope.incidents.verification.measure import window_of
 from jitterscope.notify.models import DeliveryRow
 from jitterscope.notify.payload import Payload
 from jitterscope.recordings.model import Recording
@@ -92,6 +95,22 @@ def test_being_quiet_is_no_resolution_where_a_change_was_not_looked_at_yet(
     service.diagnose(subject)
     assert service.get(f"/incidents/{incident_id}")["state"] == "open"
     assert visit(service, incident_id)["state"] == "verified"
+
+
+def test_later_windows_follow_one_another_and_share_what_is_left_of_the_error(
+    settings_override: Callable[..., Any],
+) -> None:
+    """Sliding along with the clock, every look would see other data."""
+    settings_override(verification_settle_s=10)
+    minute_us = 60_000_000
+    first = [window_of(0, at * minute_us, of_node=False) for at in (1, 29)]
+    assert {one.from_us for one in first} == {10_000_000}
+    later = [window_of(0, at * minute_us, of_node=False) for at in (31, 59, 61)]
+    assert [one.from_us for one in later] == [1_810_000_000, 1_810_000_000, 3_610_000_000]
+    assert first[0].budget + 47 * later[0].budget == pytest.approx(ALPHA)
+    # Until a window has its first block, the one before is shown.
+    assert window_of(0, 1_815_000_000, of_node=False) == first[0]
+    assert window_of(0, 61 * minute_us, of_node=True).from_us == 10_000_000
 
 
 def test_visiting_again_changes_nothing(service: Any, fault: Recording, more_cpu: Recording) -> None:

@@ -80,6 +80,14 @@ QUERIES = Load(
 SERVED = (replace(QUERIES, read=_queries_alone), REQUESTS)
 
 
+def bursts(*causes: str) -> tuple[Load, ...]:
+    """The same at the height of bursts, for causes whose fault comes with them.
+
+    Where a burst falls on the grid changes the height of its highest tick.
+    """
+    return tuple(replace(one, id=f"{one.id}_peak", factor=1.5, peak=True, causes=causes) for one in SERVED)
+
+
 def mebibytes(value: str | None) -> str | None:
     """A number of bytes in human-readable form; None: no limit, or unknown."""
     size = number(value)

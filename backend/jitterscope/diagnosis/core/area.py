@@ -118,7 +118,9 @@ class Load:
     """The load on a subject in a window, per tick: before and after are compared only at similar load.
 
     The values are already rates in `unit`: a block's load is their mean without NaN. `factor`: how far a block's load
-    may lie outside the range of the other side.
+    may lie outside the range of the other side. `peak`: it is their highest value instead, and only blocks with bursts
+    like those that came with the fault are compared: the mean hardly shows whether bursts ended. `causes`: those whose
+    fixes are compared by it; empty: all of the area.
     """
 
     id: str
@@ -126,6 +128,8 @@ class Load:
     needs: tuple[str, ...]
     read: Callable[[Snapshot], FloatArray | None]
     factor: float = 1.25
+    peak: bool = False
+    causes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from jitterscope.diagnosis.core.area import Amounts, Load, Measure
-from jitterscope.diagnosis.core.signals import SHED_TICKS
+from jitterscope.diagnosis.core.signals import SHED_TICKS, spans
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
@@ -54,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """One side of a comparison, n blocks of `step_us` from `t_us` on. `loads` are means, NaN if unknown.
+    """One side of a comparison, n blocks of `step_us` from `t_us` on. `loads` are means or peaks, NaN if unknown.
 
     `columns` by the measure's id; `window` has the figures of the whole window, such as quantiles.
     """
@@ -96,7 +96,9 @@ def blocks(
         t_us=snapshot.start_us + np.arange(count, dtype=np.int64) * (size * snapshot.step_us),
         step_us=size * snapshot.step_us,
         columns=MappingProxyType(columns),
-        loads={load.id: _means(values, count, size) for load in loads if (values := load.read(snapshot)) is not None},
+        loads={
+            load.id: _load(load, values, count, size) for load in loads if (values := load.read(snapshot)) is not None
+        },
         window=MappingProxyType(wholes),
     )
     measured = np.zeros(count, dtype=np.bool_)
@@ -137,6 +139,22 @@ def _covered(known: BoolArray) -> FloatArray:
     covered = np.zeros(len(known))
     np.add.at(covered, at // size, stands)
     return np.minimum(covered, float(size))
+
+
+def _load(load: Load, values: FloatArray, count: int, size: int) -> FloatArray:
+    """Of a count that is read once a second the peak is that of a second: the burst may have been shorter."""
+    if not load.peak:
+        return _means(values, count, size)
+    covers = spans(values)
+    usual = float(np.nanmedian(covers)) if np.isfinite(covers).any() else 1.0
+    # Of the first sample nobody knows how long it covers.
+    return _peaks(values / np.fmax(covers, usual), count, size)
+
+
+def _peaks(values: FloatArray, count: int, size: int) -> FloatArray:
+    folded = values[: count * size].reshape(count, size)
+    enough = np.isfinite(folded).any(axis=1)
+    return np.where(enough, np.where(np.isfinite(folded), folded, -np.inf).max(axis=1, initial=-np.inf), np.nan)
 
 
 def _means(values: FloatArray, count: int, size: int) -> FloatArray:

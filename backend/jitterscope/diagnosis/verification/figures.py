@@ -99,16 +99,16 @@ def _over_blocks(measure: Measure, before: Column, after: Column, decides: bool,
     wholes: FloatArray = np.concatenate([before.whole, after.whole])
     is_after = np.arange(len(parts)) >= len(before.part)
     ratio = significance.ratio_interval(parts, wholes, is_after)
-    p_value, test = significance.permutation_p(parts, wholes, is_after), _BLOCKS
+    by_count = counts_itself(before) and counts_itself(after)
+    p_value, test = 1.0 if by_count else significance.permutation_p(parts, wholes, is_after), _BLOCKS
     if before.events is not None and after.events is not None:
         k0, k1 = float(np.nansum(before.events)), float(np.nansum(after.events))
-        counts_itself = _counts_itself(before) and _counts_itself(after)
-        exposures = _totals(before, after) if counts_itself else (before.exposure_s, after.exposure_s)
+        exposures = _totals(before, after) if by_count else (before.exposure_s, after.exposure_s)
         high = significance.rate_ratio_high(k0, exposures[0], k1, exposures[1])
         if ratio is not None and k1 < _FEW and np.isfinite(high):
             # Similar blocks say little then; the possible number of events says more.
             ratio = ratio.model_copy(update={"high": max(ratio.high, high)})
-        if counts_itself:
+        if by_count:
             p_value, test = significance.rate_p(k0, exposures[0], k1, exposures[1]), _EVENTS
     grain = max(measure.least, 1 / max(1e-9, float(np.nansum(after.whole))))
     return Figure(
@@ -126,7 +126,7 @@ def _over_blocks(measure: Measure, before: Column, after: Column, decides: bool,
     )
 
 
-def _counts_itself(column: Column) -> bool:
+def counts_itself(column: Column) -> bool:
     """Whether the measure sums the events themselves: kills, late starts; not stalls with their milliseconds."""
     return column.events is not None and bool(np.array_equal(column.events, column.part, equal_nan=True))
 

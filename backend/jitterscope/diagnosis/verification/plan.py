@@ -34,7 +34,8 @@ def plan(cause_id: str, fix_id: str | None) -> Plan:
     named = {name: own.get(name) or measure_of(name) for name in (kind.measures if kind is not None else ())}
     measures = {**own, **{name: one for name, one in named.items() if one is not None}}
     order = [name for name in named if name in measures] or list(own)
-    return Plan(tuple(measures.values()), tuple(name for name in order if measures[name].decides), area.load)
+    loads = tuple(one for one in area.load if not one.causes or cause_id in one.causes)
+    return Plan(tuple(measures.values()), tuple(name for name in order if measures[name].decides), loads)
 
 
 def watched(cause_id: str, fix_ids: Iterable[str]) -> tuple[WatchedFact, ...]:

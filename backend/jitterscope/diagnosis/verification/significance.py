@@ -20,6 +20,8 @@ from jitterscope.diagnosis.core.stats import BoolArray
 _ALL_UP_TO = 20_000
 _DRAWS = 9_999
 _REPLICATES = 2_000
+# Drawn rearrangements tell a share within about a tenth.
+_DRAWN = 0.85
 _SEED = 20261121
 
 
@@ -47,14 +49,40 @@ def rate_ratio_high(before: float, before_s: float, after: float, after_s: float
     return share / (1 - share) * before_s / after_s if share < 1 else math.inf
 
 
-def needed_s(before: float, before_s: float, alpha: float = 0.05) -> float:
+def needed_s(before: float, before_s: float, alpha: float) -> float:
     """Seconds without an event after which chance no longer explains it, from `before` events in `before_s`.
 
-    From then on `rate_p` is below alpha: both are two-sided. With many events before, it tends to 3.7 / rate. inf
-    without events before.
+    From then on `rate_p` is below alpha: both are two-sided. With many events before, it tends to ln(2 / alpha) / rate.
+    inf without events before.
     """
     k0 = round(before)
     return before_s * ((alpha / 2) ** (-1 / k0) - 1) if k0 > 0 else math.inf
+
+
+def needed_blocks(hot: int, blocks: int, alpha: float) -> float:
+    """Blocks without the fault after which chance no longer explains that, from `hot` of `blocks` that had it.
+
+    From then on `permutation_p` is below alpha: rearranged, all hot blocks are among the first ones so rarely. Among as
+    few others, they would differ as much. inf without hot blocks.
+    """
+    if not hot:
+        return math.inf
+
+    def chance(calm: int) -> float:
+        once = math.exp(_log_choices(blocks, hot) - _log_choices(blocks + calm, hot))
+        return once if calm > blocks else 2 * once
+
+    # Drawn with replacement, as many would be needed at most.
+    low, high = 0, math.ceil(blocks * ((_DRAWN * alpha / 2) ** (-1 / hot) - 1)) + 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle) < _DRAWN * alpha else (middle + 1, high)
+    return float(low)
+
+
+def _log_choices(n: int, k: int) -> float:
+    """The logarithm of n over k."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def permutation_p(part: FloatArray, whole: FloatArray, after: BoolArray) -> float:

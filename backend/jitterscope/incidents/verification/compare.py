@@ -77,7 +77,7 @@ def _declared() -> tuple[list[Measure], list[Load]]:
     """Each measure and load once, whichever areas have it; the first area that declares a measure defines it."""
     areas = all_areas().values()
     measures = {one.id: one for area in areas for one in reversed(area.measures)}
-    loads = {one.id: one for area in areas for one in area.load}
+    loads = {one.id: one for area in areas for one in area.load if not one.peak}
     return list(measures.values()), list(loads.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.snapshot import FloatArray
+from jitterscope.diagnosis.verification import looks
 from jitterscope.diagnosis.verification.blocks import BLOCK_US, Blocks, blocks
 from jitterscope.diagnosis.verification.figures import Figure
 from jitterscope.diagnosis.verification.load import Comparable, comparable
@@ -17,9 +19,9 @@ from jitterscope.diagnosis.verification.plan import Plan, plan
 from jitterscope.diagnosis.verification.verdict import Judgement, Verdict, judge
 from jitterscope.incidents.api.verification_schemas import BlockLane, BlockSeries, VerificationResult, VerifiedMeasure
 from jitterscope.incidents.api.views import time_of, us_of
-from jitterscope.incidents.verification import window
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.incidents.verification.verifications import BEFORE, intervals
+from jitterscope.incidents.verification.window import read
 from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
 
@@ -60,23 +62,22 @@ def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measur
         late = datetime.now(UTC) - waiting.created_at > timedelta(microseconds=GIVE_UP_US)
         return Measured("waiting", gone, None, VerificationResult(), (), gave_up=late)
     gave_up = clock_us - applied_us > GIVE_UP_US
-    settled_us = applied_us + int(settings().verification_settle_s * 1e6)
-    after_from_us = max(settled_us, clock_us - int(BEFORE[subject.kind == "node"].total_seconds() * 1e6))
-    if clock_us - after_from_us < BLOCK_US:
+    window = window_of(applied_us, clock_us, of_node=subject.kind == "node")
+    if clock_us - window.from_us < BLOCK_US:
         wanted = f"Data from at least {settings().verification_settle_s:g} s after the change."
         return Measured("waiting", wanted, None, VerificationResult(), (), gave_up)
     how = plan(cause_id, waiting.fix_id)
     before_window = us_of(waiting.before_from), us_of(waiting.before_to)
-    before = window.read(session, waiting.before_subject_id, *before_window, how.needs)
-    after = window.read(session, waiting.subject_id, after_from_us, clock_us, how.needs)
+    before = read(session, waiting.before_subject_id, *before_window, how.needs)
+    after = read(session, waiting.subject_id, window.from_us, clock_us, how.needs)
     if before is None or after is None:
         side = "before" if before is None else "after"
         return Measured("waiting", f"Data from {side} the change is missing.", None, VerificationResult(), (), gave_up)
     old, new = blocks(before, how.measures, how.loads), blocks(after, how.measures, how.loads)
-    match = comparable(old, new, how.loads)
-    found = judge(match, how, _predicted(waiting), settings().verification_least_s)
+    match = comparable(old, new, how.loads, how.deciding)
+    found = judge(match, how, _predicted(waiting), settings().verification_least_s, window.budget)
     result = VerificationResult(
-        after_from=time_of(after_from_us),
+        after_from=time_of(window.from_us),
         after_to=time_of(clock_us),
         measures=[_shown(one, intervals(waiting.promised)) for one in found.figures],
         before=_series(old, how, found, match),
@@ -86,6 +87,22 @@ def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measur
         collected_s=found.collected_s,
     )
     return Measured(found.verdict, found.waiting_for, found.sentence, result, found.figures, gave_up)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The data after a change that are compared now, and the error that looks at them share."""
+
+    from_us: int
+    budget: float
+
+
+def window_of(applied_us: int, clock_us: int, *, of_node: bool) -> Window:
+    """Each window begins where the one before ended without a verdict: sliding ones would be ever new looks."""
+    span_us = int(BEFORE[of_node].total_seconds() * 1e6)
+    settled_us = applied_us + int(settings().verification_settle_s * 1e6)
+    number = max(0, (clock_us - settled_us - BLOCK_US) // span_us)
+    return Window(settled_us + number * span_us, looks.budget(number, math.ceil(GIVE_UP_US / span_us)))
 
 
 def _predicted(waiting: VerificationRow) -> dict[str, Interval]:
@@ -122,7 +139,12 @@ def _series(side: Blocks, how: Plan, found: Judgement, match: Comparable) -> Blo
                 lanes.append(BlockLane(id=kind.id, title=kind.title, unit=kind.unit, values=values))
     loads = [match.by] if match.by is not None else [load for load in how.loads if load.id in side.loads][:1]
     lanes += [
-        BlockLane(id=f"load.{one.id}", title="Load", unit=one.unit, values=_column(side.loads[one.id]))
+        BlockLane(
+            id=f"load.{one.id}",
+            title="Peak load" if one.peak else "Load",
+            unit=one.unit,
+            values=_column(side.loads[one.id]),
+        )
         for one in loads
         if one.id in side.loads
     ]
@@ -137,14 +159,21 @@ def _notes(
     waiting: VerificationRow, how: Plan, match: Comparable, dropped_before: int, dropped_after: int
 ) -> list[str]:
     notes = []
-    if match.by is None:
-        if match.why_not is None:
-            notes.append("No load is measured here, so it might differ before and after the change.")
-    elif match.by.id != how.loads[0].id:
+    if match.why_not is None and match.unsure is not None:
+        notes.append(f"{match.unsure} A verdict takes clearer data.")
+    elif match.why_not is None and match.by is None:
+        notes.append("No load is measured here, so it might differ before and after the change.")
+    elif match.bursts_from is not None:
+        assert match.by is not None
+        notes.append(
+            f"Only blocks with a burst of {match.bursts_from:,.0f} {match.by.unit} or more are compared: "
+            f"{len(match.before)} before and {len(match.after)} after the change."
+        )
+    elif match.by is not None and match.by.id != how.loads[0].id:
         notes.append(
             f"No {how.loads[0].unit} are known here: load is compared by {match.by.unit}, which is less precise."
         )
-    if dropped_before or dropped_after:
+    if match.bursts_from is None and (dropped_before or dropped_after):
         notes.append(
             f"Left out because their load differs: {dropped_before} of the blocks before and {dropped_after} of those "
             "after the change."

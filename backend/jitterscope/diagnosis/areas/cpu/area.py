@@ -126,7 +126,11 @@ AREA = Area(
             ("cpu_usage_us", "gc_cycles", "gc_active_us", *EVENTS), _gc_cycles, decides=False,
         ),
     ),
-    load=(*answers.SERVED, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
+    load=(
+        *answers.bursts("cpu/request_burst"),
+        *answers.SERVED,
+        Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0),
+    ),
     facts=(
         *CPU_LIMIT,
         *NEIGHBOUR_CPU_LIMIT,
