@@ -88,6 +88,50 @@ def test_handshakes_that_wait_for_a_full_queue_are_no_loss() -> None:
     assert isinstance(LOSS.detect(full), NotFound)
 
 
+PHONES = replace(LOSSY, each=True, clients=1_000_000, trip_us=60_000.0)
+
+
+def test_ordinary_loss_on_the_way_to_phones_is_no_incident() -> None:
+    """1 % of late answers: a fault next door, an ordinary day on the internet."""
+    near, far = (LOSS.detect(simulate(replace(load, each=True, loss=0.015, seed=54))) for load in (LOSSY, PHONES))
+    assert isinstance(near, Found)
+    assert (near.severity, near.confidence) == ("critical", "high")
+    assert "near" in near.summary
+    assert isinstance(far, NotFound)
+    assert "Clients are distant: 9 of 10 connections took up to" in far.reason
+
+
+def test_more_loss_than_ordinary_is_told_and_critical_only_if_it_is_new() -> None:
+    snapshot = simulate(replace(PHONES, loss=0.3, seed=55))
+    always = LOSS.detect(snapshot)
+    assert isinstance(always, Found)
+    assert always.severity == "warning"
+    assert "reached distant clients up to" in always.title
+    (distance,) = (one for one in always.evidence if one.id == "distance")
+    assert distance.numbers["trip_us"] == pytest.approx(62_000, rel=0.05)
+    # Not a shorter timer: it would resend what is still on its way.
+    assert [fix.id for fix in LOSS.propose(snapshot, always)] == ["repair_path"]
+    (server,) = snapshot.tcp_servers
+    part = server.distributions["retransmit_delay_us"]
+    new = part.tick >= 400
+    kept = replace(part, tick=part.tick[new], bucket=part.bucket[new], count=part.count[new])
+    since = replace(server, distributions={**server.distributions, "retransmit_delay_us": kept})
+    told = LOSS.detect(replace(snapshot, tcp_servers=(since,)))
+    assert isinstance(told, Found)
+    assert told.severity == "critical"
+
+
+def test_loss_to_clients_at_an_unknown_distance_is_told_with_less_certainty() -> None:
+    told = LOSS.detect(simulate(replace(LOSSY, loss=0.02, seed=56)))
+    assert isinstance(told, Found)
+    assert (told.severity, told.confidence) == ("warning", "medium")
+    assert "How far away the clients are is not known" in told.summary
+    # More than is ordinary anywhere.
+    worse = LOSS.detect(simulate(replace(LOSSY, loss=0.1, seed=57)))
+    assert isinstance(worse, Found)
+    assert worse.severity == "critical"
+
+
 def test_a_scan_is_no_loss() -> None:
     """SYN-ACKs without an answer are sent again and again."""
     snapshot = simulate(replace(LOSSY, each=True, loss=0.0))

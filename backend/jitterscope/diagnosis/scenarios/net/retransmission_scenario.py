@@ -16,12 +16,17 @@ def _made(name: str, expected: str | None, load: Server) -> Scenario:
     return Scenario(f"retransmission/{name}", expected, partial(simulate, load))
 
 
+# Phones: a new connection each, none of which comes back.
+_PHONES = replace(LOSSY, each=True, clients=1_000_000, trip_us=60_000.0)
+
 SCENARIOS = (
     _made("1 % of answers", ID, LOSSY),
     _made("0.3 % at 500/s", ID, replace(LOSSY, loss=0.003, rate=500.0, seed=2)),
     _made("10 %, some lost again", ID, replace(LOSSY, loss=0.1, rate=60.0, seed=3)),
     _made("a connection for each request", ID, replace(LOSSY, each=True, loss=0.02, synack_loss=0.02, seed=4)),
     _made("a server that takes 30 ms", ID, replace(LOSSY, work_us=30_000.0, loss=0.02, seed=5)),
+    _made("10 % on the way to phones", ID, replace(_PHONES, loss=0.1, seed=6)),
+    _made("ordinary: 1 % on the way to phones", None, replace(_PHONES, seed=13)),
     _made("healthy: nothing is lost", None, replace(LOSSY, loss=0.0, seed=10)),
     _made("healthy: one answer in 6,000", None, replace(LOSSY, loss=0.00015, seed=11)),
     _made("look-alike: its own code takes 200 ms", None, replace(LOSSY, loss=0.0, slow_ratio=0.02, seed=12)),

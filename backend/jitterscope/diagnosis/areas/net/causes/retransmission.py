@@ -6,14 +6,14 @@ from jitterscope.diagnosis.areas.net.causes import _report as report
 from jitterscope.diagnosis.areas.net.fixes import path
 from jitterscope.diagnosis.areas.net.quantities import RESENT_LATE_RATIO
 from jitterscope.diagnosis.areas.net.readings.connections import missing
-from jitterscope.diagnosis.areas.net.readings.resends import Resends, read_resends
+from jitterscope.diagnosis.areas.net.readings.resends import ORDINARY, Resends, read_resends
 from jitterscope.diagnosis.core import impact, missing_data
 from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
-from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, Severity
 from jitterscope.diagnosis.core.quantity import impact_of
-from jitterscope.diagnosis.core.severity import harm_of, severity
+from jitterscope.diagnosis.core.severity import harm_of, lowered, severity
 from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.slow import loosest_us
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -23,6 +23,8 @@ NEEDS = ("retransmits", "requests")
 # Of the late ones, those that waited for the timer: with a shorter one (rto_min of a route) late acknowledgments look
 # like losses.
 BY_TIMER = 0.5
+# Up to that many times the usual loss is about as much as always.
+ABOUT = 1.5
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -34,10 +36,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         "resent": found.resent, "late": float(found.late.count), "handshakes": float(found.handshakes.count),
         "requests": found.requests,
     }  # fmt: skip
-    objective_us = loosest_us([found.limit] if found.limit.objective else [])
-    level = severity(
-        found.harmed, max(found.requests, found.suffered), found.longest_us / 1000, objective_us=objective_us
-    )
+    level = _level(found)
     if level is None:
         return NotFound(cause=ID, reason=_harmless(found), numbers=numbers)
     if found.late.count and found.by_timer < BY_TIMER * found.late.count:
@@ -47,25 +46,15 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers | {"by_timer": float(found.by_timer)})
     span = report.extent(snapshot, found.ticks())
-    name = say.who(snapshot)
-    answers = say.count(found.late.count, "answer")
-    wait = say.ms(found.longest_us)
-    if found.late.count:
-        title = f"{name}: {answers} reached clients up to {wait} late because segments were lost and retransmitted"
-    else:
-        title = (
-            f"{name}: {say.count(found.handshakes.count, 'connection')} waited 1 s or more because SYN-ACKs were "
-            "retransmitted"
-        )
     return Found(
         cause=ID,
         score=round(0.5 + 0.3 * min(1.0, 20 * found.suffered / max(1.0, found.requests)) + 0.1 * (level != "info"), 4),
         confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
-        title=title,
-        summary=f"{_summary(found)} This adds to the server's own latency. Requests and SYNs that were lost before "
-        "they reached this node are not seen here.",
+        title=_title(say.who(snapshot), found),
+        summary=f"{_summary(found)} {_where(found)} This adds to the server's own latency. Requests and SYNs that were "
+        "lost before they reached this node are not seen here.",
         onset_us=span[0],
         last_us=span[1],
         impact=report.waits(found.suffered, found.requests, found.longest_us, [found.limit])
@@ -75,7 +64,60 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     )
 
 
+def _level(found: Resends) -> Severity | None:
+    """To distant clients some loss is ordinary, and as much as always is not critical.
+
+    Where nobody knows how far clients are, the same loss may be a fault of the own network, but is not critical.
+    """
+    if found.near:
+        return _severity(found, found.harmed)
+    if found.near is None:
+        level, worst = _severity(found, found.harmed), _severity(found, found.beyond(ORDINARY))
+    else:
+        level = _severity(found, found.beyond(ORDINARY))
+        worst = _severity(found, found.beyond(max(ORDINARY, ABOUT * found.usual)))
+    return "warning" if level == "critical" and worst != "critical" else level
+
+
+def _severity(found: Resends, harmed: float) -> Severity | None:
+    objective_us = loosest_us([found.limit] if found.limit.objective else [])
+    return severity(harmed, max(found.requests, found.suffered), found.longest_us / 1000, objective_us=objective_us)
+
+
+def _title(name: str, found: Resends) -> str:
+    clients = "distant clients" if found.near is False else "clients"
+    if found.late.count:
+        return (
+            f"{name}: {say.count(found.late.count, 'answer')} reached {clients} up to {say.ms(found.longest_us)} late "
+            "because segments were lost and retransmitted"
+        )
+    waited = say.count(found.handshakes.count, "connection")
+    of = " of distant clients" if found.near is False else ""
+    return f"{name}: {waited}{of} waited 1 s or more because SYN-ACKs were retransmitted"
+
+
+def _where(found: Resends) -> str:
+    """How far clients are, and what that says about the loss."""
+    if found.trip_us is None:
+        return (
+            "How far away the clients are is not known: too few connections were opened. Over the internet, "
+            f"{say.percent(ORDINARY)} would be ordinary."
+        )
+    trip = f"9 of 10 connections took up to {say.ms(found.trip_us)} to set up"
+    if found.near:
+        return f"Clients are near: {trip}. Networks that short hardly lose anything."
+    usual = f"; in half of the window it was {say.percent(found.usual)} or more" if found.usual > ORDINARY else ""
+    return (
+        f"Clients are distant: {trip}. Over the internet, {say.percent(ORDINARY)} of late answers are ordinary{usual}."
+    )
+
+
 def _harmless(found: Resends) -> str:
+    if found.near is False and _severity(found, found.harmed) is not None:
+        return (
+            f"{say.count(found.late.count, 'answer')} of {found.requests:,.0f} and "
+            f"{say.count(found.handshakes.count, 'connection')} were late because of a retransmission. {_where(found)}"
+        )
     if not found.resent and not found.handshakes.count:
         return f"0 segments were retransmitted for {say.count(found.requests, 'request')}."
     resent, handshakes = say.count(found.resent, "segment"), say.count(found.handshakes.count, "SYN-ACK")
@@ -100,9 +142,8 @@ def _summary(found: Resends) -> str:
 
 
 def _confidence(found: Resends) -> Confidence:
-    if found.late.count >= 10:
-        return "high"
-    return "medium" if found.late.count >= 3 else "low"
+    level: Confidence = "high" if found.late.count >= 10 else "medium" if found.late.count >= 3 else "low"
+    return lowered(level, int(found.near is None))
 
 
 def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
@@ -141,6 +182,18 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
                 series=report.refs(span, server, "retransmit_delay_us"),
             )
         )
+    if found.trip_us is not None:
+        evidence.append(
+            Evidence(
+                id="distance",
+                statement="Time in which 9 of 10 connections were set up: one round trip to their clients",
+                value=say.ms(found.trip_us),
+                comparison="near: hardly anything is lost on such a way" if found.near
+                else f"distant: over the internet, {say.percent(ORDINARY)} of late answers are ordinary",
+                numbers={"trip_us": found.trip_us, "usual_late_ratio": found.usual},
+                series=report.refs(span, server, "handshake_us"),
+            )
+        )  # fmt: skip
     evidence.append(
         Evidence(
             id="handshakes",
@@ -174,7 +227,9 @@ CAUSE = Cause(
     "ms and 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program does not notice, and its own latency "
     "does not change. The kernel reports each retransmission (tcp:tcp_retransmit_skb), and the delay is counted from "
     "when the data were first sent. Segments lost on the way to the server are not seen: the figures are a lower "
-    "bound of what clients wait.",
+    "bound of what clients wait. Networks of a data center hardly lose anything. Over the internet, and to phones, 3 % "
+    "of late answers are ordinary: if one of ten connections takes 10 ms or more to set up, only what exceeds that "
+    "counts.",
     needs=NEEDS,
     rivals=("net/accept_queue", "net/connect_churn"),
     detect=detect,
@@ -187,6 +242,7 @@ CAUSE = Cause(
         "https://www.rfc-editor.org/rfc/rfc6298",
         "https://www.rfc-editor.org/rfc/rfc8985",
         "https://docs.kernel.org/networking/snmp_counter.html",
+        "https://research.google/pubs/proportional-rate-reduction-for-tcp/",
     ),
     signs=Signs(_SIGNS, _sent_again),
 )

@@ -20,7 +20,8 @@ def propose(snapshot: Snapshot, found: Found, resends: Resends) -> list[Fix]:
     pid = shlex.quote((resends.at.server.fact("tcp.process") or "PID").partition(":")[0])
     ratio = resends.late.count / max(1.0, resends.requests)
     fixes = [_repair(pid, ratio, counted=bool(resends.late.count))]
-    if resends.late.count:
+    # To distant clients, a shorter timer resends what is merely still on its way.
+    if resends.late.count and resends.near is not False:
         fixes.append(_timer(pid))
     return fixes
 

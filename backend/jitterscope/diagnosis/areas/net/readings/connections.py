@@ -10,6 +10,7 @@ from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, number, series
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,12 @@ class Times:
     many: FloatArray
 
     def over(self, limit_us: float) -> Times:
-        chosen = self.took_us > limit_us
+        return self._only(self.took_us > limit_us)
+
+    def up_to(self, limit_us: float) -> Times:
+        return self._only(self.took_us <= limit_us)
+
+    def _only(self, chosen: BoolArray) -> Times:
         return Times(self.tick[chosen], self.took_us[chosen], self.many[chosen])
 
     @property
