@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from jitterscope.diagnosis.areas.cpu.fixes import predict
+from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Fix, FixSetting
@@ -143,6 +145,22 @@ def test_gomaxprocs_at_the_limit_removes_it_from_one_cpu_on() -> None:
     proposed = gomaxprocs.propose(snapshot, analyse(snapshot), finding)
     assert proposed is not None
     assert (proposed.title, proposed.verdict) == ("Set GOMAXPROCS=2", "removes")
+
+
+def test_go_does_not_read_the_limit_of_its_pod() -> None:
+    """4 CPUs for the container, half of one for its pod: Go 1.25 takes the former, and the latter throttles."""
+    whole = built("gc_throttling/case 1")
+    pod = replace(whole.subject, id=77, key="/pod", facts=whole.subject.facts)
+    modern = told(whole.processes[0], {"go.env.GOMAXPROCS": None, "go.version": "1.25.3"})
+    modern = told(modern, {"go.gomaxprocs": None, "process.affinity_cpus": "8"})
+    own = {"cpu.quota_us": "400000", "cpu.period_us": "100000"}
+    snapshot = replace(whole, subject=told(whole.subject, dict(own)), ancestors=(pod,), processes=(modern,))
+    quiet = {**snapshot.subject.series, "cpu_throttled_periods": np.zeros(snapshot.ticks)}
+    snapshot = replace(snapshot, subject=replace(snapshot.subject, series=quiet))
+    assert read_cpu(snapshot).owner.id == 77
+    trace = from_snapshot(snapshot)
+    assert not isinstance(trace, str)
+    assert trace.setting.gomaxprocs == 4
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,33 @@ def test_it_is_said_why_harm_is_not_known(change: str, why: str) -> None:
     assert "late" not in found.title
 
 
+def test_one_timed_server_of_several_does_not_show_that_nobody_was_harmed() -> None:
+    """Half of the requests went to a server whose answers were not timed, or a twentieth."""
+    timed = server(4, "tcp_server", "/shop:8080", 10, 200)
+    other = server(5, "tcp_server", "/shop:9090", 10, 200)
+    blind = replace(other, series={"requests": other.series["requests"]}, distributions={})
+    half = served.read_served(subject(tcp=(timed, blind)))
+    assert (half.timed, half.all_timed) == (True, False)
+    few = replace(blind, series={"requests": blind.series["requests"] / 20})
+    nearly = served.read_served(subject(tcp=(timed, few)))
+    assert (nearly.timed, nearly.all_timed) == (True, True)
+    assert not served.read_served(subject(tcp=(blind,))).all_timed
+
+
+def test_harm_is_not_none_where_half_of_the_requests_were_not_timed() -> None:
+    snapshot = built("gc_throttling/HTTP")
+    (one,) = snapshot.tcp_servers
+    fast = {**one.series, "responses_slow": np.zeros(snapshot.ticks)}
+    quick = replace(one, series=fast, distributions={}, queries=None)
+    known = only(replace(snapshot, tcp_servers=(quick,)))
+    assert (known.harm, known.severity) == ("none", None)
+    blind = replace(
+        one, id=9, key="/shop:9090", series={"requests": one.series["requests"]}, distributions={}, queries=None
+    )
+    half = only(replace(snapshot, tcp_servers=(quick, blind)))
+    assert (half.harm, half.severity) == ("not_measured", None)
+
+
 def test_a_server_that_was_not_asked_harmed_no_one_that_is_known() -> None:
     silent = served.read_served(subject(tcp=(server(4, "tcp_server", "/shop:8080", 0, 200),)))
     assert not silent.timed

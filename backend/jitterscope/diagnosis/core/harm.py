@@ -53,7 +53,7 @@ class AnswersHarm:
 
     @property
     def harm(self) -> Harm:
-        return harm_of(self.severity, known=self.timed)
+        return harm_of(self.severity, known=self.timed and self.served.all_timed)
 
     @property
     def suffered(self) -> int:

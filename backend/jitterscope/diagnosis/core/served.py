@@ -36,6 +36,8 @@ ENOUGH = 20
 # Standard deviations of a count that chance rarely exceeds.
 _CHANCE = 3.0
 _COUNTED: tuple[Figure, ...] = ("requests", "answers")
+# Of all requests, the share whose answer times show that nobody was harmed.
+_MOST_TIMED = 0.9
 # Of all requests of a cgroup.
 _LEAST_SHARE = 0.01
 # Of all requests, the share outside the stalls that shows how others fare.
@@ -71,14 +73,23 @@ class Served:
 
         The number of answers over 20 ms does not show whether an objective is met.
         """
-        return any(
-            np.nansum(series(server, metric(server, "requests"), len(self.requests))) > 0
-            and (
-                metric(server, "latency") in server.distributions
-                or (server.objective is None and (has(server, metric(server, "slow")) or server.queries is not None))
-            )
-            for server in self.servers
-        )
+        return any(count > 0 and _timed(one) for one, count in self._counts())
+
+    @property
+    def all_timed(self) -> bool:
+        """The same of nearly all requests: only then no late answer means that nobody was harmed."""
+        counts = self._counts()
+        return self.timed and sum(n for one, n in counts if _timed(one)) >= _MOST_TIMED * sum(n for _, n in counts)
+
+    def _counts(self) -> list[tuple[ResourceView, float]]:
+        ticks = len(self.requests)
+        return [(one, float(np.nansum(series(one, metric(one, "requests"), ticks)))) for one in self.servers]
+
+
+def _timed(server: ResourceView) -> bool:
+    return metric(server, "latency") in server.distributions or (
+        server.objective is None and (has(server, metric(server, "slow")) or server.queries is not None)
+    )
 
 
 def not_timed(served: Served) -> str:

@@ -116,6 +116,11 @@ def quota_of(view: ResourceView) -> float | None:
     return quota / period if quota and quota > 0 and period and period > 0 else None
 
 
+def own_limit(snapshot: Snapshot) -> float:
+    """CPUs of the subject's own quota, inf without one: programs read that alone, whatever limits the cgroups above."""
+    return quota_of(snapshot.subject) or math.inf
+
+
 @reading
 def read_cpu(snapshot: Snapshot) -> Cpu:
     """CPU signals of the cgroup that owns the quota; of the subject itself if no quota is known.

@@ -67,11 +67,11 @@ def container_aware(process: ResourceView) -> bool:
 
 
 def maxprocs(process: ResourceView, limit: float, node_cpus: float | None) -> MaxProcs:
-    """GOMAXPROCS in effect under a CPU limit (inf: none)."""
+    """GOMAXPROCS in effect under a CPU limit of the process's own cgroup (inf: none)."""
     cpus = number(process.fact("process.affinity_cpus")) or node_cpus
     by_env = number(process.fact("go.env.GOMAXPROCS"))
     explicit = by_env is not None and by_env >= 1
-    why = "set in the environment" if explicit else default_reason(process)
+    why = "set in the environment" if explicit else default_reason(process, limit)
     known = number(process.fact("go.gomaxprocs"))
     if known is not None and known >= 1:
         return MaxProcs(int(known), why, explicit)
@@ -81,7 +81,9 @@ def maxprocs(process: ResourceView, limit: float, node_cpus: float | None) -> Ma
     return MaxProcs(value, why, False)
 
 
-def default_reason(process: ResourceView) -> str:
+def default_reason(process: ResourceView, limit: float) -> str:
+    if not math.isfinite(limit):
+        return "one per CPU of the node"
     if process.fact("go.automaxprocs"):
         return "automaxprocs rounds the limit down"
     if container_aware(process):
@@ -90,7 +92,7 @@ def default_reason(process: ResourceView) -> str:
 
 
 def default_maxprocs(process: ResourceView, limit: float, cpus: float | None) -> int | None:
-    """The value that this build uses with GOMAXPROCS unset."""
+    """The value that this build uses with GOMAXPROCS unset. It does not read limits of the cgroups above its own."""
     if process.fact("go.automaxprocs") and math.isfinite(limit):
         return max(1, int(limit))
     if cpus is None:

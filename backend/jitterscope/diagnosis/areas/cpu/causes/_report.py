@@ -46,9 +46,13 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
         return missing_data.not_enough(cause, missing, snapshot)
     cpu = throttling.cpu
     if not np.isfinite(cpu.limit):
-        if np.nansum(cpu.throttled) > 0 and number(cpu.owner.fact("cpu.quota_us")) is None:
+        limit_known = number(cpu.owner.fact("cpu.quota_us")) is not None
+        if np.nansum(cpu.throttled) > 0 and not limit_known:
             return missing_data.not_enough(cause, ["cpu.quota_us"], snapshot)
-        return NotFound(cause=cause, reason="There is no CPU limit, so nothing is throttled.")
+        why = (
+            "There is no CPU limit, so nothing" if limit_known else "Whether there is a CPU limit is not known; nothing"
+        )
+        return NotFound(cause=cause, reason=f"{why} is throttled.")
     if not throttling.judged:
         periods = float(np.nansum(cpu.periods))
         return NotFound(

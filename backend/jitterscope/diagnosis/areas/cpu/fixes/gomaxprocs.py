@@ -9,7 +9,7 @@ from jitterscope.diagnosis.areas.cpu.readings.throttling import Throttling
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, Patch, predictions
 from jitterscope.diagnosis.core.landing import FixKind, Seen, changed
-from jitterscope.diagnosis.core.signals import number
+from jitterscope.diagnosis.core.signals import number, own_limit
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import golang
 
@@ -27,15 +27,16 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
     if go is None or go.runtime != "go":
         return None
     node = number(snapshot.node.fact("node.cpus"))
-    now = golang.maxprocs(go.view, cpu.limit, node)
+    own = own_limit(snapshot)
+    now = golang.maxprocs(go.view, own, node)
     wanted = max(1, math.floor(cpu.limit + 1e-9))
     if now.value is not None and now.value <= wanted:
         return None
-    by_default = golang.default_maxprocs(go.view, cpu.limit, node)
+    by_default = golang.default_maxprocs(go.view, own, node)
     texts, undo = _patches(snapshot, wanted, by_default if now.from_environment else None)
     caveats = [
         f"{throttling.served.noun.capitalize()} also have fewer concurrent CPUs: check latency in a burst.",
-        _defaults(by_default, golang.default_reason(go.view)),
+        _defaults(by_default, golang.default_reason(go.view, own)),
     ]
     if patches.manager(snapshot) == "kubernetes":
         caveats.append("resourceFieldRef rounds a fraction of a CPU up: a limit of 1500m gives 2.")

@@ -88,7 +88,7 @@ def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
     bad_us = loosest_us([one for one in found.limits if one.objective])
     beyond = beyond_objectives(snapshot, found.limits, served, by_stalls, since)
     level = severity(beyond, requests, max_ms, gone, bad_us)
-    known = harm_of(level, known=requests > 0 and served.timed and (compared or not inside))
+    known = harm_of(level, known=requests > 0 and served.all_timed and (compared or not inside))
     return Harm(slow, inside, by_stalls, compared, found, requests, gone, max_ms, first_slow, chance, level, known)
 
 

@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core.gc import GcProcess, is_go, read_gc
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import histogram
-from jitterscope.diagnosis.core.signals import Cpu, number, series
+from jitterscope.diagnosis.core.signals import Cpu, number, own_limit, series
 from jitterscope.diagnosis.core.snapshot import IntArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 from jitterscope.diagnosis.programs import golang
@@ -51,7 +51,7 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
     return Trace(
         start_us=snapshot.start_us,
         step_us=snapshot.step_us,
-        setting=_setting(cpu, view, node_cpus),
+        setting=_setting(cpu, view, own_limit(snapshot), node_cpus),
         usage_us=np.where(once, np.nan, cpu.usage_us),
         throttled_us=np.where(once, np.nan, cpu.throttled_us),
         periods=np.where(once, np.nan, cpu.periods),
@@ -74,7 +74,7 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
     )
 
 
-def _setting(cpu: Cpu, view: ResourceView | None, node_cpus: float | None) -> Setting:
+def _setting(cpu: Cpu, view: ResourceView | None, own: float, node_cpus: float | None) -> Setting:
     limit = cpu.limit if math.isfinite(cpu.limit) else None
     burst = int(cpu.burst_us or 0)
     if view is None:
@@ -84,7 +84,7 @@ def _setting(cpu: Cpu, view: ResourceView | None, node_cpus: float | None) -> Se
         cpu_limit=limit,
         period_us=cpu.period_us,
         burst_us=burst,
-        gomaxprocs=golang.maxprocs(view, cpu.limit, node_cpus).value,
+        gomaxprocs=golang.maxprocs(view, own, node_cpus).value,
         gogc=None if percent is None else float(percent),
         gomemlimit_bytes=golang.memory_limit_bytes(view),
     )

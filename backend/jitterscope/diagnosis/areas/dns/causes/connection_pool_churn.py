@@ -81,7 +81,7 @@ def _found_opened(snapshot: Snapshot, case: Opened) -> Found:
         confidence="high" if case.misses >= 100 else "medium",
         severity=None,
         # What was late here is not known to be late for this.
-        harm=harm_of(None, known=hurt.timed),
+        harm=harm_of(None, known=hurt.timed and hurt.served.all_timed),
         title=f"{say.who(snapshot)} opens a TCP connection for {say.percent(case.miss_ratio)} of the queries it "
         f"forwards ({rate:,.0f}/s)",
         summary=f"{case.misses:,.0f} of {case.misses + case.hits:,.0f} forwarded queries found no idle connection. "

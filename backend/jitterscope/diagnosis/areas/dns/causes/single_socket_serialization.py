@@ -14,8 +14,8 @@ from jitterscope.diagnosis.core import impact, servers
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Evidence, Fix, Found, NotEnoughData, NotFound
-from jitterscope.diagnosis.core.severity import harm_of, severity
-from jitterscope.diagnosis.core.signals import number, series
+from jitterscope.diagnosis.core.severity import harm_of, lowered, severity
+from jitterscope.diagnosis.core.signals import number, read_cpu, series
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -138,18 +138,19 @@ def _found(snapshot: Snapshot, server: ResourceView, waits: Waits, numbers: dict
                 series=report.refs(snapshot, low, high, "dns_queries"),
             )
         ]
-    name = say.who(snapshot)
+    name, known = say.who(snapshot), bool(np.isfinite(read_cpu(snapshot).throttled).any())
     return Found(
         cause=ID,
         score=round(min(1.0, 0.3 + 0.4 * share * alone / numbers["waits"] + 0.2 * (level is not None)), 4),
-        confidence="high" if alone >= 100 and numbers["cpu_busy_ratio"] < 0.7 else "medium",
+        confidence=lowered("high" if alone >= 100 and numbers["cpu_busy_ratio"] < 0.7 else "medium", int(not known)),
         severity=level,
         harm=harm_of(level, known=True),
         title=f"Queries wait up to {say.ms(longest)} in the receive queue of {name}'s only UDP socket while "
         f"{say.percent(1 - numbers['cpu_busy_ratio'])} "
         f"of its CPU is idle{lost}",
         summary=f"{alone:,.0f} of {queries:,.0f} queries waited over 5 ms before the server read them{at}. "
-        f"Waiting took {say.percent(share)} of their time. The CPU was not throttled.",
+        f"Waiting took {say.percent(share)} of their time. "
+        + ("The CPU was not throttled." if known else "Whether the CPU was throttled is not recorded."),
         onset_us=low,
         last_us=high,
         impact=impact.of_servers(snapshot),
@@ -170,7 +171,7 @@ def _found(snapshot: Snapshot, server: ResourceView, waits: Waits, numbers: dict
             ),
             Evidence(
                 id="not_throttled",
-                statement="Waits over 5 ms during throttling or GC",
+                statement="Waits over 5 ms during throttling or GC" if known else "Waits over 5 ms during GC",
                 value=f"{explained:,.0f} of {numbers['waits']:,.0f}",
                 comparison=f"{numbers['held_up_waits']:,.0f} more while the server hardly ran",
                 numbers={"explained": explained, "of": numbers["waits"], "held_up": numbers["held_up_waits"]},

@@ -9,7 +9,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core import signals
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.signals import Cpu, number, read_cpu, series
+from jitterscope.diagnosis.core.signals import Cpu, number, own_limit, read_cpu, series
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -108,7 +108,7 @@ def cpus(snapshot: Snapshot) -> float:
     serving = signals.serving(snapshot)
     for process in snapshot.processes:
         if process.id in serving and process.fact("go.version") is not None:
-            procs = golang.maxprocs(process, limit, node).value
+            procs = golang.maxprocs(process, own_limit(snapshot), node).value
             found += [float(procs)] if procs else []
     return min(found, default=float("nan"))
 

@@ -62,7 +62,7 @@ def harm(snapshot: Snapshot, spans: BoolArray, busy_us: float) -> NodeHarm:
         level = "warning"
     if answers is not None and _RANK[answers.severity] > _RANK[level]:
         level = answers.severity
-    known = waited is not None or (answers is not None and answers.timed)
+    known = waited is not None or (answers is not None and answers.timed and answers.served.all_timed)
     return NodeHarm(answers, waited, len(late), float(late.max(initial=0.0)), level, harm_of(level, known=known))
 
 

@@ -103,7 +103,7 @@ def _found(snapshot: Snapshot, found: Reclaim) -> Found:
         score=round(min(0.85, 0.5 + 0.05 * found.waited_s + 0.2 * found.ratio(snapshot.step_us)), 4),
         confidence=_confidence(found),
         severity=severity,
-        harm=harm_of(severity, known=timed),
+        harm=harm_of(severity, known=timed and hurt.served.all_timed),
         title=_title(snapshot, found, hurt),
         summary=_summary(snapshot, found),
         onset_us=onset,
