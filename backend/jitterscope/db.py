@@ -108,15 +108,19 @@ def _check_idle(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy
 
 
 def dispose() -> None:
-    """Close all connections; the next use reconnects (after a fork, or with other settings)."""
-    global _engine
+    """Close all connections; the next use reconnects. The statements compiled so far are kept."""
     with _engine_lock:
         if _engine is not None:
             _engine.dispose()
-        _engine = None
 
 
-when_replaced(dispose)
+def _forget() -> None:
+    global _engine
+    dispose()
+    _engine = None
+
+
+when_replaced(_forget)
 
 
 def forget_after_fork() -> None:

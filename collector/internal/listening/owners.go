@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jitterscope/jitterscope/collector/internal/cputime"
 	"github.com/jitterscope/jitterscope/collector/internal/netsock"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
@@ -42,24 +43,52 @@ func (s *Scanner) describe(pid int) *Process {
 	return &Process{PID: pid, StartTicks: start, Executable: procwatch.Executable(s.proc, pid), Cgroup: procwatch.CgroupOf(text)}
 }
 
-// findOwners searches the descriptors of the namespace's processes if a socket has no owner yet.
+// findOwners searches the descriptors of the namespace's processes if a socket has no owner yet: those of young
+// processes at once, since most new sockets are theirs, and those of all others as often as their cost permits.
 func (s *Scanner) findOwners(ns *namespace, now time.Time) error {
 	due := func(r row) bool {
 		return ns.owners[r.inode] == nil && now.Sub(ns.unowned[r.inode]) > unownedFor
 	}
-	if now.Before(ns.rest) || !slices.ContainsFunc(ns.rows, due) {
+	if !slices.ContainsFunc(ns.rows, due) {
 		return ns.refused
 	}
+	if now.Before(ns.rest) {
+		young := slices.DeleteFunc(slices.Clone(ns.pids), func(pid int) bool { return now.Sub(s.processes[pid].found) >= youngFor })
+		holders, _ := s.holders(ns, young)
+		for inode, of := range holders {
+			if ns.owners[inode] == nil {
+				ns.owners[inode] = ownerAmong(of)
+				delete(ns.unowned, inode)
+			}
+		}
+		return ns.refused
+	}
+	var holders map[uint64][]*Process
+	cost := cputime.Of(func() { holders, ns.refused = s.holders(ns, ns.pids) })
+	for _, row := range ns.rows {
+		if owner := ownerAmong(holders[row.inode]); owner != nil {
+			ns.owners[row.inode] = owner
+			delete(ns.unowned, row.inode)
+		} else {
+			ns.unowned[row.inode] = now
+		}
+	}
+	ns.rest = time.Now().Add(min(restFactor*cost, restAtMost))
+	return ns.refused
+}
+
+// holders returns which of the processes hold each of the namespace's listening sockets, and the last refusal to read
+// the descriptors of one.
+func (s *Scanner) holders(ns *namespace, pids []int) (holders map[uint64][]*Process, refused error) {
 	wanted := make(map[uint64]struct{}, len(ns.rows))
 	for _, row := range ns.rows {
 		wanted[row.inode] = struct{}{}
 	}
-	holders := make(map[uint64][]*Process)
-	ns.refused = nil
-	for _, pid := range ns.pids {
+	holders = make(map[uint64][]*Process)
+	for _, pid := range pids {
 		held, err := netsock.Inodes(s.proc, pid)
 		if errors.Is(err, fs.ErrPermission) {
-			ns.refused = err
+			refused = err
 		}
 		var process *Process
 		for inode := range held {
@@ -74,16 +103,7 @@ func (s *Scanner) findOwners(ns *namespace, now time.Time) error {
 			holders[inode] = append(holders[inode], process)
 		}
 	}
-	for inode := range wanted {
-		if owner := ownerAmong(holders[inode]); owner != nil {
-			ns.owners[inode] = owner
-			delete(ns.unowned, inode)
-		} else {
-			ns.unowned[inode] = now
-		}
-	}
-	ns.rest = time.Now().Add(restFactor * time.Since(now))
-	return ns.refused
+	return holders, refused
 }
 
 // ownerAmong chooses the owner of a socket. A manager that opens sockets for others (systemd) keeps them, so the

@@ -172,6 +172,14 @@ def test_what_its_upstream_does_to_a_server_is_the_upstreams_incident(trio: Serv
     assert [one["name"] for one in incident["also_affected"]] == ["dns a"]
 
 
+def test_the_upstreams_own_incident_before_one_that_only_lists_it(trio: Servers) -> None:
+    trio.diagnose("c", found(onset=40, last=20))
+    trio.diagnose("b", found(onset=39, last=20), found(STAYING, onset=30, last=20))
+    trio.diagnose("a", found(OTHER, onset=29, last=15, upstream="10.4.1.38:53"))
+    affected = {one["subject"]["name"]: [of["name"] for of in one["also_affected"]] for one in trio.incidents()}
+    assert affected == {"dns c": ["dns b"], "dns b": ["dns a"]}
+
+
 def test_whoever_is_diagnosed_first(trio: Servers) -> None:
     trio.diagnose("a", found(OTHER, onset=29, last=15, upstream="10.4.1.38:53"))
     trio.diagnose("c", found(STAYING, onset=29, last=15))

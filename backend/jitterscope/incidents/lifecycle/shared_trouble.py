@@ -70,14 +70,16 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
     ways: list[ColumnElement[bool]] = []
     if _spreads(found.cause):
         ways.append(IncidentRow.cause == found.cause)
-    if found.upstream is not None:
-        asked = sorted(_asked(session, subject_id, found))
-        ways += [and_(or_(lives_on == one, _lists(one)), _is_explained()) for one in asked]
+    asked = sorted(_asked(session, subject_id, found))
+    ways += [and_(or_(lives_on == one, _lists(one)), _is_explained()) for one in asked]
     if is_residual(found.cause) and (subject := inventory.resource(session, subject_id)) is not None:
         slow = cast(IncidentRow.finding["impact"][SLOW_QUERIES.id].astext, Float)
         ways.append(and_(lives_on == subject.node_id, slow > 0))
     if ways:
-        host = session.scalars(_simultaneous(subject_id, found).where(or_(*ways)).limit(1)).first()
+        simultaneous = _simultaneous(subject_id, found).where(or_(*ways))
+        # The blamed server's own incident, before any that only lists the server.
+        own_first = simultaneous.order_by(None).order_by(lives_on.not_in(asked), IncidentRow.id)
+        host = session.scalars(own_first.limit(1)).first()
         if host is not None:
             return host
     return _blaming(session, subject_id, found) if is_residual(found.cause) else None

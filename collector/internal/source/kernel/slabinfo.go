@@ -10,6 +10,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/cputime"
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
@@ -121,10 +122,11 @@ func (s *slabinfo) Discover(context.Context) {
 	if time.Now().Before(s.due) {
 		return
 	}
-	began := time.Now()
-	slabs, err := s.readProc()
-	// Never more than 0.1 % of the time: on a node with huge lists this is slow.
-	s.due = time.Now().Add(max(slabinfoEvery, 1000*time.Since(began)))
+	var slabs procfs.SlabBytes
+	var err error
+	cost := cputime.Of(func() { slabs, err = s.readProc() })
+	// Never more than 0.1 % of a CPU: on a node with huge lists this is slow.
+	s.due = time.Now().Add(max(slabinfoEvery, 1000*cost))
 	if err == nil {
 		s.mu.Lock()
 		s.read, s.fresh = slabs, true

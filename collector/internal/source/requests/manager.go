@@ -45,6 +45,7 @@ type server struct {
 	process   *listening.Process
 	addresses []netip.AddrPort
 	resource  batch.ResourceID // NoResource: it has not received a request yet, or others are busier
+	misplaced bool             // shown below the node because its cgroup was not found
 	accepting accepting
 	owing     *owing.Server // nil: it has no series
 }
@@ -107,6 +108,8 @@ func (m *manager) discover(ctx context.Context) {
 		switch {
 		case now.Sub(s.listened) > goneAfter:
 			m.drop(k, s)
+		case s.misplaced && m.placed(s):
+			m.leave(s) // it is timed again, in its place
 		case s.resource != batch.NoResource:
 			m.describe(s)
 			if epoch != m.epoch {
@@ -231,21 +234,30 @@ func (m *manager) makeRoom(recent uint64) bool {
 
 // time gives a server series. Called with mu held.
 func (m *manager) time(s *server) {
-	parent := batch.Node
+	parent, misplaced := batch.Node, false
 	if group, ok := m.registry.Cgroup(s.cgroup); ok {
 		parent = group.Resource
-	} else if s.cgroup != "/" && time.Since(s.found) < placeWithin {
-		return // not discovered yet
+	} else if s.cgroup != "/" {
+		if time.Since(s.found) < placeWithin {
+			return // not discovered yet
+		}
+		misplaced = true
 	}
 	resource := m.registry.Resource(ingestpb.ResourceKind_RESOURCE_KIND_TCP_SERVER, s.String(), parent)
 	if resource == batch.NoResource {
 		return
 	}
-	s.resource = resource
+	s.resource, s.misplaced = resource, misplaced
 	m.timed++
 	m.tracker.Time(s.Server, resource, m.registry.Series)
 	m.followLimits(s)
 	m.describe(s)
+}
+
+// placed says whether the cgroup of a server is known. Called with mu held.
+func (m *manager) placed(s *server) bool {
+	_, ok := m.registry.Cgroup(s.cgroup)
+	return ok
 }
 
 // followLimits sets the series that show that the server is throttled. Called with mu held.
@@ -260,7 +272,7 @@ func (m *manager) leave(s *server) {
 	}
 	m.tracker.Leave(s.Server)
 	m.registry.Remove(s.resource)
-	s.resource, s.owing = batch.NoResource, nil
+	s.resource, s.owing, s.misplaced = batch.NoResource, nil, false
 	m.timed--
 }
 
