@@ -40,7 +40,7 @@ def test_nodes_of_one_name_have_the_start_of_their_machine_id(api: TestClient, o
     assert {one["name"] for one in nodes} == expected
     cgroups = get(api, "/resources", kind="cgroup")["items"]
     assert {one["node"]["name"] for one in cgroups} == expected
-    assert {one["node"]["name"] for one in get(api, "/collectors")} == expected
+    assert {one["node"]["name"] for one in get(api, "/collectors")["items"]} == expected
     assert {one["node"]["name"] for one in get(api, "/containers")["items"]} == expected
     assert {one["node"]["name"] for one in get(api, "/fleet")["containers"]} == expected
     ancestors = [get(api, f"/resources/{one['id']}")["ancestors"][-1]["name"] for one in cgroups]
