@@ -192,6 +192,7 @@ def _view(row: DeliveryRow) -> Delivery:
             "maybe_sent": row.maybe_sent,
             "next_attempt_at": row.next_attempt_at if row.state == "pending" else None,
             "held_until": row.held_until,
+            "held_back": row.held_back,
             "last_status": row.last_status,
             "last_error": row.last_error,
             "created_at": row.created_at,
