@@ -186,7 +186,8 @@ def test_collectors_come_in_pages_for_the_same_number_of_statements(
     assert of_all == of_two
     with db.organization_session(organization.id) as session:
         silent = {"id": whole["items"][2]["node"]["id"]}
-        session.execute(text("UPDATE collectors SET last_seen_at = now() - interval '1 min' WHERE node_id = :id"), silent)
+        long_ago = text("UPDATE collectors SET last_seen_at = now() - interval '1 min' WHERE node_id = :id")
+        session.execute(long_ago, silent)
     _, whole, _ = page()
     assert (whole["found"], whole["silent"]) == (3, 1)
     assert [one["state"] for one in whole["items"]] == ["receiving", "receiving", "silent"]
