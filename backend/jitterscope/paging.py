@@ -2,7 +2,7 @@
 
     @router.get("/channels")
     @bounded(QUICK)
-    @whole("An organization has at most 50 channels.")
+    @unpaged("An organization has at most 50 channels.")
     def list_channels(…)
 
 A list that can grow takes a cursor, or a limit that its caller chooses. A test holds every route to this.
@@ -19,11 +19,11 @@ from jitterscope.kit import cursor as cursors
 Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
 
 
-def whole(why: str) -> Callable[[Endpoint], Endpoint]:
+def unpaged(why: str) -> Callable[[Endpoint], Endpoint]:
     """Declare why the list of an endpoint stays short, so that it is answered as a whole."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
-        endpoint.__whole__ = why  # type: ignore[attr-defined]
+        endpoint.__unpaged__ = why  # type: ignore[attr-defined]
         return endpoint
 
     return declare

@@ -30,7 +30,7 @@ from jitterscope.notify.schemas import (
     Delivery,
     DeliveryState,
 )
-from jitterscope.paging import one_position, whole
+from jitterscope.paging import one_position, unpaged
 from jitterscope.tenancy import mail_limits
 from jitterscope.tenancy.attempts import per_minute
 from jitterscope.tenancy.auth import Principal, require
@@ -43,7 +43,7 @@ _TESTS_PER_MINUTE = 20
 
 @router.get("/kinds")
 @bounded(QUICK)
-@whole("Kinds are code.")
+@unpaged("Kinds are code.")
 def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
     """The kinds of channels, and the configuration that each takes."""
     return [
@@ -60,7 +60,7 @@ def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
 
 @router.get("")
 @bounded(QUICK)
-@whole(f"An organization has at most {service.MOST} channels.")
+@unpaged(f"An organization has at most {service.MOST} channels.")
 def list_channels(principal: Reader) -> list[Channel]:
     """All channels of the organization."""
     with organization_session(principal.organization_id) as session:

@@ -34,10 +34,10 @@ def test_every_list_comes_in_pages_or_says_why_it_stays_short(client: TestClient
     found = list(_lists(client.app))
     assert {"list_collectors", "list_channels", "list_members", "list_changes"} <= {route.name for route, _ in found}
     for route, parameters in found:
-        why = getattr(route.endpoint, "__whole__", None)
+        why = getattr(route.endpoint, "__unpaged__", None)
         most = parameters.get("limit", {}).get("maximum")
         paged = "cursor" in parameters
         name = f"{route.method} {route.path}"
-        assert paged or most is not None or why, f"{name} needs a cursor, a limit, or @whole(…) of jitterscope.paging"
-        assert not (paged and why), f"{name} comes in pages: @whole(…) is wrong"
+        assert paged or most is not None or why, f"{name} needs a cursor, a limit, or @unpaged(…) of jitterscope.paging"
+        assert not (paged and why), f"{name} comes in pages: @unpaged(…) is wrong"
         assert not paged or most is not None, f"{name} needs a largest page"
