@@ -115,7 +115,7 @@ def test_the_last_slot_is_for_an_organization_that_has_none() -> None:
         slots.give_back(bound, third)
         slots.give_back(bound, fourth)
         await settled()
-        assert served[6:] == [first], "nobody without waits, and more than one slot is free"
+        assert served[6:] == [second], "nobody without waits, and more than one slot is free"
         for task in waiting:
             task.cancel()
 
