@@ -1,9 +1,32 @@
-"""Where a page of a list begins."""
+"""Pages of lists: where one begins, and which lists need none.
+
+    @router.get("/channels")
+    @bounded(QUICK)
+    @unpaged("An organization has at most 50 channels.")
+    def list_channels(…)
+
+A list that can grow takes a cursor, or a limit that its caller chooses. A test holds every route to this.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from jitterscope.errors import Problem
 from jitterscope.kit import cursor as cursors
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
+
+
+def unpaged(why: str) -> Callable[[Endpoint], Endpoint]:
+    """Declare why the list of an endpoint stays short, so that it is answered as a whole."""
+
+    def declare(endpoint: Endpoint) -> Endpoint:
+        endpoint.__unpaged__ = why  # type: ignore[attr-defined]
+        return endpoint
+
+    return declare
 
 
 def position(cursor: str | None, count: int) -> tuple[int, ...] | None:

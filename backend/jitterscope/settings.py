@@ -87,6 +87,8 @@ class Settings(BaseSettings):
     notify_proxy_url: SecretStr = SecretStr("")
     notify_timeout_s: float = Field(default=15.0, gt=0, le=60)
     notify_max_attempts: int = Field(default=12, ge=1, le=100)
+    # About incidents, for each organization, each to up to 20 recipients: they leave through your mail server.
+    notify_emails_per_hour: int = Field(default=60, ge=1)
     # Uploaded evidence files: API and workers must see the same folder. None: "evidence" in state_dir.
     evidence_folder: Path | None = None
     evidence_max_bytes: int = Field(default=4 * 1024**3, ge=1024)

@@ -1,7 +1,8 @@
 """The slots of a process: how many requests of a class run at once, and whose is next.
 
 Organizations take turns, and within an organization its callers: one that sends many requests waits for its own, not
-others for it. Taking, waiting, and leaving take constant time, however many wait.
+others for it. The last slot is for an organization that has none, so that a few with long requests cannot keep the rest
+out. Taking, waiting, and leaving take constant time, however many wait.
 """
 
 from __future__ import annotations
@@ -74,13 +75,17 @@ class _Line:
 
 @dataclass(slots=True)
 class _Class:
-    """The taken slots of one bound, and who waits for one. `ready`: lines below their limits, the next one first."""
+    """The taken slots of one bound, and who waits for one.
+
+    `ready`: lines below their limits, the next one first. `for_last`: those of them that may take the last slot.
+    """
 
     total: int = 0
     callers: Counter[Caller] = field(default_factory=Counter)
     organizations: Counter[int] = field(default_factory=Counter)
     lines: dict[int | str, _Line] = field(default_factory=dict)
     ready: OrderedDict[int | str, None] = field(default_factory=OrderedDict)
+    for_last: OrderedDict[int | str, None] = field(default_factory=OrderedDict)
 
     def limit(self, bound: Bound, caller: Caller) -> str | None:
         """The limit that currently keeps the caller out; None if it can enter."""
@@ -88,7 +93,7 @@ class _Class:
             return "caller"
         if self._full(bound, caller):
             return "organization"
-        return "process" if self.total >= bound.of_process else None
+        return "process" if self.total >= bound.of_process - self._kept(bound, caller) else None
 
     def take(self, bound: Bound, caller: Caller) -> None:
         """Count a slot that the caller takes."""
@@ -99,8 +104,8 @@ class _Class:
         """Count a slot as free, and give free ones to those whose turn it is."""
         self._count(caller, -1)
         self._place(bound, caller)
-        while self.ready and self.total < bound.of_process:
-            line = self.lines[next(iter(self.ready))]
+        while (first := self._next(bound)) is not None:
+            line = self.lines[first]
             next_caller = next(iter(line.ready))
             turn = next(iter(line.waiting[next_caller]))
             self.leave_line(bound, next_caller, turn, served=True)
@@ -131,7 +136,15 @@ class _Class:
         if served:
             line.ready.pop(caller, None)
             self.ready.pop(caller.line, None)
+            self.for_last.pop(caller.line, None)
         self._place(bound, caller)
+
+    def _next(self, bound: Bound) -> int | str | None:
+        """The line whose turn it is; None if no slot is free for those that wait."""
+        for lines, most in ((self.ready, bound.of_process - 1), (self.for_last, bound.of_process)):
+            if lines and self.total < most:
+                return next(iter(lines))
+        return None
 
     def _place(self, bound: Bound, caller: Caller) -> None:
         """Whether the caller and its organization can be next, after something changed about them."""
@@ -142,16 +155,26 @@ class _Class:
             line.ready.setdefault(caller)
         else:
             line.ready.pop(caller, None)
-        if line.ready and not self._full(bound, caller):
-            self.ready.setdefault(caller.line)
-        else:
-            self.ready.pop(caller.line, None)
+        can_enter = line.ready and not self._full(bound, caller)
+        for lines, has_turns in ((self.ready, can_enter), (self.for_last, can_enter and not self._kept(bound, caller))):
+            if has_turns:
+                lines.setdefault(caller.line)
+            else:
+                lines.pop(caller.line, None)
         if not line.waiting:
             del self.lines[caller.line]
 
     def _full(self, bound: Bound, caller: Caller) -> bool:
-        taken = 0 if caller.organization_id is None else self.organizations[caller.organization_id]
-        return taken >= bound.of_organization and caller.organization_id is not None
+        return caller.organization_id is not None and self._taken(caller) >= bound.of_organization
+
+    def _kept(self, bound: Bound, caller: Caller) -> int:
+        """How many slots are kept from the caller for those that have none. No matter if it may take all by itself."""
+        most = bound.of_caller if caller.organization_id is None else bound.of_organization
+        return int(self._taken(caller) > 0 and most < bound.of_process)
+
+    def _taken(self, caller: Caller) -> int:
+        """The slots of all that share the caller's turns."""
+        return self.callers[caller] if caller.organization_id is None else self.organizations[caller.organization_id]
 
     def _count(self, caller: Caller, by: int) -> None:
         self.total += by
@@ -208,7 +231,8 @@ def _refused(bound: Bound, limit: str) -> Problem:
     retry = {"Retry-After": str(max(1, round(bound.waits_s / 4)))}
     if limit == "process":
         return Problem(
-            503, "busy", "Too busy", f"All {bound.of_process} slots for such requests are in use.",
+            503, "busy", "Too busy",
+            f"All {bound.of_process} slots for such requests are in use, or kept for organizations that use none.",
             "Try again after the seconds in Retry-After.", headers=retry,
         )  # fmt: skip
     most, whose = (

@@ -71,9 +71,18 @@ class Product:
             raise LabError(f"{self.url}/api/v1{path}: {_complaint(response)}")
         return response
 
+    def _pages(self, path: str, **query: object) -> list[dict[str, Any]]:
+        """The items of all pages of a list."""
+        page = self._get(path, **query).json()
+        found: list[dict[str, Any]] = page["items"]
+        while page["next_cursor"] is not None:
+            page = self._get(path, cursor=page["next_cursor"], **query).json()
+            found += page["items"]
+        return found
+
     def receives(self) -> bool:
         """Whether a collector delivers now. Raises LabError if the URL or the token is wrong."""
-        return any(one["state"] == "receiving" for one in self._get("/collectors").json())
+        return any(one["state"] == "receiving" for one in self._pages("/collectors"))
 
     def wait_for(self, what: str, ready: Callable[[], Answer | None], patience_s: float) -> Answer:
         """Poll until there is an answer. Raises LabError after `patience_s`."""
@@ -91,14 +100,8 @@ class Product:
 
     def all_cgroups(self) -> list[dict[str, Any]]:
         """Every cgroup resource that ever existed."""
-        found: list[dict[str, Any]] = []
-        page: dict[str, Any] = {"items": [], "next_cursor": ""}
-        while page["next_cursor"] is not None:
-            after = {"cursor": page["next_cursor"]} if page["next_cursor"] else {}
-            # Each comes with its usage in the last minute: more of them at once are too much data.
-            page = self._get("/resources", kind="cgroup", gone=True, limit=50, **after).json()
-            found += page["items"]
-        return found
+        # Each comes with its usage in the last minute: more of them at once are too much data.
+        return self._pages("/resources", kind="cgroup", gone=True, limit=50)
 
     def resource(self, resource_id: int) -> dict[str, Any]:
         """One resource, with every change of its facts, oldest first."""
@@ -165,7 +168,7 @@ class Product:
 
     def collectors(self) -> dict[str, dict[str, Any]]:
         """Every collector that has ever delivered, by its node's key."""
-        return {one["node"]["key"]: one for one in self._get("/collectors").json()}
+        return {one["node"]["key"]: one for one in self._pages("/collectors")}
 
     @property
     def cookies(self) -> httpx.Cookies:

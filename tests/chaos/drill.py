@@ -97,7 +97,7 @@ class Drill:
 
     def sources(self) -> dict[str, tuple[str, str]]:
         """State and detail by source, as the page Collectors shows them."""
-        (row,) = self.client.get("/collectors").json()
+        (row,) = self.client.get("/collectors").json()["items"]
         return {one["name"]: (one["state"], one["detail"]) for one in row["sources"]}
 
     def _rows(self, end_us: int) -> list[tuple[int, int]]:
@@ -136,7 +136,7 @@ def running(
         ) as client,
     ):
         drill = Drill(stack, client, f"http://127.0.0.1:{port}")
-        first = wait(lambda: client.get("/collectors").json(), "the first batch")
+        first = wait(lambda: client.get("/collectors").json()["items"], "the first batch")
         drill.node_id = int(first[0]["node"]["id"])
         drill.begin_us = time.time_ns() // 1000
         drill.mark()

@@ -140,7 +140,7 @@ def _every_tick_once(
     down_s = sum(end - begin for begin, end in killer.downtimes)
     _say(f"{len(ticks)} ticks stored of {(end_us - begin_us) // harness.TICK_US}, collector down {down_s:.1f} s")
     assert unexplained == []
-    collectors = client.get("/collectors").json()
+    collectors = client.get("/collectors").json()["items"]
     assert [one["dropped_batches"] for one in collectors if one["node"]["id"] == node_id] == [0]
 
 
@@ -196,7 +196,7 @@ def _add_channel(client: httpx.Client, url: str) -> int:
 
 
 def _nodes(client: httpx.Client) -> list[int]:
-    return [int(one["node"]["id"]) for one in client.get("/collectors").json()]
+    return [int(one["node"]["id"]) for one in client.get("/collectors").json()["items"]]
 
 
 def _wait(ready: Any, patience_s: float, what: str, instead: Any = lambda: "") -> Any:

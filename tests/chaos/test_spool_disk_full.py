@@ -50,7 +50,7 @@ def test_the_spools_disk_is_full_and_emptied(folder: Path, open_page: Callable[[
         )
         drills.wait(lambda: drill.sources()["spool"][0] == "active", "a spool that is well")
         drill.every_tick_once()
-        assert drill.client.get("/collectors").json()[0]["dropped_batches"] == 0
+        assert drill.client.get("/collectors").json()["items"][0]["dropped_batches"] == 0
         assert "spool_memory_batches 0" in httpx.get(f"{drill.metrics_url}/metrics", timeout=30).text
         _restarts(drill)
 

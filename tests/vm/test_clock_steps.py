@@ -56,7 +56,7 @@ def test_steps_of_an_hour(tmp_path: Path) -> None:
         # the API's log.
         assert collected.log.count("the clock was set back") == 2
         api = {"Authorization": f"Bearer {stack.create_api_token()}"}
-        (row,) = httpx.get(f"{stack.url}/api/v1/collectors", headers=api, timeout=30).json()
+        (row,) = httpx.get(f"{stack.url}/api/v1/collectors", headers=api, timeout=30).json()["items"]
         (spool,) = [source for source in row["sources"] if source["name"] == "spool"]
         assert (spool["state"], "in the future" in spool["detail"]) == ("degraded", True)
         assert stack.log("api").read_text().count('"clock_ahead"') == 1

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
-from jitterscope import db
+from jitterscope import counted, db
 from jitterscope.inventory.types import SourceRow
 from jitterscope.kit.perobject import PerObject
 
@@ -65,6 +65,10 @@ _SOURCES = text(
         needs = excluded.needs, updated_at = now()
     """
 ).bindparams(*(bindparam(name, type_=ARRAY(TEXT)) for name in ("names", "states", "details", "needs")))
+
+_SOURCES_OF = (
+    "SELECT node_id, name, state, detail, needs FROM collector_sources WHERE node_id = ANY(%b::bigint[]) ORDER BY name"
+)
 
 _FACTS_CHANGED = text(
     "SELECT r.id, c.facts_changed_at FROM resources r "
@@ -181,10 +185,10 @@ def on_silent_nodes(session: Session, resource_ids: Sequence[int]) -> set[int]:
     return set(session.execute(_ON_SILENT_NODES, {"ids": list(resource_ids), "silent": SILENT}).scalars())
 
 
-def sources_of(session: Session, node_id: int) -> list[SourceRow]:
-    """The sources of a node's collector, by name."""
-    rows = session.execute(
-        text("SELECT name, state, detail, needs FROM collector_sources WHERE node_id = :node ORDER BY name"),
-        {"node": node_id},
-    )
-    return [SourceRow(row.name, row.state, row.detail, row.needs) for row in rows]
+def sources_of(session: Session, node_ids: Sequence[int]) -> dict[int, list[SourceRow]]:
+    """The sources of the nodes' collectors, by name. Each node may have reported any number of them."""
+    found: dict[int, list[SourceRow]] = {identity: [] for identity in node_ids}
+    with counted.rows(session, _SOURCES_OF, (list(node_ids),)) as rows:
+        for node_id, *source in rows:
+            found[node_id].append(SourceRow(*source))
+    return found

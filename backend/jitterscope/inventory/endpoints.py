@@ -6,20 +6,15 @@ import time
 from datetime import UTC, datetime
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Depends, Query
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope import db
-from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, bounded
 from jitterscope.errors import not_found
-from jitterscope.inventory import facts, overview, service
-from jitterscope.inventory.collectors import SILENT
-from jitterscope.inventory.models import Collector, Resource
+from jitterscope.inventory import collector_list, facts, overview, service
 from jitterscope.inventory.schemas import (
-    CollectorItem,
+    Collectors,
     FactItem,
     ResourceDetail,
     ResourceItem,
@@ -28,21 +23,15 @@ from jitterscope.inventory.schemas import (
 )
 from jitterscope.inventory.types import FactRow, ResourceKind
 from jitterscope.kit import cursor as cursors
-from jitterscope.kit.allowance import hold, room
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
-from jitterscope.series import service as series
 from jitterscope.series.catalogue import FACTS, METRICS
-from jitterscope.series.types import TICK_US
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["inventory"])
 
 ReadResources = Annotated[Principal, Depends(require("resources:read"))]
 ReadCollectors = Annotated[Principal, Depends(require("collectors:read"))]
-_MINUTE_US = 60_000_000
-# Memory per listed collector, with its sources.
-_COLLECTOR_BYTES = 20_000
 _FOREVER_US = 2**62
 
 
@@ -95,45 +84,17 @@ def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
 
 @router.get("/collectors")
 @bounded(CHART)
-@refuses(422, "There are too many collectors: the data of their last minute exceed the limit.")
-def list_collectors(principal: ReadCollectors) -> list[CollectorItem]:
-    """Every collector that has ever sent data, newest first, and what its sources can measure."""
+def list_collectors(
+    principal: ReadCollectors, cursor: str | None = None, limit: Annotated[int, Query(ge=1, le=200)] = 50
+) -> Collectors:
+    """Collectors that have ever sent data, the newest node first, and what their sources can measure."""
+    before_id = one_position(cursor)
     with db.organization_session(principal.organization_id) as session:
-        rows = session.execute(
-            select(Collector, Resource)
-            .join(Resource, Resource.id == Collector.node_id)
-            .order_by(Collector.first_seen_at.desc())
-            .limit(room(_COLLECTOR_BYTES))
-        ).all()
-        hold(len(rows) * _COLLECTOR_BYTES)
-        names = service.names_of_namesakes(session)
-        return [_collector(session, collector, node, names.get(node.id, node.name)) for collector, node in rows]
-
-
-def _collector(session: Session, collector: Collector, node: Resource, name: str) -> CollectorItem:
-    now_us = _now_us()
-    ticks = series.read_series(
-        session, [node.id], ("collector_lateness_us", "collector_cpu_us", "collector_rss_bytes"),
-        now_us - _MINUTE_US, now_us,
-    )  # fmt: skip
-    lateness = ticks.get((node.id, "collector_lateness_us"))
-    cpu = ticks.get((node.id, "collector_cpu_us"))
-    memory = ticks.get((node.id, "collector_rss_bytes"))
-    silent = collector.last_seen_at < datetime.now(UTC) - SILENT
-    return CollectorItem(
-        node=ResourceRef(id=node.id, kind="node", key=node.key, name=name),
-        version=collector.version,
-        state="silent" if silent else "receiving",
-        first_seen_at=collector.first_seen_at,
-        last_seen_at=collector.last_seen_at,
-        delay_ms=collector.delay_us / 1000,
-        lateness_max_ms=None if lateness is None else float(np.nanmax(lateness)) / 1000,
-        cpu_used=None if cpu is None else float(np.nanmean(cpu)) / TICK_US,
-        memory_bytes=None if memory is None else float(memory[~np.isnan(memory)][-1]),
-        batches=collector.batches,
-        dropped_batches=collector.dropped_batches,
-        sources=_sources(session, node.id),
-    )
+        rows = collector_list.find(session, before_id, limit + 1)
+        items = collector_list.items(session, rows[:limit], _now_us())
+        found, silent = collector_list.counts(session)
+    next_cursor = cursors.encode(items[-1].node.id) if len(rows) > limit else None
+    return Collectors(items=items, next_cursor=next_cursor, found=found, silent=silent)
 
 
 def _sources(session: Session, node_id: int) -> list[SourceItem]:

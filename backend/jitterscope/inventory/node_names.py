@@ -24,10 +24,19 @@ _NAMESAKES = text(
     ) AS nodes WHERE namesakes > 1 ORDER BY name
     """
 )
+_KEPT = "jitterscope.namesakes"
 
 
 def of_namesakes(session: Session) -> dict[int, str]:
-    """ "node-1 (3f9a)" by resource id, for nodes whose name another node has too."""
+    """ "node-1 (3f9a)" by resource id, for nodes whose name another node has too. Read once in a transaction."""
+    key = (_KEPT, session.info["organization_id"])
+    if key not in session.info:
+        session.info[key] = _of_namesakes(session)
+    known: dict[int, str] = session.info[key]
+    return known
+
+
+def _of_namesakes(session: Session) -> dict[int, str]:
     found: dict[int, str] = {}
     for name, nodes in groupby(session.execute(_NAMESAKES), key=lambda row: row.name):
         keys = {row.id: row.key for row in nodes}

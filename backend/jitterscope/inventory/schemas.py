@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from jitterscope.inventory.types import ResourceKind
-from jitterscope.kit.schema import Schema
+from jitterscope.kit.schema import Page, Schema
 
 
 class ResourceRef(Schema):
@@ -78,3 +78,8 @@ class CollectorItem(Schema):
     batches: int
     dropped_batches: int = Field(description="Batches that its bounded spool dropped")
     sources: list[SourceItem]
+
+
+class Collectors(Page[CollectorItem]):
+    found: int = Field(description="Collectors that have ever sent data")
+    silent: int = Field(description="Of these, how many have sent no batch for 15 s")

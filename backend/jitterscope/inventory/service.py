@@ -307,4 +307,4 @@ def on_silent_nodes(session: Session, resource_ids: Sequence[int]) -> set[int]:
 
 def sources(session: Session, node_id: int) -> list[SourceRow]:
     """What the collector of a node can and cannot measure, as last reported."""
-    return collectors.sources_of(session, node_id)
+    return collectors.sources_of(session, [node_id])[node_id]

@@ -78,6 +78,13 @@ def hold(size_bytes: int) -> None:
     in_time()
 
 
+def release(size_bytes: int) -> None:
+    """Count bytes as free again that `hold` counted."""
+    allowance = _current.get()
+    if allowance is not None:
+        allowance.held -= size_bytes
+
+
 @contextmanager
 def borrowed() -> Iterator[None]:
     """Release at the end of the block what it counted, for blocks that keep nothing."""

@@ -111,12 +111,13 @@ def list_channels(session: Session) -> list[ChannelRow]:
 def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
     """Channels as the API shows them, with the state of their deliveries."""
     counts = {
-        channel_id: (pending, held, dead, last_sent)
-        for channel_id, pending, held, dead, last_sent in session.execute(
+        channel_id: (pending, held, held_back, dead, last_sent)
+        for channel_id, pending, held, held_back, dead, last_sent in session.execute(
             select(
                 DeliveryRow.channel_id,
                 func.count().filter(DeliveryRow.state.in_(("pending", "sending"))),
                 func.count().filter(DeliveryRow.state == "pending", DeliveryRow.held_until > func.clock_timestamp()),
+                func.coalesce(func.sum(DeliveryRow.held_back).filter(DeliveryRow.state.in_(("pending", "sending"))), 0),
                 func.count().filter(DeliveryRow.state == "dead"),
                 func.max(DeliveryRow.sent_at),
             )
@@ -138,7 +139,7 @@ def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
             target, broken = kind.describe(config), None
         except ChannelUnusable as error:
             target, broken = "unusable", str(error)
-        pending, held, dead, last_sent = counts.get(row.id, (0, 0, 0, None))
+        pending, held, held_back, dead, last_sent = counts.get(row.id, (0, 0, 0, 0, None))
         result.append(
             Channel(
                 id=row.id,
@@ -153,6 +154,7 @@ def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
                 created_at=row.created_at,
                 pending=pending,
                 held=held,
+                held_back=held_back,
                 dead=dead,
                 last_sent_at=last_sent,
                 last_error=broken or errors.get(row.id),

@@ -23,6 +23,7 @@ from sqlalchemy.orm import Session, aliased
 from jitterscope.db import organization_session
 from jitterscope.notify import courier, journal
 from jitterscope.notify.channels_service import ChannelUnusable, open_config
+from jitterscope.notify.held_back import hold_back
 from jitterscope.notify.kind import ChannelKind, HttpResponse, Message, Verdict
 from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
 from jitterscope.notify.outgoing import outgoing, post_of
@@ -34,6 +35,8 @@ from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
 BATCH = 8
+# Messages held back in one transaction.
+_MOST_HELD_BACK = 400
 # The outcome of another host's attempt is unknown after this long without news.
 LEASE = timedelta(seconds=120)
 _COURIER = Path(courier.__file__)
@@ -111,7 +114,7 @@ def claim(organization_id: int) -> list[Attempt]:
     attempts: list[Attempt] = []
     try:
         with organization_session(organization_id) as session:
-            for row, channel in _due(session):
+            for row, channel in _due_and_allowed(session):
                 attempt = _prepare(session, folder, row, channel)
                 if attempt is None:
                     continue
@@ -124,6 +127,15 @@ def claim(organization_id: int) -> list[Attempt]:
             os.close(attempt.descriptor)
         raise
     return attempts
+
+
+def _due_and_allowed(session: Session) -> list[tuple[DeliveryRow, ChannelRow]]:
+    for _ in range(_MOST_HELD_BACK // BATCH):
+        due = _due(session)
+        allowed = [(row, channel) for row, channel in due if not hold_back(session, row, channel)]
+        if allowed or not due:
+            return allowed
+    return []
 
 
 def _due(session: Session) -> list[tuple[DeliveryRow, ChannelRow]]:
@@ -141,6 +153,7 @@ def _due(session: Session) -> list[tuple[DeliveryRow, ChannelRow]]:
                 earlier.incident_id == DeliveryRow.incident_id,
                 earlier.id < DeliveryRow.id,
                 earlier.state.in_(("pending", "sending")),
+                earlier.held_back.is_(None),
             ),
         )
         .order_by(DeliveryRow.id)
@@ -176,6 +189,7 @@ def _prepare(session: Session, folder: Path, row: DeliveryRow, channel: ChannelR
             thread=None if thread is None else thread.reference,
             now_s=int(time.time()),
             channel_id=channel.id,
+            held_back=row.held_back or 0,
         ),
         maybe_sent=row.maybe_sent,
         first_tried_s=int((row.claimed_at or row.created_at).timestamp()),

@@ -30,7 +30,7 @@ from jitterscope.notify.schemas import (
     Delivery,
     DeliveryState,
 )
-from jitterscope.paging import one_position
+from jitterscope.paging import one_position, unpaged
 from jitterscope.tenancy import mail_limits
 from jitterscope.tenancy.attempts import per_minute
 from jitterscope.tenancy.auth import Principal, require
@@ -43,6 +43,7 @@ _TESTS_PER_MINUTE = 20
 
 @router.get("/kinds")
 @bounded(QUICK)
+@unpaged("Kinds are code.")
 def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
     """The kinds of channels, and the configuration that each takes."""
     return [
@@ -59,6 +60,7 @@ def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
 
 @router.get("")
 @bounded(QUICK)
+@unpaged(f"An organization has at most {service.MOST} channels.")
 def list_channels(principal: Reader) -> list[Channel]:
     """All channels of the organization."""
     with organization_session(principal.organization_id) as session:
@@ -190,6 +192,7 @@ def _view(row: DeliveryRow) -> Delivery:
             "maybe_sent": row.maybe_sent,
             "next_attempt_at": row.next_attempt_at if row.state == "pending" else None,
             "held_until": row.held_until,
+            "held_back": row.held_back,
             "last_status": row.last_status,
             "last_error": row.last_error,
             "created_at": row.created_at,

@@ -33,6 +33,8 @@ class Message:
     now_s: int
     # 0: a test of a channel.
     channel_id: int = 0
+    # Above 0: a summary of this many messages that were held back, of which the payload is the first.
+    held_back: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class ChannelKind(Generic[Config]):
     leave both out and rely on the key. `silent` are actions that the receiver cannot express. `unavailable` says why
     this installation cannot use the kind. `refresh` updates the first message of a thread to the incident's current
     state without notifying anyone. `closes_alerts`: the receiver keeps an alert open until it is told of the end, which
-    is therefore sent even while the incident is muted.
+    is therefore sent even while the incident is muted. `most_per_hour`: how many messages an organization may send in
+    an hour, because they leave through a server of this installation; the kind then also writes summaries.
     """
 
     kind: str
@@ -95,6 +98,7 @@ class ChannelKind(Generic[Config]):
     unavailable: Callable[[], str | None] = lambda: None
     refresh: Callable[[Config, Message], HttpRequest | None] | None = None
     closes_alerts: bool = False
+    most_per_hour: Callable[[], int] | None = None
 
 
 @cache

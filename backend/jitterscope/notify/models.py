@@ -34,7 +34,8 @@ class ChannelRow(Base):
 class DeliveryRow(Base):
     """One transition for one channel: the outbox. States: pending, sending, sent, dead, skipped.
 
-    `held_until`: waits for the end of quiet hours, and is skipped if there is nothing left to say by then. `key` lets
+    `held_until`: waits for the end of quiet hours, and is skipped if there is nothing left to say by then. `held_back`:
+    it is sent as the summary of this many messages that were held back, itself included (held_back.py). `key` lets
     receivers recognize a repeated delivery. While `sending`, `journal_id` names the host journal that records the
     attempt's outcome (see courier.py).
     """
@@ -52,6 +53,7 @@ class DeliveryRow(Base):
     attempts: Mapped[int] = mapped_column(Integer, default=0)
     next_attempt_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     held_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    held_back: Mapped[int | None] = mapped_column(Integer)
     claimed_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     journal_id: Mapped[str | None] = mapped_column(Text)
     last_status: Mapped[int | None] = mapped_column(Integer)

@@ -68,6 +68,9 @@ class Channel(Schema):
     created_at: datetime
     pending: int  # held ones included
     held: int = Field(description="Messages that wait for the end of quiet hours")
+    held_back: int = Field(
+        description="Messages above what the organization may send in an hour: a summary will say how many they were"
+    )
     dead: int
     last_sent_at: datetime | None
     last_error: str | None
@@ -84,6 +87,7 @@ class Delivery(Schema):
     maybe_sent: bool  # an attempt of unknown fate was made: the receiver may have it although it is sent again
     next_attempt_at: datetime | None
     held_until: datetime | None = Field(description="End of the quiet hours that it waits, or waited, for")
+    held_back: int | None = Field(description="It is the summary of this many messages that were held back")
     last_status: int | None
     last_error: str | None
     created_at: datetime

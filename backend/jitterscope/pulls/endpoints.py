@@ -10,6 +10,7 @@ from jitterscope.answers import refuses
 from jitterscope.bounds import QUICK, REMOTE, bounded
 from jitterscope.db import organization_session
 from jitterscope.kit.declared import audited, not_audited
+from jitterscope.paging import unpaged
 from jitterscope.pulls import opening
 from jitterscope.pulls.schemas import (
     FixPullRequest,
@@ -29,6 +30,7 @@ _HOST = "The repository's host could not be reached, or refused."
 
 @router.get("/pull-requests")
 @bounded(QUICK)
+@unpaged("One per fix of the incident.")
 def list_pull_requests(principal: Reader, incident_id: int) -> list[FixPullRequest]:
     """For each fix of an incident: whether it can become a pull request, and the newest one that it became."""
     with organization_session(principal.organization_id) as session:
@@ -37,6 +39,7 @@ def list_pull_requests(principal: Reader, incident_id: int) -> list[FixPullReque
 
 @router.get("/kustomize")
 @bounded(QUICK)
+@unpaged("One per fix of the incident.")
 def list_kustomize_patches(principal: Reader, incident_id: int) -> list[KustomizePatch]:
     """The fixes of an incident as Kustomize patches, which need no repository here; those that cannot be one are left
     out."""

@@ -14,6 +14,7 @@ from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, REMOTE, bounded
 from jitterscope.db import organization_session
 from jitterscope.kit.declared import audited
+from jitterscope.paging import unpaged
 from jitterscope.pulls import repositories as service
 from jitterscope.pulls.schemas import Repository, RepositoryRequest, RepositoryTest, RepositoryUpdate
 from jitterscope.tenancy.auth import Principal, require
@@ -25,6 +26,7 @@ Writer = Annotated[Principal, Depends(require("repositories:write"))]
 
 @router.get("")
 @bounded(QUICK)
+@unpaged(f"An organization has at most {service.MOST} repositories.")
 def list_repositories(principal: Reader) -> list[Repository]:
     """All repositories. If several have a workload, the first one is used."""
     with organization_session(principal.organization_id) as session:

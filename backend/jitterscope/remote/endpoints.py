@@ -18,7 +18,7 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.compressed import respond
-from jitterscope.paging import one_position
+from jitterscope.paging import one_position, unpaged
 from jitterscope.remote import belonging, drawing, metrics, senders
 from jitterscope.remote.schemas import (
     LabelValue,
@@ -98,6 +98,7 @@ def list_metrics(
 
 @router.get("/labels")
 @bounded(CHART)
+@unpaged("Of very many labels and values only those with the most series.")
 @refuses(404, "The resource does not exist in this organization.")
 def list_metric_labels(
     principal: ReadSeries, name: Name, match: Matches = None, resource: OfResource = None, from_: From = None,

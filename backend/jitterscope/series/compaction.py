@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from jitterscope import db
+from jitterscope import counted, db
 from jitterscope.series import codec, layouts, partitions, rollups
 from jitterscope.series.landing import driver
 from jitterscope.series.runs import runs
@@ -24,6 +24,8 @@ WINDOW_US = 600_000_000
 GRACE_US = 30_000_000
 # Values decoded at once: limits a worker's memory to several copies of about 8 bytes each.
 _CHUNK_VALUES = 2_000_000
+# Slices of blocks received together: one is as large as a batch at most.
+_ROWS_AT_ONCE = 10
 _LOCK_CLASS = 1785296757
 
 _SLICES = (
@@ -133,14 +135,14 @@ class _Window:
             low, count = int(positions[0]), int(positions[-1] - positions[0]) + 1
             rows = np.searchsorted(series, content[positions])
             span = (part.start_us, part.start_us + WINDOW_US)
-            for start_us, ticks, encoding, payload in self._cursor.execute(
-                _SLICES, (low, count, self._blocks_of[layout_id], *span)
-            ):
-                decoded = codec.decode_wire(encoding, payload, ticks)[positions - low]
-                first = (start_us - part.start_us) // part.step_us
-                target = values[:, first : first + ticks]
-                # A tick missing here may have arrived in another block.
-                target[rows] = np.where(np.isnan(decoded), target[rows], decoded)
+            wanted = (low, count, self._blocks_of[layout_id], *span)
+            with counted.arriving(self._session, _SLICES, wanted, at_once=_ROWS_AT_ONCE) as found:
+                for start_us, ticks, encoding, payload in found:
+                    decoded = codec.decode_wire(encoding, payload, ticks)[positions - low]
+                    first = (start_us - part.start_us) // part.step_us
+                    target = values[:, first : first + ticks]
+                    # A tick missing here may have arrived in another block.
+                    target[rows] = np.where(np.isnan(decoded), target[rows], decoded)
         return values
 
     def _write_segments(self, series: IdArray, values: FloatArray) -> None:

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope import db
+from jitterscope import counted, db
+from jitterscope.kit.allowance import borrowed
 from jitterscope.series.compaction import GRACE_US, WINDOW_US
 from jitterscope.series.landing import driver
 from jitterscope.series.types import IntArray
 
 # How far back each run looks for windows: later data stays in short rows, which read the same.
 _LOOK_BACK_US = 6 * 3_600_000_000
-_SERIES_AT_ONCE = 500
+_SERIES_AT_ONCE, _ROWS_AT_ONCE = 500, 50
 # More than any bucket number (limits.MAX_BUCKET of ingest).
 _BUCKETS = 2048
 
@@ -44,21 +45,28 @@ def compact(organization_id: int, now_us: int) -> int:
     made = 0
     for (start_us, step_us), series in windows.items():
         for at in range(0, len(series), _SERIES_AT_ONCE):
-            with db.organization_session(organization_id) as session:
+            # Too much to join stays in short rows; what comes later does not wait for it.
+            with (
+                db.isolated("compact distributions", organization=organization_id, start_us=start_us),
+                borrowed(),
+                db.organization_session(organization_id) as session,
+            ):
                 made += _join(session, organization_id, series[at : at + _SERIES_AT_ONCE], step_us, start_us)
     return made
 
 
 def _join(session: Session, organization_id: int, series: list[int], step_us: int, start_us: int) -> int:
-    with driver(session).cursor(binary=True) as cursor:
-        taken: dict[int, list[tuple[Any, ...]]] = {}
-        for row in cursor.execute(_TAKE, (series, step_us, start_us, start_us + WINDOW_US)):
+    taken: dict[int, list[tuple[Any, ...]]] = {}
+    wanted = (series, step_us, start_us, start_us + WINDOW_US)
+    with counted.rows(session, _TAKE, wanted, at_once=_ROWS_AT_ONCE) as found:
+        for row in found:
             taken.setdefault(row[0], []).append(row[1:])
-        columns: list[list[object]] = [[] for _ in range(6)]
-        for identity, rows in sorted(taken.items()):
-            for column, value in zip(columns, (identity, *_joined(rows, step_us)), strict=True):
-                column.append(value)
-        if columns[0]:
+    columns: list[list[object]] = [[] for _ in range(6)]
+    for identity, rows in sorted(taken.items()):
+        for column, value in zip(columns, (identity, *_joined(rows, step_us)), strict=True):
+            column.append(value)
+    if columns[0]:
+        with driver(session).cursor(binary=True) as cursor:
             cursor.execute(_PUT, (organization_id, step_us, *columns))
     return len(columns[0])
 

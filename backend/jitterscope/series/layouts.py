@@ -13,7 +13,9 @@ from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
+from jitterscope import counted
 from jitterscope.db import after_commit
+from jitterscope.kit.allowance import borrowed, hold
 from jitterscope.kit.perobject import PerObject
 
 IdArray = NDArray[np.int64]
@@ -38,6 +40,9 @@ _UPSERT = text(
     "INSERT INTO series_layouts (organization_id, digest, series_ids) VALUES (:organization, :digest, :series) "
     "ON CONFLICT (organization_id, digest) DO UPDATE SET used_at = now() RETURNING id"
 ).bindparams(bindparam("series", type_=ARRAY(BIGINT)))
+_CONTENTS = "SELECT id, series_ids FROM series_layouts WHERE id = ANY(%b::bigint[])"
+# Layouts received together: each has 200,000 series at most.
+_AT_ONCE = 4
 
 
 class DuplicateSeries(ValueError):
@@ -68,13 +73,11 @@ def contents(session: Session, organization_id: int, layout_ids: list[int]) -> d
     known = cache.contents  # replaced, never changed
     missing = [identity for identity in layout_ids if (organization_id, identity) not in known]
     if missing:
-        rows = session.execute(
-            text("SELECT id, series_ids FROM series_layouts WHERE id = ANY(:ids)").bindparams(
-                bindparam("ids", type_=ARRAY(BIGINT))
-            ),
-            {"ids": missing},
-        )
-        read = {(organization_id, row.id): np.array(row.series_ids, np.int64) for row in rows}
+        read: dict[tuple[int, int], IdArray] = {}
+        with borrowed(), counted.arriving(session, _CONTENTS, (missing,), at_once=_AT_ONCE) as rows:
+            for identity, series in rows:
+                hold(8 * len(series))
+                read[organization_id, identity] = np.array(series, np.int64)
         known = known | read
         with cache.lock:
             cache.contents = _bounded(cache.contents | read)

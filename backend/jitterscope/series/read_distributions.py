@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from sqlalchemy.orm import Session
 
+from jitterscope import counted
 from jitterscope.kit.allowance import borrowed, hold, in_time
 from jitterscope.series.landing import driver
 from jitterscope.series.quantiles import BUCKETS
@@ -16,6 +17,8 @@ from jitterscope.series.window import MAX_ROW_US, Window
 
 # Time span of the histograms held at once.
 _PIECE_US = 1_800_000_000
+# Rows received together.
+_AT_ONCE = 50
 
 _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
@@ -44,8 +47,8 @@ def extent(session: Session, series: int, window: Window) -> tuple[int, int] | N
 def read(session: Session, series: Sequence[int], window: Window) -> dict[int, StoredDistribution]:
     """Histograms of each series id that has any in the window, in order of ticks."""
     found: dict[int, list[tuple[int, bytes, bytes, bytes]]] = defaultdict(list)
-    with driver(session).cursor(binary=True) as cursor:
-        rows = cursor.execute(_ROWS, (list(series), window.earliest_row_us, window.end_us, window.step_us))
+    wanted = (list(series), window.earliest_row_us, window.end_us, window.step_us)
+    with counted.arriving(session, _ROWS, wanted, at_once=_AT_ONCE) as rows:
         for identity, start_us, *columns in rows:
             # Tick, bucket, and count of each entry, and their copies while they are joined.
             hold(24 * len(columns[1]))
@@ -73,8 +76,8 @@ def whole(session: Session, series: int, from_us: int, to_us: int) -> IntArray:
     counts = np.zeros(BUCKETS)
     for after_us in range(window.earliest_row_us, window.end_us, _PIECE_US):
         span = (after_us, min(after_us + _PIECE_US + 1, window.end_us), window.step_us)
-        with borrowed(), driver(session).cursor(binary=True) as cursor:
-            for _, start_us, *columns in cursor.execute(_ROWS, ([series], *span)):
+        with borrowed(), counted.arriving(session, _ROWS, ([series], *span), at_once=_AT_ONCE) as rows:
+            for _, start_us, *columns in rows:
                 hold(3 * sum(map(len, columns)))  # buckets and counts are widened for adding
                 entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))
                 # Entries are ordered by tick: those of the window are contiguous.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import psycopg
 from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
+from jitterscope import counted
 from jitterscope.series import codec, layouts
 from jitterscope.series.landing import driver
 from jitterscope.series.types import FloatArray, IntArray
@@ -22,8 +21,8 @@ _NODES = text("SELECT DISTINCT CASE node_id WHEN 0 THEN id ELSE node_id END FROM
 _NODES = _NODES.bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 
 _LAYOUTS = (
-    "SELECT DISTINCT layout_id FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s "
-    "AND step_us = %s"
+    "SELECT layout_id, max(octet_length(payload)) FROM series_blocks "
+    "WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s AND step_us = %s GROUP BY layout_id"
 )
 _FIRST = "SELECT min(start_us) FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s"
 # One row per block with the wanted series' values, one after another: only their bytes leave the server. A run is a
@@ -43,6 +42,10 @@ _SEGMENTS = (
 
 # Unwanted series between two wanted ones that are read with them instead of skipped.
 _BRIDGED = 16
+# Limits of what is in memory besides the result, because senders choose how often they send a tick: values decoded
+# together, and blocks and segments received together. A segment has 500 kB at most.
+_MAX_VALUES = 1_000_000
+_BYTES_AT_ONCE, _BLOCKS_AT_ONCE, _SEGMENTS_AT_ONCE = 4_000_000, 500, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,11 @@ def read(scope: Scope, series: Sequence[int], window: Window, *, landed_only: bo
     if not series or not window.ticks:
         return {}
     grid = Grid(window, list(series))
-    with driver(scope.session).cursor(binary=True) as cursor:
-        # Blocks first: compaction moves them to segments in one transaction, so that data moved between the two reads
-        # is seen in the second one, and data seen twice is identical.
-        _put_blocks(cursor, scope, grid, np.array(series, np.int64))
-        if not landed_only:
-            _put_segments(cursor, grid, list(series))
+    # Blocks first: compaction moves them to segments in one transaction, so that data moved between the two reads
+    # is seen in the second one, and data seen twice is identical.
+    _put_blocks(scope, grid, np.array(series, np.int64))
+    if not landed_only:
+        _put_segments(scope.session, grid, list(series))
     return grid.arrays()
 
 
@@ -81,35 +83,61 @@ def first_landed_us(scope: Scope, window: Window) -> int | None:
     return None if found is None else found[0]
 
 
-def _put_blocks(cursor: psycopg.Cursor[tuple[Any, ...]], scope: Scope, grid: Grid, series: IntArray) -> None:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a layout has of the wanted series: their ids, the runs that cover them, and their places in all runs.
+
+    `row_bytes` is the most that one block of the layout has of these runs.
+    """
+
+    series: list[int]
+    runs: list[tuple[int, int]]
+    places: IntArray
+    row_bytes: int
+
+
+def _put_blocks(scope: Scope, grid: Grid, series: IntArray) -> None:
     window, nodes = grid.window, list(scope.nodes)
     span = (window.earliest_row_us, window.end_us, window.step_us)
-    used = [row[0] for row in cursor.execute(_LAYOUTS, (nodes, *span))]
+    parts = _parts(scope, series, (nodes, *span))
+    if not parts:
+        return
+    runs = [(layout_id, *run) for layout_id, part in parts.items() for run in part.runs]
+    columns = [list(column) for column in zip(*runs, strict=True)]
+    at_once = _BYTES_AT_ONCE // max(1, *(part.row_bytes for part in parts.values()))
+    wanted = (*columns, list(parts), nodes, *span)
+    with counted.arriving(scope.session, _BLOCKS, wanted, at_once=min(max(1, at_once), _BLOCKS_AT_ONCE)) as found:
+        for rows in counted.groups(found, lambda row: len(row[4]) // codec.WIDTHS[row[3]], _MAX_VALUES):
+            for layout_id, blocks in _decoded(rows, parts).items():
+                grid.put(parts[layout_id].series, blocks)
+
+
+def _parts(scope: Scope, series: IntArray, where: tuple[object, ...]) -> dict[int, _Part]:
+    with driver(scope.session).cursor(binary=True) as cursor:
+        used: dict[int, int] = dict(cursor.execute(_LAYOUTS, where).fetchall())
     ordered = np.sort(series)
-    wanted: dict[int, tuple[list[int], IntArray]] = {}
-    runs: list[tuple[int, int, int]] = []
-    for layout_id, content in layouts.contents(scope.session, scope.organization_id, used).items():
+    parts: dict[int, _Part] = {}
+    for layout_id, content in layouts.contents(scope.session, scope.organization_id, list(used)).items():
         at = np.minimum(np.searchsorted(ordered, content), len(ordered) - 1)
         positions = np.flatnonzero(ordered[at] == content)
         if len(positions):
             found, places = _runs(positions)
-            wanted[layout_id] = content[positions].tolist(), places
-            runs += [(layout_id, first, size) for first, size in found]
-    if not wanted:
-        return
+            row_bytes = used[layout_id] * sum(size for _, size in found) // len(content)
+            parts[layout_id] = _Part(content[positions].tolist(), found, places, row_bytes)
+    return parts
+
+
+def _decoded(rows: Sequence[counted.Row], parts: Mapping[int, _Part]) -> dict[int, list[tuple[int, FloatArray]]]:
+    """(start_us, values of the layout's wanted series) of each row, by layout."""
     alike: dict[tuple[int, int, int], list[tuple[int, bytes]]] = defaultdict(list)
-    columns = [list(column) for column in zip(*runs, strict=True)]
-    for layout_id, start_us, ticks, encoding, payload in cursor.execute(
-        _BLOCKS, (*columns, list(wanted), nodes, *span)
-    ):
+    for layout_id, start_us, ticks, encoding, payload in rows:
         alike[layout_id, encoding, ticks].append((start_us, payload))
     blocks: dict[int, list[tuple[int, FloatArray]]] = defaultdict(list)
-    for (layout_id, encoding, ticks), rows in alike.items():
-        values = codec.decode_wire(encoding, b"".join(payload for _, payload in rows), ticks)
-        every = values.reshape(len(rows), -1, ticks)[:, wanted[layout_id][1]]
-        blocks[layout_id] += [(start_us, one) for (start_us, _), one in zip(rows, every, strict=True)]
-    for layout_id, decoded in blocks.items():
-        grid.put(wanted[layout_id][0], decoded)
+    for (layout_id, encoding, ticks), same in alike.items():
+        values = codec.decode_wire(encoding, b"".join(payload for _, payload in same), ticks)
+        every = values.reshape(len(same), -1, ticks)[:, parts[layout_id].places]
+        blocks[layout_id] += [(start_us, one) for (start_us, _), one in zip(same, every, strict=True)]
+    return blocks
 
 
 def _runs(positions: IntArray) -> tuple[list[tuple[int, int]], IntArray]:
@@ -126,11 +154,11 @@ def _runs(positions: IntArray) -> tuple[list[tuple[int, int]], IntArray]:
     return list(zip(firsts.tolist(), sizes.tolist(), strict=True)), places
 
 
-def _put_segments(cursor: psycopg.Cursor[tuple[Any, ...]], grid: Grid, series: list[int]) -> None:
+def _put_segments(session: Session, grid: Grid, series: list[int]) -> None:
     window = grid.window
-    rows = cursor.execute(_SEGMENTS, (series, window.earliest_row_us, window.end_us, window.step_us)).fetchall()
-    if not rows:
-        return
-    decoded = codec.decode_segments([row[3] for row in rows], [row[2] for row in rows])
-    for (identity, start_us, _, _), values in zip(rows, decoded, strict=True):
-        grid.put_long(identity, start_us, values)
+    wanted = (series, window.earliest_row_us, window.end_us, window.step_us)
+    with counted.arriving(session, _SEGMENTS, wanted, at_once=_SEGMENTS_AT_ONCE) as found:
+        for rows in counted.groups(found, lambda row: row[2], _MAX_VALUES):
+            decoded = codec.decode_segments([row[3] for row in rows], [row[2] for row in rows])
+            for (identity, start_us, _, _), values in zip(rows, decoded, strict=True):
+                grid.put_long(identity, start_us, values)

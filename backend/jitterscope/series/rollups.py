@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from jitterscope import counted
 from jitterscope.kit.allowance import borrowed, hold
 from jitterscope.series import codec
 from jitterscope.series.landing import driver
@@ -17,6 +18,8 @@ from jitterscope.series.types import FloatArray
 from jitterscope.series.window import MAX_ROW_US
 
 _MERGED_AT_ONCE = 200
+# Limits of what is in memory besides the result: values decoded together, and rows received together (up to 130 kB).
+_MAX_VALUES, _READ_AT_ONCE = 1_000_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,24 +149,25 @@ def read(
     `totals`, only the extremes are read: totals stay NaN, and ticks are 1 where there is data.
     """
     row_of = {identity: row for row, identity in enumerate(series)}
-    hold(5 * 8 * len(series) * steps)  # four arrays, and one row while it is decoded
+    hold(4 * 8 * len(series) * steps)
     result = Rollup.empty((len(series), steps))
     to_us = from_us + steps * level.step_us if before_us is None else before_us
     after_us = from_us - level.row_us - MAX_ROW_US if earliest_us is None else earliest_us - 1
-    with driver(session).cursor(binary=True) as cursor:
-        rows = cursor.execute(
-            f"SELECT series_id, start_us, tick_count, low, high{', total, ticks' if totals else ''} "  # noqa: S608
-            f"FROM {level.table} WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b",
-            (list(series), after_us, to_us),
-        ).fetchall()
     columns = 4 if totals else 2
-    payloads = [payload for row in rows for payload in row[3:]]
-    decoded = codec.decode_segments(payloads, [row[2] for row in rows for _ in range(columns)])
-    for number, (identity, start_us, *_) in enumerate(rows):
-        low, high, *rest = decoded[columns * number : columns * (number + 1)]
-        total, ticks = rest or (np.full(len(low), np.nan), (~np.isnan(low)).astype(np.float64))
-        first = (start_us - from_us) // level.step_us
-        result.add(row_of[identity], first, Rollup(low, high, total, ticks))
+    statement = (
+        f"SELECT series_id, start_us, tick_count, low, high{', total, ticks' if totals else ''} "  # noqa: S608
+        f"FROM {level.table} WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b"
+    )
+    wanted = (list(series), after_us, to_us)
+    with counted.arriving(session, statement, wanted, at_once=_READ_AT_ONCE) as found:
+        for rows in counted.groups(found, lambda row: columns * int(row[2]), _MAX_VALUES):
+            payloads = [payload for row in rows for payload in row[3:]]
+            decoded = codec.decode_segments(payloads, [row[2] for row in rows for _ in range(columns)])
+            for number, (identity, start_us, *_) in enumerate(rows):
+                low, high, *rest = decoded[columns * number : columns * (number + 1)]
+                total, ticks = rest or (np.full(len(low), np.nan), (~np.isnan(low)).astype(np.float64))
+                first = (start_us - from_us) // level.step_us
+                result.add(row_of[identity], first, Rollup(low, high, total, ticks))
     return result
 
 

@@ -49,25 +49,38 @@ class Grid:
     def __init__(self, window: Window, series: list[int]) -> None:
         self.window = window
         self._row_of = {identity: row for row, identity in enumerate(series)}
-        # Only filled rows take memory: most wanted series have no tick.
+        # Only rows with data take memory: most wanted series have no tick.
         self._values: FloatArray = np.empty((len(series), window.ticks))
+        self._taken = np.zeros(len(series), np.bool_)
         self._filled = np.zeros(len(series), np.bool_)
 
     def put(self, series: list[int], blocks: Sequence[tuple[int, FloatArray]]) -> None:
-        """Put blocks of the same series in one order: (start_us, values (series, ticks)). Missing ticks change none."""
+        """Put blocks of the same series in one order: (start_us, values (series, ticks)). Missing ticks change none.
+
+        Touches only the ticks from the first block to the last: a large window is put together from many calls.
+        """
+        window = self.window
         rows = np.fromiter((self._row_of[identity] for identity in series), np.int64, len(series))
-        again = self._filled[rows]
-        hold(int((~again).sum()) * self.window.ticks * 8)
-        joined = np.full((len(series), self.window.ticks), np.nan)
-        for start_us, values in blocks:
-            first = (start_us - self.window.start_us) // self.window.step_us
-            source = values[:, max(0, -first) : max(0, self.window.ticks - first)]
-            target = joined[:, max(0, first) : max(0, first) + source.shape[1]]
+        placed = [((start_us - window.start_us) // window.step_us, values) for start_us, values in blocks]
+        low = max(0, min(first for first, _ in placed))
+        high = min(window.ticks, max(first + values.shape[1] for first, values in placed))
+        if low >= high:
+            return
+        joined = np.full((len(series), high - low), np.nan)
+        for first, values in placed:
+            source = values[:, max(0, low - first) : max(0, high - first)]
+            target = joined[:, max(0, first - low) : max(0, first - low) + source.shape[1]]
             np.copyto(target, source, where=~np.isnan(source))
         present = ~np.isnan(joined)
+        again = self._taken[rows]
+        new = rows[~again]
+        hold(len(new) * window.ticks * 8)
+        self._taken[new] = True
+        self._values[new, :low] = np.nan
+        self._values[new, high:] = np.nan
         if again.any():
-            joined[again] = np.where(present[again], joined[again], self._values[rows[again]])
-        self._values[rows] = joined
+            joined[again] = np.where(present[again], joined[again], self._values[rows[again], low:high])
+        self._values[rows, low:high] = joined
         self._filled[rows] |= present.any(axis=1)
 
     def put_long(self, series: int, start_us: int, values: FloatArray) -> None:
@@ -77,8 +90,9 @@ class Grid:
         source = values[max(0, -first) : max(0, self.window.ticks - first)]
         if not len(source):
             return
-        if not self._filled[row]:
+        if not self._taken[row]:
             hold(self.window.ticks * 8)
+            self._taken[row] = True
             self._values[row] = np.nan
         target = self._values[row, max(0, first) : max(0, first) + len(source)]
         present = ~np.isnan(source)

@@ -16,6 +16,7 @@ from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
+from jitterscope.paging import unpaged
 from jitterscope.requested_window import From, When
 from jitterscope.services import kinds, listing
 from jitterscope.services.calls import Call
@@ -70,6 +71,7 @@ def list_services(
 
 @router.get("/services/{resource_id}/request-kinds")
 @bounded(CHART)
+@unpaged("One per kind of request that the collector tells apart.")
 @refuses(409, "The resource is not a TCP server.")
 def list_request_kinds(
     principal: Annotated[Principal, Depends(require("resources:read"))],

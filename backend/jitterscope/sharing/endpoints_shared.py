@@ -23,6 +23,7 @@ from jitterscope.incidents.timeline import wire
 from jitterscope.incidents.timeline.answers import Budget
 from jitterscope.incidents.verification import verifications
 from jitterscope.inventory import service as inventory
+from jitterscope.paging import unpaged
 from jitterscope.requested_window import From, When
 from jitterscope.sharing import links, views
 from jitterscope.sharing.holder import link_holder
@@ -84,6 +85,7 @@ def get_shared_timeline(request: Request, holder: OfLink, from_: From = None, to
 
 @router.get("/changes")
 @bounded(SHARED)
+@unpaged(f"At most {_MOST_CHANGES}.")
 @refuses(404, "The incident no longer exists.")
 def get_shared_changes(holder: OfLink, response: Response, from_: From = None, to: When = None) -> SharedChanges:
     """Changes to the incident's subject, workload, and node, starting 10 min before the timeline."""

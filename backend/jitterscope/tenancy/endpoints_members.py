@@ -15,6 +15,7 @@ from jitterscope.bounds import QUICK, bounded
 from jitterscope.errors import Problem
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
+from jitterscope.paging import unpaged
 from jitterscope.settings import settings
 from jitterscope.tenancy import limits, mail_limits, members, models, secrets
 from jitterscope.tenancy.auth import COOKIE, Principal, require
@@ -47,6 +48,7 @@ def get_organization(principal: ReadOrganizations) -> Organization:
 
 @router.get("/organizations/current/limits")
 @bounded(QUICK)
+@unpaged("Limits are code.")
 def list_limits(principal: ReadOrganizations) -> list[LimitUse]:
     """The limits of the organization, and how much of each is used. Requests over a limit get 429."""
     return [
@@ -102,6 +104,7 @@ def create_organization(body: OrganizationChange, principal: WriteOrganizations,
 
 @router.get("/members")
 @bounded(QUICK)
+@unpaged(f"An organization has at most {members.MOST_MEMBERS:,} members.")
 def list_members(principal: ReadMembers) -> Page[Member]:
     """All members of the organization."""
     with db.organization_session(principal.organization_id) as session:
@@ -154,6 +157,7 @@ def _ended(invitations: list[models.Invitation]) -> dict[str, Any]:
 
 @router.get("/members/invitations")
 @bounded(QUICK)
+@unpaged(f"At most {members.MOST_INVITATIONS} are open.")
 def list_invitations(principal: WriteMembers) -> Page[Invitation]:
     """Invitations that are still open."""
     with db.organization_session(principal.organization_id) as session:

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 
 from jitterscope.bounds import QUICK, bounded
+from jitterscope.paging import unpaged
 from jitterscope.tenancy.auth import Principal, require
 from jitterscope.tenancy.setups import address, agent, alloy, compose, kubernetes, linux, opentelemetry, prometheus
 from jitterscope.tenancy.setups.setup import Setups
@@ -22,6 +23,7 @@ _ALL = (
 
 @router.get("/setups")
 @bounded(QUICK)
+@unpaged("Setups are code.")
 def list_setups(
     request: Request,
     principal: ReadCollectors,

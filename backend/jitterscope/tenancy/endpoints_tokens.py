@@ -13,6 +13,7 @@ from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
+from jitterscope.paging import unpaged
 from jitterscope.tenancy import members, models, tokens
 from jitterscope.tenancy.auth import Principal, require
 from jitterscope.tenancy.schemas import IngestTokenRequest, NewIngestToken, NewToken, TokenInfo, TokenRequest
@@ -23,10 +24,12 @@ ReadTokens = Annotated[Principal, Depends(require("tokens:read"))]
 WriteTokens = Annotated[Principal, Depends(require("tokens:write"))]
 ReadCollectors = Annotated[Principal, Depends(require("collectors:read"))]
 WriteCollectors = Annotated[Principal, Depends(require("collectors:write"))]
+_WHY_UNPAGED = f"At most {tokens.MOST} are valid, and of the others only the newest are listed."
 
 
 @router.get("/tokens")
 @bounded(QUICK)
+@unpaged(_WHY_UNPAGED)
 def list_tokens(principal: ReadTokens) -> Page[TokenInfo]:
     """Valid API tokens and the 100 newest that have ended; never with their secrets."""
     return _listed(principal, "api")
@@ -56,6 +59,7 @@ def revoke_token(token_id: int, principal: WriteTokens) -> TokenInfo:
 
 @router.get("/collectors/tokens")
 @bounded(QUICK)
+@unpaged(_WHY_UNPAGED)
 def list_ingest_tokens(principal: ReadCollectors) -> Page[TokenInfo]:
     """Valid ingest tokens and the 100 newest that have ended; never with their secrets."""
     return _listed(principal, "ingest")

@@ -11,6 +11,7 @@ from jitterscope.answers import refuses
 from jitterscope.bounds import HEAVY, QUICK, bounded
 from jitterscope.kit.compressed import respond
 from jitterscope.kit.declared import not_audited
+from jitterscope.paging import unpaged
 from jitterscope.tenancy.auth import Principal, require
 from jitterscope.whatif import models, service
 from jitterscope.whatif.schemas import WhatIf, WhatIfModel, WhatIfRequest
@@ -22,6 +23,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": WhatIf}}
 
 @router.get("/whatif/models")
 @bounded(QUICK)
+@unpaged("Models are code.")
 def list_models(
     principal: Reader,
     cause: Annotated[str | None, Query(max_length=100, description="Only models for incidents of this cause")] = None,

@@ -13,6 +13,7 @@ export type ResourceKind = ResourceItem["kind"];
 export type Fact = Schemas["FactItem"];
 export type SeriesChart = Schemas["SeriesChart"];
 export type Collector = Schemas["CollectorItem"];
+export type Collectors = Schemas["Collectors"];
 
 export interface ResourceFilter {
   search?: string | undefined;
@@ -70,9 +71,11 @@ export const seriesQuery = (resource: number, metrics: readonly string[], window
   });
 
 export const collectorsQuery = () =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: ["collectors", "list"] as const,
-    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/collectors", { signal })),
+    queryFn: ({ pageParam, signal }) => unwrap(api.GET("/api/v1/collectors", { params: { query: { cursor: pageParam, limit: 100 } }, signal })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
     refetchInterval: LIVE_MS,
   });
 

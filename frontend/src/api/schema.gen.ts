@@ -528,7 +528,7 @@ export interface paths {
         };
         /**
          * List Collectors
-         * @description Every collector that has ever sent data, newest first, and what its sources can measure.
+         * @description Collectors that have ever sent data, the newest node first, and what their sources can measure.
          */
         get: operations["list_collectors"];
         put?: never;
@@ -3064,6 +3064,11 @@ export interface components {
              * @description Messages that wait for the end of quiet hours
              */
             held: number;
+            /**
+             * Held Back
+             * @description Messages above what the organization may send in an hour: a summary will say how many they were
+             */
+            held_back: number;
             /** Id */
             id: number;
             /** Kind */
@@ -3314,6 +3319,23 @@ export interface components {
             state: "receiving" | "silent";
             /** Version */
             version: string;
+        };
+        /** Collectors */
+        Collectors: {
+            /**
+             * Found
+             * @description Collectors that have ever sent data
+             */
+            found: number;
+            /** Items */
+            items: components["schemas"]["CollectorItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /**
+             * Silent
+             * @description Of these, how many have sent no batch for 15 s
+             */
+            silent: number;
         };
         /**
          * ComparedLoad
@@ -3596,6 +3618,11 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Held Back
+             * @description It is the summary of this many messages that were held back
+             */
+            held_back: number | null;
             /**
              * Held Until
              * @description End of the quiet hours that it waits, or waited, for
@@ -4054,7 +4081,8 @@ export interface components {
         };
         /**
          * Explained
-         * @description All answers over 20 ms in the last `days`, and those that came during an incident with a known cause.
+         * @description All answers over 20 ms in the last `days`, and those that came during an incident with a known cause; up to
+         *     10 min old.
          */
         Explained: {
             /** Days */
@@ -9821,7 +9849,10 @@ export interface operations {
     };
     list_collectors: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9834,9 +9865,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CollectorItem"][];
+                    "application/json": components["schemas"]["Collectors"];
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope collectors:read. */
             403: {
@@ -9847,15 +9879,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There are too many collectors: the data of their last minute exceed the limit. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };

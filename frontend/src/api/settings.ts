@@ -9,6 +9,7 @@ export type Role = Member["role"];
 export const ROLES: readonly Role[] = ["viewer", "editor", "admin"];
 export type TokenInfo = Schemas["TokenInfo"];
 export type Channel = Schemas["Channel"];
+export type Delivery = Schemas["Delivery"];
 export type ChannelKind = Schemas["ChannelKindInfo"];
 export type ChannelAction = ChannelKind["silent_actions"][number];
 export type QuietHours = Schemas["QuietHours-Output"];

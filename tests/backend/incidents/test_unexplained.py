@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from jitterscope.cache import valkey
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.engine import Diagnosis
 from jitterscope.diagnosis.core.finding import Found, NotFound
 from jitterscope.diagnosis.scenarios.unexplained.simulate import Hold, Service, simulate
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.lifecycle.apply import apply_diagnosis
+from jitterscope.incidents.verification.explained import key_of
 from jitterscope.recordings.snapshots import recording_of
 from tests.support.batches import CGROUP, DNS_SERVER, BatchBuilder
 
@@ -125,6 +127,10 @@ def test_the_share_of_all_slow_answers_that_have_a_cause_is_told(place: Subjects
     place.slow(30, 100)
     place.diagnose(place.server, found(GC, 605, 595, slow=90))
     place.diagnose(place.server, found(ID, 301, 299, slow=10), at_s=2)
+    assert place.service.get("/calibration")["explained"] == told, "read once in 10 min, not with every request"
+    key = key_of(place.service.organization.id)
+    assert 0 < valkey().ttl(key) <= 600
+    valkey().delete(key)
     assert place.service.get("/calibration")["explained"] == told | {
         "slow_answers": 200, "explained": 90, "ratio": 0.45,
     }  # fmt: skip

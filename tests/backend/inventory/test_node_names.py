@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
 
+from jitterscope.inventory import node_names
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.conftest import Service, fault, service
 from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
@@ -40,13 +42,30 @@ def test_nodes_of_one_name_have_the_start_of_their_machine_id(api: TestClient, o
     assert {one["name"] for one in nodes} == expected
     cgroups = get(api, "/resources", kind="cgroup")["items"]
     assert {one["node"]["name"] for one in cgroups} == expected
-    assert {one["node"]["name"] for one in get(api, "/collectors")} == expected
+    assert {one["node"]["name"] for one in get(api, "/collectors")["items"]} == expected
     assert {one["node"]["name"] for one in get(api, "/containers")["items"]} == expected
     assert {one["node"]["name"] for one in get(api, "/fleet")["containers"]} == expected
     ancestors = [get(api, f"/resources/{one['id']}")["ancestors"][-1]["name"] for one in cgroups]
     assert set(ancestors) == expected
     # By the name alone.
     assert len(get(api, "/resources", kind="node", search="worker")["items"]) == 2
+
+
+def test_names_are_read_once_for_a_page(api: TestClient, organization: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(api, organization, (IDS[0], "worker"), (IDS[1], "worker"))
+    read = node_names._of_namesakes
+    times: list[Session] = []
+
+    def counted(session: Session) -> dict[int, str]:
+        times.append(session)
+        return read(session)
+
+    monkeypatch.setattr(node_names, "_of_namesakes", counted)
+    cgroup = get(api, "/resources", kind="cgroup")["items"][0]
+    times.clear()
+    page = get(api, f"/resources/{cgroup['id']}")
+    assert page["node"]["name"] == page["ancestors"][-1]["name"] == cgroup["node"]["name"]
+    assert len(times) == 1
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import psycopg
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import text
 
+from jitterscope import db
 from jitterscope.pb import ingest_pb2 as pb
 from tests.support.batches import CGROUP, PROCESS, TICK_US, BatchBuilder, now_us
 
@@ -121,7 +124,7 @@ def test_charts_keep_the_extremes(fed: TestClient) -> None:
 
 
 def test_collectors_tell_what_is_missing(fed: TestClient) -> None:
-    (collector,) = fed.get("/api/v1/collectors").json()
+    (collector,) = fed.get("/api/v1/collectors").json()["items"]
     assert (collector["node"]["name"], collector["state"], collector["version"]) == (
         "worker-1",
         "receiving",
@@ -149,3 +152,56 @@ def test_a_fact_that_goes_there_and_back_within_a_batch(api: TestClient, organiz
     cgroup_id = api.get("/api/v1/resources", params={"kind": "cgroup"}).json()["items"][0]["id"]
     facts = api.get(f"/api/v1/resources/{cgroup_id}").json()["facts"]
     assert [one["value"] for one in facts if one["name"] == "cpu.quota_us"] == ["50000"]
+
+
+def test_collectors_come_in_pages_for_the_same_number_of_statements(
+    api: TestClient, organization: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for node in ("a", "b", "c"):
+        builder = BatchBuilder(node)
+        builder.block({(0, "collector_lateness_us"): np.full(20, 300.0)}, now_us() - 20 * 100_000)
+        for source in ("x", "y"):
+            builder.batch.sources.add(name=source, state=pb.SOURCE_STATE_ACTIVE, detail=node)
+        answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+        assert answer.status_code == 200, answer.text
+    statements = count_statements(monkeypatch)
+
+    def page(**parameters: Any) -> tuple[list[str], dict[str, Any], int]:
+        before = len(statements)
+        answer = api.get("/api/v1/collectors", params=parameters)
+        assert answer.status_code == 200, answer.text
+        found = answer.json()
+        for one in found["items"]:
+            assert [source["detail"] for source in one["sources"]] == [one["node"]["key"]] * 2
+            assert one["lateness_max_ms"] == pytest.approx(0.3)
+        return [one["node"]["key"] for one in found["items"]], found, len(statements) - before
+
+    page()  # fills caches
+    every, whole, of_all = page()
+    first, page_1, of_two = page(limit=2)
+    rest, page_2, _ = page(limit=2, cursor=page_1["next_cursor"])
+    assert (every, first, rest) == (["c", "b", "a"], ["c", "b"], ["a"])
+    assert whole["next_cursor"] is page_2["next_cursor"] is None
+    assert (page_1["found"], page_1["silent"]) == (3, 0)
+    assert of_all == of_two
+    with db.organization_session(organization.id) as session:
+        silent = {"id": whole["items"][2]["node"]["id"]}
+        long_ago = text("UPDATE collectors SET last_seen_at = now() - interval '1 min' WHERE node_id = :id")
+        session.execute(long_ago, silent)
+    _, whole, _ = page()
+    assert (whole["found"], whole["silent"]) == (3, 1)
+    assert [one["state"] for one in whole["items"]] == ["receiving", "receiving", "silent"]
+
+
+def count_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list to which every statement is added, whoever sends it."""
+    sent: list[str] = []
+    for name in ("execute", "stream"):
+        original = getattr(psycopg.Cursor, name)
+
+        def counted(cursor: Any, query: Any, *rest: Any, _original: Any = original, **more: Any) -> Any:
+            sent.append(str(query))
+            return _original(cursor, query, *rest, **more)
+
+        monkeypatch.setattr(psycopg.Cursor, name, counted)
+    return sent

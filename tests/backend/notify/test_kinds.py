@@ -350,3 +350,36 @@ def test_every_kind_has_words_for_every_action(kind: str, action: str, mailbox: 
     )
     sent = made.content if isinstance(made, MailRequest) else made.body
     assert len(sent) > 50
+
+
+def test_mails_above_the_hours_limit_are_held_back_and_told_in_one_summary(
+    outbox: Any, mailbox: Mailbox, settings_override: Any, api: Any, receiver: Any
+) -> None:
+    settings_override(notify_emails_per_hour=2)
+    channel = outbox.add_channel("email", {"to": "ada@example.org"})
+    hook = outbox.add_channel("webhook", {"url": receiver.url, "secret": "0123456789abcdef"})
+    for incident_id in range(1, 21):
+        outbox.queue(incident_id=incident_id)
+    outbox.queue("resolved", incident_id=3)
+    outbox.deliver()
+    mine = [row for row in outbox.rows() if row.channel_id == channel]
+    assert [row.state for row in mine] == ["sent"] * 2 + ["pending"] + ["skipped"] * 18
+    assert {row.last_error for row in mine[2:]} == {
+        "Held back: the organization sends at most 2 messages by Email an hour"
+    }
+    assert len(mailbox.mails) == 2
+    assert {row.state for row in outbox.rows() if row.channel_id == hook} == {"sent"}, "only emails are limited"
+    told = {one["id"]: one["held_back"] for one in api.get("/api/v1/channels").json()}
+    assert told == {channel: 19, hook: 0}
+    summary = api.get(f"/api/v1/channels/{channel}/deliveries?state=pending").json()["items"][0]
+    assert (summary["held_back"], summary["incident_id"]) == (19, 3)
+    outbox.make_due()
+    assert outbox.deliver() == 1, "the summary does not count"
+    text = mailbox.mails[2].get_content()
+    assert mailbox.mails[2]["Subject"] == "19 messages were not sent: too many emails in an hour"
+    assert "19 messages were above that" in text
+    assert "kube-system/coredns stalls up to" in text
+    assert api.get(f"/api/v1/channels/{channel}").json()["held_back"] == 0
+    outbox.queue(incident_id=30)
+    outbox.deliver()
+    assert api.get(f"/api/v1/channels/{channel}").json()["held_back"] == 1, "the next summary"

@@ -77,6 +77,60 @@ def test_an_organization_cannot_fill_the_line_with_more_tokens() -> None:
     asyncio.run(scenario())
 
 
+async def settled() -> None:
+    """Let every task run until it waits."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_the_last_slot_is_for_an_organization_that_has_none() -> None:
+    """Two organizations with long requests do not keep the third one waiting, and it does not take more either."""
+    bound = replace(ONE, of_caller=3, of_organization=3, of_process=4)
+    first, second, third, fourth = (Caller(f"token {number}", number) for number in range(1, 5))
+
+    async def scenario() -> None:
+        slots = Slots()
+        served: list[Caller] = []
+
+        async def request(caller: Caller) -> None:
+            await slots.take(bound, caller)
+            served.append(caller)
+
+        waiting = [asyncio.create_task(request(one)) for one in (first, first, first, first, second, second)]
+        await settled()
+        assert served == [first, first, first, second]
+        slots.give_back(bound, first)
+        await settled()
+        assert len(served) == 4, "both have some: the free slot is kept"
+        await asyncio.wait_for(slots.take(bound, third), 1)
+        waiting += [asyncio.create_task(request(one)) for one in (third, fourth)]
+        await settled()
+        assert len(served) == 4
+        slots.give_back(bound, third)
+        await settled()
+        assert served[4:] == [fourth], "the first in line of those that had none"
+        slots.give_back(bound, first)
+        await settled()
+        assert served[5:] == [third]
+        slots.give_back(bound, third)
+        slots.give_back(bound, fourth)
+        await settled()
+        assert served[6:] == [second], "nobody without waits, and more than one slot is free"
+        for task in waiting:
+            task.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_who_may_take_every_slot_is_kept_from_none() -> None:
+    async def scenario() -> None:
+        slots, bound = Slots(), replace(ONE, of_caller=2, of_organization=2, of_process=2)
+        for caller in (Caller("token", 1), Caller("token", 1)):
+            await asyncio.wait_for(slots.take(bound, caller), 1)
+
+    asyncio.run(scenario())
+
+
 def test_a_line_of_tens_of_thousands_costs_no_more_for_each() -> None:
     """Each took time in proportion to the line: 20,000 took minutes."""
     callers = [Caller(f"token {number % 200}", number % 20) for number in range(20_000)]
@@ -108,6 +162,8 @@ def test_nobody_is_left_behind() -> None:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         state = slots._classes["one"]
-        assert (state.total, state.callers, state.organizations, state.lines, state.ready) == (0, {}, {}, {}, {})
+        assert (state.total, state.callers, state.organizations, state.lines) == (0, {}, {}, {})
+        assert not state.ready
+        assert not state.for_last
 
     asyncio.run(scenario())

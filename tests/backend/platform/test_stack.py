@@ -121,7 +121,7 @@ def test_the_one_line_install_brings_data(stack: Stack, api: httpx.Client, tmp_p
     collector = psutil.Process(int((tmp_path / "var/lib/jitterscope-collector/collector.pid").read_text()))
     try:
         assert made["secret"] not in " ".join(collector.cmdline())
-        wait_for(lambda: api.get("/collectors").json())
+        wait_for(lambda: api.get("/collectors").json()["items"])
         wait_for(lambda: api.get("/resources", params={"kind": "cgroup"}).json()["items"])
     finally:
         collector.terminate()

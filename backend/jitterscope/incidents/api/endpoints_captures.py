@@ -13,6 +13,7 @@ from jitterscope.errors import Problem
 from jitterscope.incidents.api.capture_schemas import CaptureDetail, CaptureList
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.timeline import captures
+from jitterscope.paging import unpaged
 from jitterscope.requested_window import From, When
 from jitterscope.tenancy.auth import Principal, require
 
@@ -22,6 +23,7 @@ Reader = Annotated[Principal, Depends(require("incidents:read"))]
 
 @router.get("/incidents/{incident_id}/captures")
 @bounded(QUICK)
+@unpaged("The newest 100.")
 def list_captures(principal: Reader, incident_id: int) -> CaptureList:
     """Captures of the subject and its node at the time of an incident: the newest 100, oldest first."""
     with organization_session(principal.organization_id) as session:

@@ -11,6 +11,7 @@ from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.errors import not_found
 from jitterscope.incidents.api.schemas import CauseInfo, RivalInfo
+from jitterscope.paging import unpaged
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/causes", tags=["causes"])
@@ -19,6 +20,7 @@ Reader = Annotated[Principal, Depends(require("incidents:read"))]
 
 @router.get("")
 @bounded(QUICK)
+@unpaged("Causes are code.")
 def list_causes(_principal: Reader) -> list[CauseInfo]:
     """Every cause, sorted by id."""
     return [_info(cause) for cause in all_causes().values()]

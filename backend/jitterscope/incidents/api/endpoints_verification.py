@@ -16,6 +16,7 @@ from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.verification import calibration, verifications
 from jitterscope.incidents.verification.views import verification_of
 from jitterscope.kit.declared import audited
+from jitterscope.paging import unpaged
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
@@ -36,6 +37,7 @@ def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest 
 
 @router.get("/incidents/{incident_id}/verifications")
 @bounded(QUICK)
+@unpaged(f"The newest {verifications.MOST_OF_INCIDENT}.")
 def list_verifications(principal: Reader, incident_id: int) -> list[Verification]:
     """Every fix applied to an incident, newest first."""
     with organization_session(principal.organization_id) as session:

@@ -164,7 +164,8 @@ class PredictionOutcome(Schema):
 
 
 class Explained(Schema):
-    """All answers over 20 ms in the last `days`, and those that came during an incident with a known cause."""
+    """All answers over 20 ms in the last `days`, and those that came during an incident with a known cause; up to
+    10 min old."""
 
     days: int
     slow_answers: int

@@ -25,6 +25,8 @@ from jitterscope.tenancy.auth import Principal
 # The most time on either side of a change that is compared; on a node (True), faults are rare.
 BEFORE = {False: timedelta(minutes=30), True: timedelta(hours=3)}
 ANOTHER = "Another change"
+# Verifications of one incident that are read.
+MOST_OF_INCIDENT = 200
 # How much of the compared time may precede the first symptom.
 _LEAD = timedelta(seconds=10)
 _SHORTEST_BEFORE = timedelta(microseconds=SHORTEST_BEFORE_US)
@@ -54,9 +56,9 @@ def newest(session: Session, incident_id: int) -> VerificationRow | None:
 
 
 def of_incident(session: Session, incident_id: int) -> list[VerificationRow]:
-    """All verifications of an incident, newest first."""
+    """Verifications of an incident, newest first; of very many only the newest."""
     query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
-    return list(session.scalars(query.order_by(VerificationRow.id.desc())))
+    return list(session.scalars(query.order_by(VerificationRow.id.desc()).limit(MOST_OF_INCIDENT)))
 
 
 def waiting(session: Session, incident_id: int) -> VerificationRow | None:

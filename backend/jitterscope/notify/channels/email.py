@@ -54,15 +54,27 @@ def _build(config: EmailConfig, message: Message) -> MailRequest:
     letter["From"] = settings().mail_from
     letter["To"] = config.to
     # A header must be one line.
-    letter["Subject"] = wording.shortened(" ".join(wording.headline(payload).split()), _SUBJECT_CHARACTERS)
+    subject, text = _summary(message) if message.held_back else (wording.headline(payload), wording.plain(payload))
+    letter["Subject"] = wording.shortened(" ".join(subject.split()), _SUBJECT_CHARACTERS)
     letter["Date"] = format_datetime(datetime.fromtimestamp(message.now_s, UTC))
     # The same for every attempt: mail programs show a repeat once.
     letter["Message-ID"] = f"<{message.key}@{host}>"
     letter["References"] = letter["In-Reply-To"] = thread
     letter["Auto-Submitted"] = "auto-generated"
     letter["X-Jitterscope-Event"] = payload.type
-    letter.set_content(f"{wording.plain(payload)}\n\n{payload.incident.url}\n")
+    letter.set_content(f"{text}\n\n{payload.incident.url}\n")
     return MailRequest(recipients(config.to), letter.as_bytes())
+
+
+def _summary(message: Message) -> tuple[str, str]:
+    """Subject and text of an email in place of those that were held back."""
+    given, held = settings(), message.held_back
+    messages = "1 message was" if held == 1 else f"{held:,} messages were"
+    return f"{messages} not sent: too many emails in an hour", (
+        f"Your organization may send {given.notify_emails_per_hour} emails about incidents in an hour. {messages} "
+        f"above that and not sent by this channel.\n\nAll incidents: {given.public_url}/incidents?state=all\n\n"
+        f"The first one that was not sent:\n\n{wording.plain(message.payload)}"
+    )
 
 
 def _judge(response: HttpResponse) -> Verdict:
@@ -85,4 +97,5 @@ CHANNEL = ChannelKind(
     build=_build,
     judge=_judge,
     unavailable=_unavailable,
+    most_per_hour=lambda: settings().notify_emails_per_hour,
 )

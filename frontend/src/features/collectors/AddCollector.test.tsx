@@ -14,7 +14,7 @@ function show(onlyHere: string | null): void {
   const setups: Setups = { server: window.location.origin, only_here: onlyHere, items: [setup("linux", "ticks"), setup("kubernetes", "ticks"), setup("prometheus", "metrics")] };
   const token = { id: 7, created_at: "2026-11-24T10:00:00Z" };
   vi.spyOn(api, "POST").mockResolvedValue({ data: { token, secret: "jsi_secret" }, response: new Response() });
-  vi.spyOn(api, "GET").mockImplementation((...[path]: unknown[]) => Promise.resolve({ data: path === "/api/v1/collectors" ? [] : { items: [] }, response: new Response() } as never));
+  vi.spyOn(api, "GET").mockResolvedValue({ data: { items: [], next_cursor: null }, response: new Response() } as never);
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(setupsQuery().queryKey, setups);
   client.setQueryData(meQuery().queryKey, { role: "editor", scopes: ["collectors:write"], organization: { id: 1, name: "Acme" } } as Me);

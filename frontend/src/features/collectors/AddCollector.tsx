@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement, type ReactNode, type SyntheticEvent } from "react";
 
@@ -88,9 +88,9 @@ const hintOf = ({ sends, title }: Setup): string =>
 
 /** Live: the event stream refreshes both lists when the first batch arrives. */
 function FirstData({ sinceUs, tokenId }: { sinceUs: number; tokenId: number }): ReactElement {
-  const { data: collectors } = useQuery({ ...collectorsQuery(), refetchInterval: 2000 });
+  const { data: collectors } = useInfiniteQuery({ ...collectorsQuery(), refetchInterval: 2000 });
   const isUsed = useIsUsed(tokenId);
-  const fresh = collectors?.find((collector) => parseUs(collector.first_seen_at) >= sinceUs);
+  const fresh = collectors?.pages[0]?.items.find((collector) => parseUs(collector.first_seen_at) >= sinceUs);
   if (fresh !== undefined) {
     return (
       <Arrived>

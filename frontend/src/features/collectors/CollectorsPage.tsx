@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 
@@ -28,7 +28,7 @@ const route = getRouteApi("/signed-in/settings/collectors");
 export function CollectorsPage(): ReactElement {
   const { add } = route.useSearch();
   const navigate = route.useNavigate();
-  const collectors = useQuery(collectorsQuery());
+  const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(collectorsQuery());
   const refusal = useRefusal("collectors:write");
   return (
     <Page
@@ -42,21 +42,26 @@ export function CollectorsPage(): ReactElement {
       }
     >
       {add === true && <AddCollector />}
-      <Async query={collectors} label="Loading collectors">
-        {(all) =>
-          all.length === 0 ? (
+      <Async query={{ data: data?.pages.flatMap(({ items }) => items), isError, error, refetch }} label="Loading collectors">
+        {(listed) =>
+          listed.length === 0 ? (
             <EmptyState title="No collectors have reported yet">
               <p>Add one above: a single static binary, installed with one command. Its node and containers appear here within seconds.</p>
             </EmptyState>
           ) : (
             <ul>
-              {all.map((collector) => (
+              {listed.map((collector) => (
                 <CollectorRow key={collector.node.id} collector={collector} />
               ))}
             </ul>
           )
         }
       </Async>
+      {hasNextPage && (
+        <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
+          Show older
+        </Button>
+      )}
       <Senders />
       <WhatIsRead />
       <IngestTokens />

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
-import type { Collector } from "@/api/resources";
+import type { Collector, Collectors } from "@/api/resources";
 import { count, plural } from "@/lib/format";
 import { Section } from "@/ui/Section";
 import { Time } from "@/ui/Time";
@@ -14,17 +14,17 @@ const SHOWN = 5;
 const limited = (collector: Collector): number => collector.sources.filter(({ state }) => state !== "active").length;
 
 /** Whether data arrives, and what collectors cannot measure. */
-export function CollectorHealth({ query }: { query: AsyncQuery<Collector[]> }): ReactElement {
+export function CollectorHealth({ query }: { query: AsyncQuery<Collectors> }): ReactElement {
   return (
     <Section title="Collectors" note="Whether data arrives, and what collectors cannot measure.">
       <Async query={query} label="Loading collectors">
-        {(all) => {
-          const worstFirst = all.toSorted((a, b) => Number(b.state === "silent") - Number(a.state === "silent") || limited(b) - limited(a) || a.node.name.localeCompare(b.node.name));
-          const silent = all.filter(({ state }) => state === "silent").length;
+        {({ items, found, silent }) => {
+          // With very many, the worst of the newest.
+          const worstFirst = items.toSorted((a, b) => Number(b.state === "silent") - Number(a.state === "silent") || limited(b) - limited(a) || a.node.name.localeCompare(b.node.name));
           return (
             <>
               <p className={styles["none"]}>
-                {count(all.length - silent)} of {plural(all.length, "collector")} receiving{silent > 0 && <strong>, {count(silent)} silent</strong>}.
+                {count(found - silent)} of {plural(found, "collector")} receiving{silent > 0 && <strong>, {count(silent)} silent</strong>}.
               </p>
               <ul className={styles["lines"]}>
                 {worstFirst.slice(0, SHOWN).map((collector) => (
@@ -32,7 +32,7 @@ export function CollectorHealth({ query }: { query: AsyncQuery<Collector[]> }): 
                 ))}
               </ul>
               <p className={styles["more"]}>
-                <Link to="/settings/collectors">{all.length > SHOWN ? `Show all ${count(all.length)} collectors` : "Go to collectors"}</Link>
+                <Link to="/settings/collectors">{found > SHOWN ? `Show all ${count(found)} collectors` : "Go to collectors"}</Link>
               </p>
             </>
           );

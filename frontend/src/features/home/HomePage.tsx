@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
@@ -26,18 +26,19 @@ const COLLECTORS_MS = 15_000;
 export function HomePage(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const collectors = useQuery({ ...collectorsQuery(), refetchInterval: COLLECTORS_MS });
-  if (collectors.data?.length === 0) return <NoCollector />;
+  const { data, isError, error, refetch } = useInfiniteQuery({ ...collectorsQuery(), refetchInterval: COLLECTORS_MS });
+  const collectors = data?.pages[0];
+  if (collectors?.found === 0) return <NoCollector />;
   return (
     <Page title="Home" ownHeading>
-      <Now collectors={collectors.isError ? [] : collectors.data} />
+      <Now collectors={isError ? { found: 0, silent: 0 } : collectors} />
       <div className={styles["parts"]}>
         <FleetMap by={search.by ?? "node"} onBy={(by) => void navigate({ search: { by: by === "node" ? undefined : by }, replace: true, resetScroll: false })} />
         <div className={styles["columns"]}>
           <AtRisk />
           <FixedLately />
           <Changes />
-          <CollectorHealth query={collectors} />
+          <CollectorHealth query={{ data: collectors, isError, error, refetch }} />
           <RemoteWrite />
         </div>
       </div>

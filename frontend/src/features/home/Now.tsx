@@ -5,7 +5,7 @@ import type { ReactElement } from "react";
 import { fleetQuery } from "@/api/fleet";
 import { overviewQuery, type Overview } from "@/api/overview";
 import { explain } from "@/api/problem";
-import type { Collector } from "@/api/resources";
+import type { Collectors } from "@/api/resources";
 import { count, measure } from "@/lib/format";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Time } from "@/ui/Time";
@@ -20,7 +20,7 @@ import { coverageText, notKnownText, openCount, openText, silenceText } from "./
 type Incident = Overview["worst"][number];
 
 /** The headline: number of incidents by severity, the worst by name, and how much of the fleet is covered. */
-export function Now({ collectors }: { collectors: readonly Collector[] | undefined }): ReactElement {
+export function Now({ collectors }: { collectors: Pick<Collectors, "found" | "silent"> | undefined }): ReactElement {
   const { data: overview, isError, error, refetch } = useQuery(overviewQuery());
   const fleet = useQuery(fleetQuery());
   if (overview === undefined) {
@@ -28,7 +28,7 @@ export function Now({ collectors }: { collectors: readonly Collector[] | undefin
   }
   const [first, ...others] = overview.worst;
   const more = openCount(overview) - overview.worst.length;
-  const silence = silenceText(collectors ?? []);
+  const silence = silenceText(collectors ?? { found: 0, silent: 0 });
   const notKnown = notKnownText(overview);
   return (
     <header className={styles["now"]}>

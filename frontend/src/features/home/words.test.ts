@@ -53,12 +53,11 @@ describe("the sentences of Home", () => {
   });
 
   it("say which collectors are silent", () => {
-    const [on, off] = [{ state: "receiving" as const }, { state: "silent" as const }];
-    expect(silenceText([on, on])).toBe("");
-    expect(silenceText([on, off, on])).toBe("1 of 3 collectors is silent: nothing is measured now on its node.");
-    expect(silenceText([on, off, off])).toBe("2 of 3 collectors are silent: nothing is measured now on their nodes.");
-    expect(silenceText([off])).toBe("The only collector is silent: nothing is measured now.");
-    expect(silenceText([off, off])).toBe("All 2 collectors are silent: nothing is measured now.");
+    expect(silenceText({ found: 2, silent: 0 })).toBe("");
+    expect(silenceText({ found: 3, silent: 1 })).toBe("1 of 3 collectors is silent: nothing is measured now on its node.");
+    expect(silenceText({ found: 3, silent: 2 })).toBe("2 of 3 collectors are silent: nothing is measured now on their nodes.");
+    expect(silenceText({ found: 1, silent: 1 })).toBe("The only collector is silent: nothing is measured now.");
+    expect(silenceText({ found: 2, silent: 2 })).toBe("All 2 collectors are silent: nothing is measured now.");
   });
 
   it("do not call incidents of silent nodes over", () => {

@@ -2,7 +2,7 @@
 
 import type { Fleet, FleetContainer } from "@/api/fleet";
 import type { Overview } from "@/api/overview";
-import type { Collector } from "@/api/resources";
+import type { Collectors } from "@/api/resources";
 import { count, cpus, microseconds, plural } from "@/lib/format";
 
 /** "2 critical, 1 warning"; null: no incident is open. */
@@ -37,11 +37,10 @@ export function watchingText({ compared, found, containers }: Pick<Fleet, "compa
 }
 
 /** "1 of 3 collectors is silent: nothing is measured now on its node."; empty: all report. */
-export function silenceText(collectors: readonly Pick<Collector, "state">[]): string {
-  const silent = collectors.filter(({ state }) => state === "silent").length;
+export function silenceText({ found, silent }: Pick<Collectors, "found" | "silent">): string {
   if (silent === 0) return "";
-  if (silent === collectors.length) return `${silent === 1 ? "The only collector is silent" : `All ${count(silent)} collectors are silent`}: nothing is measured now.`;
-  return `${count(silent)} of ${plural(collectors.length, "collector")} ${silent === 1 ? "is" : "are"} silent: nothing is measured now on ${silent === 1 ? "its node" : "their nodes"}.`;
+  if (silent === found) return `${silent === 1 ? "The only collector is silent" : `All ${count(silent)} collectors are silent`}: nothing is measured now.`;
+  return `${count(silent)} of ${plural(found, "collector")} ${silent === 1 ? "is" : "are"} silent: nothing is measured now on ${silent === 1 ? "its node" : "their nodes"}.`;
 }
 
 /** "Whether 2 incidents of silent nodes go on is not known."; empty: there are none. */

@@ -47,6 +47,8 @@ export function ChannelRow({ channel, kind, refusal }: ChannelRowProps): ReactEl
     onSuccess: () => setAsked(false),
     ...done,
   });
+  // Of those held back, one waits: as the summary.
+  const waiting = channel.pending - channel.held - Math.min(channel.held_back, 1);
   const toggle = (part: "deliveries" | "edit"): void => setOpen(open === part ? null : part);
   return (
     <li className={styles["channel"]}>
@@ -85,9 +87,12 @@ export function ChannelRow({ channel, kind, refusal }: ChannelRowProps): ReactEl
             Last sent <Time at={channel.last_sent_at} />.
           </>
         )}
-        {channel.pending > channel.held && ` ${plural(channel.pending - channel.held, "message")} waiting.`}
+        {waiting > 0 && ` ${plural(waiting, "message")} waiting.`}
         {channel.held > 0 && ` ${plural(channel.held, "message")} held until quiet hours end.`}
       </p>
+      {channel.held_back > 0 && (
+        <p className={styles["hot"]}>{plural(channel.held_back, "message")} held back: the organization has used its emails of an hour. A summary follows.</p>
+      )}
       {channel.dead > 0 && (
         <p className={styles["hot"]}>
           ✕ {plural(channel.dead, "message")} failed. {channel.last_error}

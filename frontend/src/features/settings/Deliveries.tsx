@@ -3,7 +3,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
-import { deliveriesQuery, settingsKeys } from "@/api/settings";
+import { deliveriesQuery, settingsKeys, type Delivery } from "@/api/settings";
+import { plural } from "@/lib/format";
 import { ActionButton } from "@/ui/ActionButton";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
@@ -61,13 +62,8 @@ export function Deliveries({ channelId, mail, refusal }: DeliveriesProps): React
                     </Link>
                   </td>
                   <td className={styles[delivery.state === "sent" ? "ok" : delivery.state === "dead" ? "hot" : "dim"]}>
-                    {delivery.state === "pending" && delivery.held_until !== null && delivery.attempts === 0 ? (
-                      <>
-                        held until <Time at={delivery.held_until} style="clock" />
-                      </>
-                    ) : (
-                      STATES[delivery.state]
-                    )}
+                    <State delivery={delivery} />
+                    {delivery.held_back !== null && `, as a summary of ${plural(delivery.held_back, "message")}`}
                     {delivery.state === "dead" && (
                       <ActionButton kind="quiet" refusal={refusal} onClick={() => retry.mutate(delivery.id)}>
                         Try again
@@ -83,5 +79,15 @@ export function Deliveries({ channelId, mail, refusal }: DeliveriesProps): React
         )
       }
     </Async>
+  );
+}
+
+function State({ delivery: { state, attempts, held_until: heldUntil, held_back: heldBack, next_attempt_at: nextAttemptAt } }: { delivery: Delivery }): ReactElement {
+  const until = state === "pending" && attempts === 0 ? (heldUntil ?? (heldBack === null ? null : nextAttemptAt)) : null;
+  if (until === null) return <>{STATES[state]}</>;
+  return (
+    <>
+      held until <Time at={until} style="clock" />
+    </>
   );
 }
