@@ -16,6 +16,8 @@ from jitterscope.series.window import MAX_ROW_US, Window
 
 # Time span of the histograms held at once.
 _PIECE_US = 1_800_000_000
+# Series whose histograms are read together.
+_AT_ONCE = 8
 
 _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
@@ -67,14 +69,21 @@ def pieces(session: Session, series: int, from_us: int, to_us: int) -> Iterator[
                 yield window, found
 
 
-def whole(session: Session, series: int, from_us: int, to_us: int) -> IntArray:
-    """One histogram over all ticks of a window: a count per bucket."""
+def whole(session: Session, series: Sequence[int], from_us: int, to_us: int) -> IntArray:
+    """One histogram over all series and all ticks of a window: a count per bucket."""
+    counts = np.zeros(BUCKETS, np.int64)
+    for first in range(0, len(series), _AT_ONCE):
+        counts += _whole(session, series[first : first + _AT_ONCE], from_us, to_us)
+    return counts
+
+
+def _whole(session: Session, series: Sequence[int], from_us: int, to_us: int) -> IntArray:
     window = Window.around(from_us, to_us, TICK_US)
     counts = np.zeros(BUCKETS)
     for after_us in range(window.earliest_row_us, window.end_us, _PIECE_US):
         span = (after_us, min(after_us + _PIECE_US + 1, window.end_us), window.step_us)
         with borrowed(), driver(session).cursor(binary=True) as cursor:
-            for _, start_us, *columns in cursor.execute(_ROWS, ([series], *span)):
+            for _, start_us, *columns in cursor.execute(_ROWS, (list(series), *span)):
                 hold(3 * sum(map(len, columns)))  # buckets and counts are widened for adding
                 entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))
                 # Entries are ordered by tick: those of the window are contiguous.
