@@ -171,7 +171,7 @@ describe("words", () => {
   it("say what is left out", () => {
     const map: ServiceMap = { from_us: 0, to_us: 1, center: null, places: [place("a"), place("b")], calls: [call("a", "b")], places_found: 2, calls_found: 1, paths_seen: 1, paths_compared: 1 };
     expect(leftOut(map)).toBeNull();
-    expect(leftOut({ ...map, calls_found: 3, places_found: 4 })).toBe("The 1 calls with the most slow answers of 3, between 2 of 4 places. Filter to see others.");
-    expect(leftOut({ ...map, paths_compared: 1000, paths_seen: 1200 })).toBe("From the 1,000 most recently seen of 1,200 pairs of a caller and an address. Filter to see others.");
+    expect(leftOut({ ...map, calls_found: 3, places_found: 4 })).toBe("Shown: 1 of 3 calls, those with the most slow answers, between 2 of 4 places. Filter to see others.");
+    expect(leftOut({ ...map, paths_compared: 1000, paths_seen: 1200 })).toBe("Made of the 1,000 most recently seen of 1,200 pairs of a caller and an address. Filter to see others.");
   });
 });

@@ -69,8 +69,8 @@ export function placeText(place: MapPlace, calls: readonly MapCall[]): string {
 export function leftOut(map: ServiceMap): string | null {
   const parts: string[] = [];
   if (map.calls.length < map.calls_found) {
-    parts.push(`The ${count(map.calls.length)} calls with the most slow answers of ${count(map.calls_found)}, between ${count(map.places.length)} of ${plural(map.places_found, "place")}.`);
+    parts.push(`Shown: ${count(map.calls.length)} of ${plural(map.calls_found, "call")}, those with the most slow answers, between ${count(map.places.length)} of ${plural(map.places_found, "place")}.`);
   }
-  if (map.paths_compared < map.paths_seen) parts.push(`From the ${count(map.paths_compared)} most recently seen of ${count(map.paths_seen)} pairs of a caller and an address.`);
+  if (map.paths_compared < map.paths_seen) parts.push(`Made of the ${count(map.paths_compared)} most recently seen of ${count(map.paths_seen)} pairs of a caller and an address.`);
   return parts.length === 0 ? null : `${parts.join(" ")} Filter to see others.`;
 }
