@@ -24,8 +24,8 @@ _TCP_SERVERS = text(
 # A TCP server's parent is its cgroup; a DNS server's is its process, or its cgroup.
 _WITHIN = text(
     f"""
-    SELECT {", ".join("s." + column for column in tree.COLUMNS.split(", "))}, CASE p.kind WHEN 'process' THEN p.parent_id
-           ELSE p.id END AS cgroup_id
+    SELECT {", ".join("s." + column for column in tree.COLUMNS.split(", "))},
+           CASE p.kind WHEN 'process' THEN p.parent_id ELSE p.id END AS cgroup_id
       FROM resources s JOIN resources p ON p.id = s.parent_id
      WHERE s.kind IN ('dns_server', 'tcp_server') AND s.last_seen_at >= to_timestamp(:from_us / 1e6)
        AND s.first_seen_at < to_timestamp(:to_us / 1e6)

@@ -86,17 +86,16 @@ class _Tcp:
     named: Mapping[tuple[int, str], ResourceRow]
 
     def path(self, row: ResourceRow, cgroups: Cgroups, at: Mapping[str, Sequence[int]]) -> Path | None:
-        if row.parent_id not in cgroups.rows:
+        caller = row.parent_id
+        if caller is None or caller not in cgroups.rows:
             return None
         address, port = endpoint(row)
         homes = cgroups.at(at.get(address, ()), row.node_id)
         server = self._server(row, cgroups, homes, port)
-        home = server.parent_id if server is not None and server.parent_id in cgroups.rows else None
-        called = None if home is None else (cgroups.place(home), home)
-        if called is None:
-            called = cgroups.only_place(homes)
-        place, cgroup_id = called if called is not None else (places.of_address(row.key.partition(">")[2]), None)
-        return Path("tcp", row, cgroups.place(row.parent_id), place, row.parent_id, cgroup_id, server)
+        if server is not None and server.parent_id is not None:
+            homes = [server.parent_id]
+        called, home = cgroups.only_place(homes) or (places.of_address(row.key.partition(">")[2]), None)
+        return Path("tcp", row, cgroups.place(caller), called, caller, home, server)
 
     def _server(self, row: ResourceRow, cgroups: Cgroups, homes: Iterable[int], port: str) -> ResourceRow | None:
         told = self.named.get((row.node_id, self.told.get(row.id, "")))
@@ -120,10 +119,9 @@ class _Dns:
             return None
         home = self.cgroups.get(server.id)
         called = places.of_server(server) if home is None else cgroups.place(home)
-        caller, cgroup_id = cgroups.only_place(cgroups.at(at.get(client(row), ()), row.node_id)) or (
-            places.clients_of(called), None,
-        )  # fmt: skip
-        return Path("dns", row, caller, called, cgroup_id, home, server)
+        homes = cgroups.at(at.get(client(row), ()), row.node_id)
+        caller, caller_home = cgroups.only_place(homes) or (places.clients_of(called), None)
+        return Path("dns", row, caller, called, caller_home, home, server)
 
 
 def _told(session: Session, calls: Sequence[ResourceRow], to_us: int) -> dict[int, str]:

@@ -53,7 +53,7 @@ class Cgroups:
 
     def only_place(self, candidates: Sequence[int]) -> tuple[Place, int] | None:
         """The place of all these containers and one of them; None if they are in several places."""
-        places = {self.place(one): one for one in candidates}
+        places = {self.place(one): one for one in candidates if one in self.rows}
         return next(iter(places.items())) if len(places) == 1 else None
 
 
