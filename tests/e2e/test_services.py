@@ -129,7 +129,9 @@ def test_the_map_leads_along_calls_to_the_page_of_a_server(open_window: OpenWind
     page.get_by_role("group", name="Show services as").get_by_role("button", name="Map").click()
     expect(page).to_have_url("/services?show=map&q=shop-node&minutes=15")
     drawing = page.get_by_role("group", name="Map of 4 calls between 5 places")
-    hop = page.get_by_role("table", name="Calls").get_by_role("row").filter(has_text="checkout").filter(has_text="stock")
+    hop = (
+        page.get_by_role("table", name="Calls").get_by_role("row").filter(has_text="checkout").filter(has_text="stock")
+    )
     for text in ("TCP", "103 ms", "300/s", "△"):
         expect(hop).to_contain_text(text)
     drawing.get_by_role("link", name="cart").focus()

@@ -52,7 +52,9 @@ def tcp_servers(
     return {(row.node_id, row.key): row for row in rows}
 
 
-def servers_within(session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int) -> list[tuple[int, ResourceRow]]:
+def servers_within(
+    session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int
+) -> list[tuple[int, ResourceRow]]:
     if not cgroup_ids:
         return []
     wanted = {"ids": sorted(cgroup_ids), "limit": MAX_SERVERS, **dns_servers.around(from_us, to_us)}

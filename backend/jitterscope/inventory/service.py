@@ -196,9 +196,7 @@ def servers_within(
     return call_paths.servers_within(session, cgroup_ids, from_us, to_us)
 
 
-def cgroups_with_addresses(
-    session: Session, wanted: Collection[str], from_us: int, to_us: int
-) -> dict[str, list[int]]:
+def cgroups_with_addresses(session: Session, wanted: Collection[str], from_us: int, to_us: int) -> dict[str, list[int]]:
     """Ids of the cgroups seen in a window that have each IP address, on any node; bounded."""
     return addresses.cgroups(session, wanted, from_us, to_us)
 

@@ -36,7 +36,12 @@ class Node:
     def pod(self, owner: str, pod: str, address: str = "", port: int | None = None) -> int:
         path = f"/kubepods/pod-{pod}/{owner}"
         container = self.builder.resource(CGROUP, path, self.builder.resource(CGROUP, path.rpartition("/")[0]))
-        facts = {"workload.namespace": "shop", "workload.owner": owner, "workload.pod": pod, "workload.container": owner}
+        facts = {
+            "workload.namespace": "shop",
+            "workload.owner": owner,
+            "workload.pod": pod,
+            "workload.container": owner,
+        }
         if address:
             facts["net.addresses"] = json.dumps([address])
         for name, value in facts.items():
@@ -47,9 +52,13 @@ class Node:
 
     def serve(self, container: int, key: str) -> None:
         server = self.builder.resource(TCP_SERVER, key, container)
-        self.builder.block({(server, "requests"): np.full(TICKS, 4.0), (server, "responses_slow"): np.ones(TICKS)}, self.start_us)
+        self.builder.block(
+            {(server, "requests"): np.full(TICKS, 4.0), (server, "responses_slow"): np.ones(TICKS)}, self.start_us
+        )
 
-    def call(self, caller: int, address: str, per_tick: float, slow: float = 0.0, told: str = "", half: int | None = None) -> None:
+    def call(
+        self, caller: int, address: str, per_tick: float, slow: float = 0.0, told: str = "", half: int | None = None
+    ) -> None:
         """`half`: only in the first (0) or second (1) half of the window."""
         key = f"{self.builder.batch.resources[caller].key}>{address}"
         upstream = self.builder.resource(TCP_UPSTREAM, key, caller)
@@ -58,10 +67,13 @@ class Node:
         ticks = TICKS if half is None else TICKS // 2
         start_us = self.start_us + (half or 0) * ticks * 100_000
         self.builder.block(
-            {(upstream, "upstream_calls"): np.full(ticks, per_tick), (upstream, "upstream_calls_slow"): np.full(ticks, slow),
-             (upstream, "upstream_latency_max_us"): np.full(ticks, 70_000.0 if slow else 900.0)},
+            {
+                (upstream, "upstream_calls"): np.full(ticks, per_tick),
+                (upstream, "upstream_calls_slow"): np.full(ticks, slow),
+                (upstream, "upstream_latency_max_us"): np.full(ticks, 70_000.0 if slow else 900.0),
+            },
             start_us,
-        )  # fmt: skip
+        )
         quick = int(per_tick - slow)
         histogram = {bucket: count for bucket, count in ((FAST, quick), (SLOW, int(slow))) if count}
         if histogram:
@@ -119,7 +131,9 @@ def feed(client: TestClient, organization: Organization) -> None:
     first.call(web, "10.96.0.7:5432", 20, slow=2, told="/kubepods/pod-database-0/database:5432")
     first.call(web, "203.0.113.9:443", 1)
     first.call(web, "203.0.113.10:443", 0)
-    first.resolver(first.pod("coredns", "coredns-1"), "10.1.0.2:53", {"10.1.0.5": 10.0, "10.9.9.9": 1.0, "10.9.9.8": 1.0})
+    first.resolver(
+        first.pod("coredns", "coredns-1"), "10.1.0.2:53", {"10.1.0.5": 10.0, "10.9.9.9": 1.0, "10.9.9.8": 1.0}
+    )
     replica = second.pod("web", "web-2", "10.1.1.5", 8080)
     second.call(replica, "10.1.0.6:5432", 10)
     for node in (first, second):
@@ -224,7 +238,9 @@ def test_an_address_that_is_not_a_pods_is_one_only_on_its_node(api: TestClient, 
     assert called_by == {"tcp_server": "/docker/called", "tcp_upstream": "172.17.0.2:80"}
 
 
-def test_another_organization_sees_nothing_of_it(fed: TestClient, make_organization: Callable[[], Organization]) -> None:
+def test_another_organization_sees_nothing_of_it(
+    fed: TestClient, make_organization: Callable[[], Organization]
+) -> None:
     server = next(place["opens"]["id"] for place in picture(fed).answer["places"] if place["opens"] is not None)
     other = make_organization()
     answer = fed.get("/api/v1/services/map", headers=other.headers)

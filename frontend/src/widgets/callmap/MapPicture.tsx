@@ -14,6 +14,9 @@ import { PlaceCard } from "./PlaceCard";
 import type { LinkWindow } from "./PlaceLink";
 import { labelTexts, levelOf } from "./words";
 
+/** Right of the picture, for lines that bulge out of its last column. */
+const BULGE_PX = 44;
+
 export interface MapPictureProps {
   map: ServiceMap;
   widthPx: number;
@@ -29,7 +32,7 @@ export function MapPicture({ map, widthPx, window }: MapPictureProps): ReactElem
   const [stop, setStop] = useState<string | null>(center);
   const layout = useMemo(() => {
     const ids = places.map(({ id }) => id);
-    return layoutOf(columnsOf(ids, calls, levelsOf(ids, calls, center)), calls, widthPx);
+    return layoutOf(columnsOf(ids, calls, levelsOf(ids, calls, center)), calls, widthPx - BULGE_PX);
   }, [places, calls, center, widthPx]);
   const labels = useMemo(() => labelsOf(layout, labelTexts), [layout]);
   const linked = useMemo(() => new Map([...layout.boxes].filter(([id]) => places.some((place) => place.id === id && place.opens !== null))), [layout, places]);

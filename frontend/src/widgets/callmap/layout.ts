@@ -31,8 +31,8 @@ export interface Layout<Call extends Ends> {
 }
 
 const SWEEPS = 4;
-const CARD = { least: 148, most: 264 };
-const GAP = { least: 104, most: 300 };
+const CARD = { least: 148, most: 300 };
+const GAP = { least: 104, most: 420 };
 const ROOMY = { height: 54, gap: 22 };
 const COMPACT = { height: 34, gap: 10 };
 /** A column with more rows than this is compact. */
