@@ -127,7 +127,7 @@ def test_the_map_leads_along_calls_to_the_page_of_a_server(open_window: OpenWind
     page = open_window().page
     page.goto("/services?q=shop-node&minutes=15")
     page.get_by_role("group", name="Show services as").get_by_role("button", name="Map").click()
-    expect(page).to_have_url("/services?show=map&q=shop-node&minutes=15")
+    expect(page).to_have_url("/services?q=shop-node&minutes=15&show=map")
     drawing = page.get_by_role("group", name="Map of 4 calls between 5 places")
     hop = (
         page.get_by_role("table", name="Calls").get_by_role("row").filter(has_text="checkout").filter(has_text="stock")

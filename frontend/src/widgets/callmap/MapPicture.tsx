@@ -34,10 +34,14 @@ export function MapPicture({ map, widthPx, window }: MapPictureProps): ReactElem
     const ids = places.map(({ id }) => id);
     return layoutOf(columnsOf(ids, calls, levelsOf(ids, calls, center)), calls, widthPx - BULGE_PX);
   }, [places, calls, center, widthPx]);
-  const labels = useMemo(() => labelsOf(layout, labelTexts), [layout]);
   const linked = useMemo(() => new Map([...layout.boxes].filter(([id]) => places.some((place) => place.id === id && place.opens !== null))), [layout, places]);
   const tabStop = stop !== null && linked.has(stop) ? stop : (linked.keys().next().value ?? null);
   const active = pointed ?? focused;
+  const labels = useMemo(() => {
+    // Among many lines, the figures of those without trouble are shown on demand.
+    const isQuiet = (call: MapCall): boolean => layout.compact && levelOf(call) === "calm" && call.caller !== active && call.called !== active;
+    return labelsOf(layout, (call) => (isQuiet(call) ? [] : labelTexts(call)));
+  }, [layout, active]);
   const isFaded = ({ caller, called }: MapCall): boolean => active !== null && caller !== active && called !== active;
   const near = new Set([active, ...calls.filter((call) => !isFaded(call)).flatMap(({ caller, called }) => [caller, called])]);
 
@@ -56,7 +60,7 @@ export function MapPicture({ map, widthPx, window }: MapPictureProps): ReactElem
       <div ref={frame} className={styles["picture"]} style={{ width: layout.width, height: layout.height }} role="group" aria-label={`Map of ${plural(calls.length, "call")} between ${plural(places.length, "place")}. Arrow keys move between places; the table below lists the calls.`}>
         <svg className={styles["lines"]} width={layout.width} height={layout.height} aria-hidden="true">
           {layout.lines.toReversed().map((line) => (
-            <CallLine key={keyOf(line.call)} line={line} isFaded={isFaded(line.call)} window={window} />
+            <CallLine key={keyOf(line.call)} line={line} isFaded={isFaded(line.call)} isQuiet={layout.compact && active === null} window={window} />
           ))}
         </svg>
         {labels.map(({ call, text, box }) => (
@@ -87,6 +91,7 @@ export function MapPicture({ map, widthPx, window }: MapPictureProps): ReactElem
           );
         })}
       </div>
+      {layout.compact && <p className={styles["hint"]}>Point at a place, or move to it with Tab and arrows, for the figures of its calls.</p>}
     </div>
   );
 }
@@ -97,7 +102,7 @@ const at = ({ x, y, width, height }: Box): { left: number; top: number; width: n
 export const keyOf = ({ caller, called, protocol }: MapCall): string => `${protocol} ${caller} ${called}`;
 
 /** For the pointer; the table has the same links for everyone. */
-function CallLine({ line, isFaded, window }: { line: Line<MapCall>; isFaded: boolean; window: LinkWindow }): ReactElement {
+function CallLine({ line, isFaded, isQuiet, window }: { line: Line<MapCall>; isFaded: boolean; isQuiet: boolean; window: LinkWindow }): ReactElement {
   const { call, points, arrives } = line;
   const [a, b, c, d] = points;
   const level = levelOf(call);
@@ -105,7 +110,7 @@ function CallLine({ line, isFaded, window }: { line: Line<MapCall>; isFaded: boo
   const end = arrives === "right" ? d.x - 7 : d.x + 7;
   const path = `M${a.x} ${a.y} C${b.x} ${b.y} ${c.x} ${c.y} ${end} ${d.y}`;
   return (
-    <Link to="/resources/$resourceId" params={{ resourceId: call.opens.id }} search={{ ...window }} preload={false} tabIndex={-1} className={styles["call"]} data-faded={isFaded || undefined}>
+    <Link to="/resources/$resourceId" params={{ resourceId: call.opens.id }} search={{ ...window }} preload={false} tabIndex={-1} className={styles["call"]} data-faded={isFaded || undefined} data-quiet={(isQuiet && level === "calm") || undefined}>
       <path className={styles["hit"]} d={path} />
       <path className={styles["line"]} data-level={level} d={path} />
       <path className={styles["arrow"]} data-level={level} data-dns={call.protocol === "dns" || undefined} d={tip} />

@@ -31,8 +31,9 @@ export interface Layout<Call extends Ends> {
 }
 
 const SWEEPS = 4;
-const CARD = { least: 148, most: 300 };
-const GAP = { least: 104, most: 420 };
+/** Lines between cards that are at least `good` wide and apart have room for labels; many columns may be narrower. */
+const CARD = { least: 120, good: 148, most: 300 };
+const GAP = { least: 56, good: 104, most: 420 };
 const ROOMY = { height: 54, gap: 22 };
 const COMPACT = { height: 34, gap: 10 };
 /** A column with more rows than this is compact. */
@@ -87,7 +88,8 @@ export function layoutOf<Call extends Ends>(columns: readonly (readonly string[]
 
 function across(columns: number, widthPx: number): { card: number; gap: number } {
   const gaps = Math.max(1, columns - 1);
-  const card = Math.floor(Math.min(CARD.most, Math.max(CARD.least, (widthPx - gaps * GAP.least) / Math.max(1, columns))));
+  const widest = (gap: number): number => (widthPx - gaps * gap) / Math.max(1, columns);
+  const card = Math.floor(widest(GAP.good) >= CARD.good ? Math.min(CARD.most, widest(GAP.good)) : Math.min(CARD.good, Math.max(CARD.least, widest(GAP.least))));
   return { card, gap: Math.floor(Math.min(GAP.most, Math.max(GAP.least, (widthPx - columns * card) / gaps))) };
 }
 
