@@ -12,7 +12,7 @@ export interface PlaceCardProps {
   place: MapPlace;
   calls: readonly MapCall[];
   style: CSSProperties;
-  /** One line only. */
+  /** The name only. */
   compact: boolean;
   isCenter: boolean;
   isFaded: boolean;
@@ -32,6 +32,7 @@ export function PlaceCard({ place, calls, style, compact, isCenter, isFaded, isS
     title: text,
     "data-kind": place.kind,
     "data-level": worst === null ? undefined : levelOf(worst),
+    "data-compact": compact || undefined,
     "data-center": isCenter || undefined,
     "data-faded": isFaded || undefined,
     onMouseEnter: () => onPoint(true),

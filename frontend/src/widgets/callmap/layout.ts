@@ -24,7 +24,7 @@ export interface Line<Call extends Ends> {
 export interface Layout<Call extends Ends> {
   readonly width: number;
   readonly height: number;
-  /** Cards have room for one line of text only. */
+  /** Cards have room for their name only. */
   readonly compact: boolean;
   readonly boxes: ReadonlyMap<string, Box>;
   readonly lines: readonly Line<Call>[];
@@ -35,7 +35,7 @@ const SWEEPS = 4;
 const CARD = { least: 120, good: 148, most: 300 };
 const GAP = { least: 56, good: 104, most: 420 };
 const ROOMY = { height: 54, gap: 22 };
-const COMPACT = { height: 34, gap: 10 };
+const COMPACT = { height: 40, gap: 8 };
 /** A column with more rows than this is compact. */
 const ROOMY_ROWS = 8;
 const BULGE = 56;

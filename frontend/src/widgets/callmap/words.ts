@@ -36,7 +36,9 @@ export function labelTexts(call: MapCall): string[] {
   const prefix = [mark === "?" ? "" : mark, call.protocol === "dns" ? "DNS" : ""].filter((part) => part !== "").join(" ");
   const start = prefix === "" ? "" : `${prefix} `;
   if (call.p99_us === null) return [`${start}${significant(call.calls_per_s)}/s`];
-  return [`${start}p99 ${microseconds(call.p99_us)} · ${significant(call.calls_per_s)}/s`, `${start}${microseconds(call.p99_us)}`];
+  const p99 = microseconds(call.p99_us);
+  // The line itself also has the level: the mark can go first.
+  return [...new Set([`${start}p99 ${p99} · ${significant(call.calls_per_s)}/s`, `${start}${p99}`, p99])];
 }
 
 /** A call's figures in parts that stay on one line each. */
