@@ -108,14 +108,14 @@ def services(product: Product) -> Product:
 
 @pytest.fixture(scope="session")
 def verified_incident(product: Product) -> int:
-    """Another workload whose fault ended with its limit, 80 s each: the incident's ID once the fix is verified.
+    """Another workload whose fault of 80 s ended with its limit: the incident's ID once the fix is verified.
 
     All times are set at once: the time to send a batch leaves no gap in what is compared.
     """
     stack, node, pod, deployment = product.stack, "node-3", "coredns-c31", "coredns-c"
     token = stack.create_ingest_token()
-    before = [RecordedNode("fault", node, pod, ended_s, deployment) for ended_s in (120, 80)]
-    after = [RecordedNode("limit", node, pod, ended_s, deployment) for ended_s in (40, 0)]
+    before = [RecordedNode("fault", node, pod, ended_s, deployment) for ended_s in (160, 120)]
+    after = [RecordedNode("limit", node, pod, ended_s, deployment) for ended_s in (80, 40, 0)]
     for one in before:
         ingest(stack.url, token, one)
     with product.client() as client:

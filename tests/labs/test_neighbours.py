@@ -61,6 +61,18 @@ def test_a_disturbed_run_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runs.ends == []
 
 
+def test_a_run_during_which_the_machine_stood_still_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def enter(others: Neighbours) -> Neighbours:
+        others.look(700_000)
+        return others
+
+    monkeypatch.setattr(Neighbours, "__enter__", enter)
+    monkeypatch.setattr(Neighbours, "__exit__", lambda *_: None)
+    runs = Runs((AssertionError("a socket overflowed"), 0.0), (None, 0.0))
+    made(runs, monkeypatch)
+    assert runs.ends == []
+
+
 def test_an_undisturbed_run_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError, match="wrong"):
         made(Runs((AssertionError("wrong"), 0.4)), monkeypatch)

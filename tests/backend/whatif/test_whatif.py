@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from jitterscope import db
+from jitterscope import counted, db
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.recordings.model import Recording
 from jitterscope.whatif import service as whatif_service
@@ -183,7 +183,7 @@ def test_reading_needs_a_scope(service: Any, window: dict[str, int], client: Any
     assert client.post("/api/v1/whatif/cpu", json=window, headers=organization.ingest_headers).status_code in (401, 403)
 
 
-def test_a_slider_reads_the_data_once(service: Any, gc_fault: Recording) -> None:
+def test_a_slider_reads_the_data_once(service: Any, gc_fault: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten minutes of 100 ms ticks with 600,000 queries."""
     now_us = time.time_ns() // 1000
     ends_us = now_us - now_us % 100_000
@@ -195,6 +195,13 @@ def test_a_slider_reads_the_data_once(service: Any, gc_fault: Recording) -> None
     def note(*given: Any) -> None:
         statements.append(str(given[2]))
 
+    arriving = counted.arriving
+
+    def streamed(session: Any, statement: str, *given: Any, **more: Any) -> Any:
+        statements.append(statement)
+        return arriving(session, statement, *given, **more)
+
+    monkeypatch.setattr(counted, "arriving", streamed)
     event.listen(db.engine(), "before_cursor_execute", note)
     try:
         first = service.post("/whatif/cpu", {**window, "settings": [{"cpu_limit": 0.6}], "timeline": True})

@@ -27,6 +27,10 @@ SCENARIOS = (
     _fault("short-lived processes", Workload(qps=500, live_mb=3, job=(5.0, 0.4), job_seen=False, seed=12)),
     _fault("GC seen through /metrics", Workload(qps=500, live_mb=3, job=(5.0, 0.4), gc_source="metrics", seed=13)),
     _fault("beside a JVM", replace(other_runtime("jvm"), live_mb=3, job=(5.0, 0.4), seed=14)),
+    _fault(
+        "beside a server that has just started",
+        Workload(qps=500, live_mb=3, job=(3.0, 0.25), starts_s=2.0, seconds=30, seed=15),
+    ),
     _fault("no Go", Workload(qps=500, is_go=False, job=(5.0, 0.4), seed=4)),
     _fault("period 250 ms", Workload(quota_us=125_000, period_us=250_000, qps=500, live_mb=3, job=(6.0, 0.6), seed=5)),
     _fault("noise", Workload(qps=500, live_mb=3, job=(5.0, 0.4), missing_ratio=0.01, stray_slow_ratio=0.002, seed=6)),

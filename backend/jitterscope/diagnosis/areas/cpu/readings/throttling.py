@@ -22,7 +22,7 @@ from jitterscope.diagnosis.areas.cpu.whatif import cfs
 from jitterscope.diagnosis.core.gc import GcProcess, read_gc
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import Served, read_served
-from jitterscope.diagnosis.core.signals import Cpu, has, number, own_limit, read_cpu, series
+from jitterscope.diagnosis.core.signals import Cpu, has, number, own_limit, read_cpu, series, serving
 from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -33,6 +33,7 @@ from jitterscope.diagnosis.programs.golang import at_memory_limit
 Mechanism = Literal["gc", "spiral", "requests", "load", "start", "other", "unclear"]
 
 LONG_S = 3.0  # a stall this long is judged before it ends
+_MOST = 0.5  # of the extra CPU time
 LEVEL_S = 10.0  # uncounted work at the limit for this long is a load level
 BURST_S = 3.0  # arrivals raised for longer are a load level, not a burst
 RISE = 1.5  # arrivals this much above the recent level are raised
@@ -123,7 +124,12 @@ def analyse(snapshot: Snapshot) -> Throttling:
     limited = gc is not None and gc.runtime == "go" and at_memory_limit(snapshot.subject, gc.view)
     others = [used for view_id, used in process_cpu.items() if gc is not None and view_id != gc.view.id]
     warm_up = warming_up(snapshot)
-    judged = tuple(_of_start(_judge(episode, cpu, served, demand, cost, limited, others), warm_up) for episode in found)
+    servers = serving(snapshot)
+    own = [used for view_id, used in process_cpu.items() if view_id in servers]
+    judged = tuple(
+        _of_start(_judge(episode, cpu, served, demand, cost, limited, others), warm_up, demand, own)
+        for episode in found
+    )
     active = np.nan_to_num(active_us) > 0
     unobserved = runtimes.unobserved(snapshot)
     return Throttling(
@@ -131,9 +137,14 @@ def analyse(snapshot: Snapshot) -> Throttling:
     )
 
 
-def _of_start(judged: Judged, warm_up: WarmUp) -> Judged:
-    """Work of a server that has just started is neither a job beside it nor unclear."""
+def _of_start(judged: Judged, warm_up: WarmUp, demand: Demand, own: list[FloatArray]) -> Judged:
+    """Work of a server that has just started is neither a job beside it nor unclear.
+
+    `own`: CPU time of the processes that serve. If little of the extra CPU time is theirs, something else took it.
+    """
     if judged.mechanism not in ("other", "unclear") or not warm_up.ticks[judged.episode.first]:
+        return judged
+    if own and sum(_rise_us(used, judged.episode, demand) for used in own) < _MOST * judged.other_us:
         return judged
     return replace(judged, mechanism="start")
 
