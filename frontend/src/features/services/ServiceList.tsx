@@ -1,17 +1,16 @@
 import { useInfiniteQuery, type InfiniteData, type UseInfiniteQueryResult } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useMemo, type ReactElement } from "react";
 
 import { explain } from "@/api/problem";
 import { servicesQuery, type Services } from "@/api/services";
 import { count, plural } from "@/lib/format";
-import { clock } from "@/lib/time";
 import { Button } from "@/ui/Button";
-import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { ErrorState, Skeleton } from "@/ui/states";
 
 import { DEFAULT_MINUTES, SORTING, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
 import { ServiceTable } from "./ServiceTable";
+import { FoundIn, Nothing } from "./shared";
 
 function useServices(search: ServicesSearch): UseInfiniteQueryResult<InfiniteData<Services>> {
   return useInfiniteQuery(
@@ -25,7 +24,14 @@ export function ServiceList({ search, onSearch }: { search: ServicesSearch; onSe
   const items = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const first = data?.pages[0];
   if (first === undefined) return isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={8} height={44} label="Loading services" />;
-  if (items.length === 0) return <Nothing isFiltered={search.q !== undefined} />;
+  if (items.length === 0) {
+    return (
+      <Nothing what="services" covers="servers, containers, processes, and nodes" isFiltered={search.q !== undefined}>
+        <p>A collector finds the servers on its node without configuration, and times their requests and DNS queries. It needs the capabilities to load eBPF programs (CAP_BPF, CAP_PERFMON) and to read packets (CAP_NET_RAW).</p>
+        <p>Open Collectors to check that data arrives and what each source can measure.</p>
+      </Nothing>
+    );
+  }
   return (
     <>
       <ServiceTable items={items} fromUs={first.from_us} search={search} onSearch={onSearch} />
@@ -48,25 +54,8 @@ export function ListCount({ search }: { search: ServicesSearch }): ReactElement 
   const page = useServices(search).data?.pages[0];
   if (page === undefined || page.items.length === 0) return null;
   return (
-    <p className={styles["window"]} role="status">
+    <FoundIn fromUs={page.from_us} toUs={page.to_us}>
       {page.compared < page.found ? `The ${count(page.compared)} most recently seen of ${plural(page.found, "service")}; filter to see others. ` : `${plural(page.found, "service")}, `}
-      {clock(page.from_us).slice(0, 5)} to {clock(page.to_us).slice(0, 5)} local
-    </p>
-  );
-}
-
-function Nothing({ isFiltered }: { isFiltered: boolean }): ReactElement {
-  if (isFiltered) {
-    return (
-      <EmptyState title="No services match">
-        <p>The search covers names of servers, containers, processes, and nodes. Shorten the text, or choose a longer window.</p>
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState title="No services in this window" action={<Link to="/settings/collectors">Go to collectors</Link>}>
-      <p>A collector finds the servers on its node without configuration, and times their requests and DNS queries. It needs the capabilities to load eBPF programs (CAP_BPF, CAP_PERFMON) and to read packets (CAP_NET_RAW).</p>
-      <p>Open Collectors to check that data arrives and what each source can measure.</p>
-    </EmptyState>
+    </FoundIn>
   );
 }
