@@ -11,11 +11,12 @@ from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, batches, minute
 MINUTES = 12
 # The third minute, and a little in the eighth.
 SLOW = {2 * TICKS_PER_MINUTE + tick: 95_000 + 40 * tick for tick in range(200)} | {7 * TICKS_PER_MINUTE: 31_000}
+STOCK = "/kubepods/burstable/pod-stock/stock:9090"
 SERVERS = (
     Serving(
         "checkout", 8080, 41, slow=SLOW, throttled=dict.fromkeys(SLOW, 60_000), lost={1300: 12}, errors={1400: 72},
         runtime={"go.version": "1.25.3"},
-        asks={"10.0.0.7:9090": "/kubepods/burstable/pod-stock/stock:9090", "203.0.113.20:443": ""},
+        asks={"10.0.0.7:9090": STOCK, "203.0.113.20:443": ""},
         kinds=[
             ["GET /users/{id}/orders", 900, 45, 9, 18, 4_500_000, 103_000],
             ["POST /carts", 100, 0, 0, 0, 90_000, 4_000],
@@ -24,11 +25,11 @@ SERVERS = (
     ),
     Serving(
         "stock", 9090, 42, per_tick=5, usual_us=3000.0,
-        runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"},
+        runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"}, asks={"203.0.113.5:5432": ""},
     ),
     Serving(
         "cart", 3000, 44, per_tick=4, usual_us=26_000.0,
-        runtime={"runtime.name": "nodejs", "runtime.version": "20.19.2"},
+        runtime={"runtime.name": "nodejs", "runtime.version": "20.19.2"}, asks={"10.0.0.7:9090": STOCK},
     ),
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ PAGES = (
     "/risks",
     "/resources",
     "/services",
+    "/services?show=map",
     "/explore/metrics",
     "/help/causes",
     "/fixes",

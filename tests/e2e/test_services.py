@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import OpenWindow, Product
+from tests.e2e.crowded_map import crowded
 from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.served import MINUTES, SERVERS, SLOW
 from tests.support.tcp_servers import TICKS_PER_MINUTE
@@ -119,6 +120,58 @@ def test_a_server_has_its_requests_by_kind(open_window: OpenWindow) -> None:
     page.goto("/services?q=shop-node")
     page.get_by_role("rowheader").get_by_role("link", name="stock :9090").click()
     expect(page.get_by_role("region", name="Requests by kind")).to_contain_text("No requests recognized")
+
+
+@pytest.mark.usefixtures("services")
+def test_the_map_leads_along_calls_to_the_page_of_a_server(open_window: OpenWindow) -> None:
+    page = open_window().page
+    page.goto("/services?q=shop-node&minutes=15")
+    page.get_by_role("group", name="Show services as").get_by_role("button", name="Map").click()
+    expect(page).to_have_url("/services?q=shop-node&minutes=15&show=map")
+    drawing = page.get_by_role("group", name="Map of 4 calls between 5 places")
+    hop = (
+        page.get_by_role("table", name="Calls").get_by_role("row").filter(has_text="checkout").filter(has_text="stock")
+    )
+    for text in ("TCP", "103 ms", "300/s", "△"):
+        expect(hop).to_contain_text(text)
+    drawing.get_by_role("link", name="cart").focus()
+    page.keyboard.press("ArrowRight")
+    expect(drawing.get_by_role("link", name="stock")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="stock :9090")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/resources/\d+\?minutes=15$"))
+    near = page.get_by_role("region", name="Callers and calls")
+    expect(near.get_by_role("group", name="Map of 3 calls between 4 places")).to_be_visible()
+    near.get_by_role("button", name="2 hops").click()
+    expect(page).to_have_url(re.compile(r"[?&]hops=2$"))
+    near.get_by_role("table", name="Calls").get_by_role("link", name="cart").click()
+    expect(page.get_by_role("heading", name="cart :3000")).to_be_visible()
+
+
+@pytest.mark.usefixtures("services")
+def test_looks_of_the_map(look: Look) -> None:
+    page = look.page
+    page.goto("/services?show=map&q=shop-node")
+    expect(page.get_by_text("203.0.113.20:443").first).to_be_visible()
+    look.at("services-map")
+    page.get_by_role("link", name="stock").first.click()
+    region = page.get_by_role("region", name="Callers and calls")
+    expect(region.get_by_text("203.0.113.5:5432").first).to_be_visible()
+    below_the_bar(page, region)
+    look.at("service-neighborhood")
+    page.route("**/api/v1/services/map*", lambda route: route.fulfill(json=crowded()))
+    page.goto("/services?show=map")
+    expect(page.get_by_text("orders-reports-postgresql-primary").first).to_be_visible()
+    look.at("services-map-crowded")
+    if not look.is_phone:
+        page.get_by_role("link", name="billing-api,").focus()
+        page.keyboard.press("ArrowDown")
+        look.at("services-map-focused")
+    page.goto("/services?show=map&q=nothing")
+    page.unroute("**/api/v1/services/map*")
+    page.reload()
+    expect(page.get_by_role("heading", name="No calls match")).to_be_visible()
+    look.at("services-map-empty")
 
 
 @pytest.mark.usefixtures("services")

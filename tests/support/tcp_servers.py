@@ -120,23 +120,23 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
         )
     usual, *others = bucket_of(np.array([serving.usual_us, *serving.slow.values()], np.float64)).tolist()
     late_bucket = dict(zip(serving.slow, others, strict=True))
-    builder.distribution(
-        server,
-        "request_latency_us",
-        start_us,
-        (
-            {usual: serving.per_tick - SLOW_PER_TICK, late_bucket[tick]: SLOW_PER_TICK}
-            if tick in late_bucket
-            else {usual: serving.per_tick}
-            for tick in range(ticks)
-        ),
-    )
+    latencies = [
+        {usual: serving.per_tick - SLOW_PER_TICK, late_bucket[tick]: SLOW_PER_TICK}
+        if tick in late_bucket
+        else {usual: serving.per_tick}
+        for tick in range(ticks)
+    ]
+    builder.distribution(server, "request_latency_us", start_us, latencies)
     for address, asked in serving.asks.items():
         upstream = builder.resource(TCP_UPSTREAM, f"{serving.path}>{address}", container)
         builder.fact(upstream, "upstream.server", asked, start_us)
-        calls = {"upstream_calls": np.full(ticks, float(serving.per_tick)), "upstream_latency_max_us": slowest}
+        calls = {
+            "upstream_calls": np.full(ticks, float(serving.per_tick)),
+            "upstream_calls_slow": np.where(late, float(SLOW_PER_TICK), usually_slow),
+            "upstream_latency_max_us": slowest,
+        }
         builder.block({(upstream, name): values for name, values in calls.items()}, start_us)
-        builder.distribution(upstream, "upstream_latency_us", start_us, [{usual: serving.per_tick}] * ticks)
+        builder.distribution(upstream, "upstream_latency_us", start_us, latencies)
     return container, server
 
 

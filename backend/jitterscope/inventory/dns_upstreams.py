@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 
 from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import facts, tree
+from jitterscope.inventory import addresses, facts, tree
 from jitterscope.inventory.neighbours import Endpoint, endpoint_of
 
-_ADDRESSES = "net.addresses"
 # A node's own address (loopback, link-local) means a server on the same node.
 _AT = text(
     "SELECT id FROM resources WHERE kind = 'dns_server' AND split_part(key, '@', 1) = :key "
@@ -59,15 +57,8 @@ def cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to
 
 
 def _own_addresses(session: Session, cgroup_id: int, from_us: int, to_us: int) -> list[str]:
-    found: list[str] = []
-    for fact in facts.in_effect(session, [cgroup_id], from_us, to_us)[cgroup_id]:
-        if fact.name != _ADDRESSES:
-            continue
-        try:
-            listed = json.loads(fact.value)
-        except ValueError:
-            continue
-        found += [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    known = facts.in_effect(session, [cgroup_id], from_us, to_us, [addresses.FACT])[cgroup_id]
+    found = [one for fact in known for one in addresses.listed(fact.value)]
     return [one for one in found if (parsed := _parsed(one)) is not None and not parsed.is_loopback]
 
 

@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from jitterscope.inventory import (
+    addresses,
     busiest,
+    call_paths,
     collectors,
     containers,
     dns_servers,
@@ -171,6 +173,32 @@ def upstreams_of(
 ) -> list[tuple[ResourceRow, ResourceRow | None]]:
     """The TCP upstreams of cgroups seen in a window, each with its server on the node; None: not known."""
     return tcp_upstreams.of_cgroups(session, cgroup_ids, from_us, to_us)
+
+
+def paths_seen(
+    session: Session, kind: ResourceKind, from_us: int, to_us: int, limit: int
+) -> tuple[list[ResourceRow], int]:
+    """Resources of a kind seen in a window, on any node: the latest, at most `limit`, and how many there are."""
+    return call_paths.seen(session, kind, from_us, to_us, limit)
+
+
+def tcp_servers_named(
+    session: Session, keys: Collection[tuple[int, str]], from_us: int, to_us: int
+) -> dict[tuple[int, str], ResourceRow]:
+    """The TCP servers seen in a window, by node and key."""
+    return call_paths.tcp_servers(session, keys, from_us, to_us)
+
+
+def servers_within(
+    session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int
+) -> list[tuple[int, ResourceRow]]:
+    """DNS and TCP servers in cgroups, seen in a window, each with the id of its cgroup; bounded, the latest first."""
+    return call_paths.servers_within(session, cgroup_ids, from_us, to_us)
+
+
+def cgroups_with_addresses(session: Session, wanted: Collection[str], from_us: int, to_us: int) -> dict[str, list[int]]:
+    """Ids of the cgroups seen in a window that have each IP address, on any node; bounded."""
+    return addresses.cgroups(session, wanted, from_us, to_us)
 
 
 def dns_nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:

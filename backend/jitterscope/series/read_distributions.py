@@ -18,7 +18,9 @@ from jitterscope.series.window import MAX_ROW_US, Window
 # Time span of the histograms held at once.
 _PIECE_US = 1_800_000_000
 # Rows received together.
-_AT_ONCE = 50
+_ROWS_AT_ONCE = 50
+# Series whose histograms are read together.
+_SERIES_AT_ONCE = 8
 
 _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
@@ -48,7 +50,7 @@ def read(session: Session, series: Sequence[int], window: Window) -> dict[int, S
     """Histograms of each series id that has any in the window, in order of ticks."""
     found: dict[int, list[tuple[int, bytes, bytes, bytes]]] = defaultdict(list)
     wanted = (list(series), window.earliest_row_us, window.end_us, window.step_us)
-    with counted.arriving(session, _ROWS, wanted, at_once=_AT_ONCE) as rows:
+    with counted.arriving(session, _ROWS, wanted, at_once=_ROWS_AT_ONCE) as rows:
         for identity, start_us, *columns in rows:
             # Tick, bucket, and count of each entry, and their copies while they are joined.
             hold(24 * len(columns[1]))
@@ -70,13 +72,20 @@ def pieces(session: Session, series: int, from_us: int, to_us: int) -> Iterator[
                 yield window, found
 
 
-def whole(session: Session, series: int, from_us: int, to_us: int) -> IntArray:
-    """One histogram over all ticks of a window: a count per bucket."""
+def whole(session: Session, series: Sequence[int], from_us: int, to_us: int) -> IntArray:
+    """One histogram over all series and all ticks of a window: a count per bucket."""
+    counts = np.zeros(BUCKETS, np.int64)
+    for first in range(0, len(series), _SERIES_AT_ONCE):
+        counts += _whole(session, series[first : first + _SERIES_AT_ONCE], from_us, to_us)
+    return counts
+
+
+def _whole(session: Session, series: Sequence[int], from_us: int, to_us: int) -> IntArray:
     window = Window.around(from_us, to_us, TICK_US)
     counts = np.zeros(BUCKETS)
     for after_us in range(window.earliest_row_us, window.end_us, _PIECE_US):
         span = (after_us, min(after_us + _PIECE_US + 1, window.end_us), window.step_us)
-        with borrowed(), counted.arriving(session, _ROWS, ([series], *span), at_once=_AT_ONCE) as rows:
+        with borrowed(), counted.arriving(session, _ROWS, (list(series), *span), at_once=_ROWS_AT_ONCE) as rows:
             for _, start_us, *columns in rows:
                 hold(3 * sum(map(len, columns)))  # buckets and counts are widened for adding
                 entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))

@@ -76,11 +76,10 @@ def read_minutes(
 
 
 def read_quantiles(
-    session: Session, resource_id: int, metric: str, quantiles: tuple[float, ...], from_us: int, to_us: int
+    session: Session, resource_ids: Sequence[int], metric: str, quantiles: tuple[float, ...], from_us: int, to_us: int
 ) -> tuple[float, ...] | None:
-    """Quantiles (µs) of a distribution over a whole window; None if it has no data."""
-    ((identity, _),) = _wanted([resource_id], [metric]).items()
-    counts = distributions.whole(session, identity, from_us, to_us)
+    """Quantiles (µs) of a distribution of all given resources together over a whole window; None if it has no data."""
+    counts = distributions.whole(session, list(_wanted(resource_ids, [metric])), from_us, to_us)
     if not counts.any():
         return None
     return tuple(float(values[0]) for values in quantiles_us(counts[None, :], quantiles))

@@ -54,7 +54,7 @@ def read(session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int) 
         result[cgroup_id] = []
         for row, server in most:
             calls, slowest = minutes[row.id, _CALLS], minutes.get((row.id, _SLOWEST))
-            quantiles = series.read_quantiles(session, row.id, _LATENCY, (0.5, 0.99), from_us, to_us)
+            quantiles = series.read_quantiles(session, [row.id], _LATENCY, (0.5, 0.99), from_us, to_us)
             highest = None if slowest is None or np.isnan(slowest.high).all() else float(np.nanmax(slowest.high))
             result[cgroup_id].append(
                 Call(

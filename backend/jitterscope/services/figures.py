@@ -76,13 +76,13 @@ def read(session: Session, servers: Sequence[Watched], from_us: int, to_us: int)
 
 def quantiles(session: Session, server: Watched, from_us: int, to_us: int) -> tuple[float | None, float | None]:
     """p50 and p99 of its answers, µs."""
-    found = series.read_quantiles(session, server.id, METRICS["latency"][server.kind], (0.5, 0.99), from_us, to_us)
+    found = series.read_quantiles(session, [server.id], METRICS["latency"][server.kind], (0.5, 0.99), from_us, to_us)
     return (None, None) if found is None else (found[0], found[1])
 
 
 def quantile(session: Session, server: Watched, q: float, from_us: int, to_us: int) -> float | None:
     """The q-quantile (0..1) of its answers, µs."""
-    found = series.read_quantiles(session, server.id, METRICS["latency"][server.kind], (q,), from_us, to_us)
+    found = series.read_quantiles(session, [server.id], METRICS["latency"][server.kind], (q,), from_us, to_us)
     return None if found is None else found[0]
 
 

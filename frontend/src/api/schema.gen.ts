@@ -2101,6 +2101,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Service Map
+         * @description Who calls whom over TCP and DNS in a window, widened to whole minutes; by default the last hour, at most 24 h.
+         */
+        get: operations["get_service_map"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services/{resource_id}/request-kinds": {
         parameters: {
             query?: never;
@@ -4886,6 +4906,97 @@ export interface components {
             password: string;
         };
         /**
+         * MapCall
+         * @description All calls from one place to another over one protocol.
+         */
+        MapCall: {
+            /**
+             * Called
+             * @description Id of the place that answers; the caller's if its containers call each other
+             */
+            called: string;
+            /**
+             * Caller
+             * @description Id of the place that calls
+             */
+            caller: string;
+            /**
+             * Calls Per S
+             * @description Mean over the recorded time
+             */
+            calls_per_s: number;
+            /**
+             * Max Us
+             * @description Slowest answer; not recorded for DNS
+             */
+            max_us: number | null;
+            /** @description The called server, or what measured the calls if the server is not known */
+            opens: components["schemas"]["ResourceRef"];
+            /**
+             * P50 Us
+             * @description From the request sent to the first data of its answer
+             */
+            p50_us: number | null;
+            /** P99 Us */
+            p99_us: number | null;
+            /**
+             * Protocol
+             * @description tcp: timed at the caller's end of the connection. dns: queries, timed at the DNS server
+             * @enum {string}
+             */
+            protocol: "tcp" | "dns";
+            /**
+             * Slow Ratio
+             * @description Calls answered after more than 20 ms, of all calls
+             */
+            slow_ratio: number | null;
+        };
+        /**
+         * MapPlace
+         * @description Where calls begin or end. Replicas of a workload are one place.
+         */
+        MapPlace: {
+            /**
+             * Id
+             * @description Unique in this map, the same in the next one
+             */
+            id: string;
+            /**
+             * Incidents
+             * @description Active incidents of these containers
+             */
+            incidents: components["schemas"]["IncidentRef"][];
+            /**
+             * Kind
+             * @description workload: containers of one controller. container: one without a controller. server: a DNS server whose container is not known. address: an address that belongs to no known container. clients: callers that are not known to be in a container
+             * @enum {string}
+             */
+            kind: "workload" | "container" | "server" | "address" | "clients";
+            /**
+             * Members
+             * @description Containers that call or are called; for clients, their addresses
+             */
+            members: number;
+            /** Name */
+            name: string;
+            /** Namespace */
+            namespace: string | null;
+            /** @description Null: on several nodes, or not known */
+            node: components["schemas"]["ResourceRef"] | null;
+            /** @description Its busiest server, its container, or what measured the calls to the address; null: clients */
+            opens: components["schemas"]["ResourceRef"] | null;
+            /**
+             * Slow Ratio
+             * @description Answers of its own servers over 20 ms, of all requests to them
+             */
+            slow_ratio: number | null;
+            /**
+             * Throttled Ms Per Min
+             * @description Throttled time of its most throttled container
+             */
+            throttled_ms_per_min: number | null;
+        };
+        /**
          * Me
          * @description The caller. For tokens, user fields are null and `organizations` has only the token's organization.
          */
@@ -6938,6 +7049,45 @@ export interface components {
              * @description Slowest answer of each minute, starting at `from_us`
              */
             worst_us: (number | null)[];
+        };
+        /**
+         * ServiceMap
+         * @description Calls between places; those with the most slow answers first, then the most frequent.
+         */
+        ServiceMap: {
+            /** Calls */
+            calls: components["schemas"]["MapCall"][];
+            /**
+             * Calls Found
+             * @description Calls in the window; `calls` has at most 150 of them
+             */
+            calls_found: number;
+            /**
+             * Center
+             * @description Id of the place that the map is around, if one was given and is known
+             */
+            center: string | null;
+            /** From Us */
+            from_us: number;
+            /**
+             * Paths Compared
+             * @description Of these, how many the map is made of: the latest seen
+             */
+            paths_compared: number;
+            /**
+             * Paths Seen
+             * @description Pairs of a caller and an address seen in the window
+             */
+            paths_seen: number;
+            /** Places */
+            places: components["schemas"]["MapPlace"][];
+            /**
+             * Places Found
+             * @description Places with calls in the window; `places` has at most 60 of them
+             */
+            places_found: number;
+            /** To Us */
+            to_us: number;
         };
         /**
          * ServiceObjective
@@ -14155,6 +14305,60 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope resources:read. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_service_map: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Part of the name of a caller, a server, an address, or a node */
+                search?: string;
+                /** @description Only calls near the place of this server or container; `search` is ignored */
+                resource?: number | null;
+                /** @description How many calls away from that place */
+                hops?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceMap"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The resource does not exist in this organization. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -238,7 +238,7 @@ def test_quantiles_are_those_of_the_window_though_rows_reach_out_of_it(
         with organization_session(organization.id) as session:
             (found,), _ = inventory.servers(session, "", start_us, now_us(), 10)
             span = (start_us + first * 60_000_000, start_us + last * 60_000_000)
-            return series.read_quantiles(session, found.resource.id, "dns_latency_us", (0.5, 1.0), *span)
+            return series.read_quantiles(session, [found.resource.id], "dns_latency_us", (0.5, 1.0), *span)
 
     a, b, c = (float(one) for one in value_of(np.array([100, 200, 300])))
     assert median_and_last(0, 1) == pytest.approx((a, a))

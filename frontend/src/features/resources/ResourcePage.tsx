@@ -6,6 +6,7 @@ import { incidentsQuery } from "@/api/incidents";
 import { explain } from "@/api/problem";
 import { diagnosisQuery, resourceQuery, type ResourceDetail } from "@/api/resources";
 import { sentence } from "@/lib/text";
+import { parseUs, US_PER_S } from "@/lib/time";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
@@ -15,10 +16,12 @@ import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { SeverityChip } from "@/widgets/Severity";
 import { SourceList } from "@/widgets/SourceList";
 
+import { Neighborhood } from "./Neighborhood";
 import { RequestKinds } from "./RequestKinds";
 import { ResourceHeader } from "./ResourceHeader";
 import { ResourcePictures } from "./ResourcePictures";
 import styles from "./Resources.module.css";
+import { DEFAULT_RESOURCE_MINUTES } from "./search";
 
 /** Servers and their containers. */
 const SERVES: readonly ResourceDetail["kind"][] = ["cgroup", "dns_server", "tcp_server"];
@@ -44,8 +47,26 @@ export function ResourcePage(): ReactElement {
           <RequestKinds resourceId={resource.id} />
         </div>
       )}
+      {SERVES.includes(resource.kind) && <Calls resource={resource} />}
       {resource.kind !== "external" && <Body resource={resource} />}
     </Page>
+  );
+}
+
+/** Who calls it and what it calls, over the window of its pictures. */
+function Calls({ resource }: { resource: ResourceDetail }): ReactElement {
+  const { minutes = DEFAULT_RESOURCE_MINUTES, to, hops = 1 } = route.useSearch();
+  const endUs = to ?? (resource.active ? undefined : parseUs(resource.last_seen_at) + US_PER_S);
+  const navigate = route.useNavigate();
+  return (
+    <div className={styles["kinds"]}>
+      <Neighborhood
+        resourceId={resource.id}
+        window={{ minutes, to: endUs }}
+        hops={hops}
+        onHops={(next) => void navigate({ search: (before) => ({ ...before, hops: next === 2 ? 2 : undefined }), replace: true, resetScroll: false })}
+      />
+    </div>
   );
 }
 

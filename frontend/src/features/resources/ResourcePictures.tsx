@@ -19,6 +19,7 @@ import { useChanges } from "@/widgets/useChanges";
 import { FromPrometheus } from "./FromPrometheus";
 import { Metrics } from "./Metrics";
 import styles from "./Resources.module.css";
+import { DEFAULT_RESOURCE_MINUTES } from "./search";
 
 const route = getRouteApi("/signed-in/resources/$resourceId");
 
@@ -30,7 +31,6 @@ const RANGES: readonly (readonly [number, string])[] = [
   [360, "6 h"],
   [1440, "24 h"],
 ];
-const DEFAULT_MINUTES = 5;
 /** Long enough to see a stall, the time before it, and its end. */
 const MOMENT_US = 5 * US_PER_S;
 /** Batches arrive every 2 s, so the newest ticks are still in transit. */
@@ -41,7 +41,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const stays = useStays();
-  const minutes = search.minutes ?? DEFAULT_MINUTES;
+  const minutes = search.minutes ?? DEFAULT_RESOURCE_MINUTES;
   const nowUs = useNowUs();
   const [frozenUs, setFrozenUs] = useState<number | null>(search.to ?? null);
   // A resource that is gone has no new data: its window ends where its data ends.
@@ -71,7 +71,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
     <>
       <div className={styles["range"]} role="group" aria-label="Window">
         {RANGES.map(([value, label]) => (
-          <Button key={value} aria-pressed={value === minutes} onClick={() => void navigate({ search: { minutes: value, to: search.to }, replace: true })}>
+          <Button key={value} aria-pressed={value === minutes} onClick={() => void navigate({ search: { minutes: value, to: search.to, hops: search.hops }, replace: true })}>
             {label}
           </Button>
         ))}

@@ -53,13 +53,17 @@ export function resourceListSearch(search: Record<string, unknown>): ResourceLis
 
 export const zoneOf = ({ zone }: ResourceListSearch): Zone => zone ?? "local";
 
+export const DEFAULT_RESOURCE_MINUTES = 5;
+
 /** A resource's timeline, and the window it can move in, in minutes. */
 export interface ResourceSearch extends PictureSearch {
   minutes?: number | undefined;
   /** End of the window, µs; absent: now. */
   to?: number | undefined;
+  /** How far its callers and calls are shown; absent: 1. */
+  hops?: 2 | undefined;
 }
 
 export function resourceSearch(search: Record<string, unknown>): ResourceSearch {
-  return { ...pictureSearch(search), minutes: optionalNumber(search["minutes"]), to: optionalNumber(search["to"]) };
+  return { ...pictureSearch(search), minutes: optionalNumber(search["minutes"]), to: optionalNumber(search["to"]), hops: optionalNumber(search["hops"]) === 2 ? 2 : undefined };
 }

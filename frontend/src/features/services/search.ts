@@ -7,8 +7,10 @@ export const DEFAULT_MINUTES = 60;
 const ORDERS = ["name", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"] as const satisfies readonly ServiceOrder[];
 export const SORTING = sorting<ServiceOrder>("slow", ["name", "runtime"]);
 
-/** The list in the URL. */
+/** The page in the URL; the order is the table's. */
 export interface ServicesSearch extends Sorted<ServiceOrder> {
+  /** Absent: the table. */
+  show?: "map" | undefined;
   q?: string | undefined;
   minutes?: (typeof MINUTES)[number] | undefined;
   /** End of the window, µs; absent: now. */
@@ -18,6 +20,7 @@ export interface ServicesSearch extends Sorted<ServiceOrder> {
 export function servicesSearch(search: Record<string, unknown>): ServicesSearch {
   const minutes = optionalNumber(search["minutes"]);
   return {
+    show: oneOf(search["show"], ["map"]),
     q: optionalString(search["q"]),
     order: oneOf(search["order"], ORDERS),
     direction: oneOf(search["direction"], ["up", "down"]),

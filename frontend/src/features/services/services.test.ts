@@ -8,7 +8,8 @@ const item = (values: Partial<ServiceItem>): ServiceItem => values as ServiceIte
 describe("the list in the URL", () => {
   it("is validated", () => {
     expect(servicesSearch({ order: "p99", direction: "up", minutes: "360", q: "web" })).toMatchObject({ order: "p99", direction: "up", minutes: 360, q: "web" });
-    expect(servicesSearch({ order: "color", direction: "left", minutes: 7, q: 3 })).toEqual({});
+    expect(servicesSearch({ order: "color", direction: "left", minutes: 7, q: 3, show: "globe" })).toEqual({});
+    expect(servicesSearch({ show: "map", minutes: 15 })).toEqual({ show: "map", minutes: 15 });
   });
 
 });
