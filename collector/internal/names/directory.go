@@ -18,6 +18,7 @@ type Container struct {
 	Pod       string
 	Name      string
 	Owner     string // "Deployment/coredns"
+	Created   string // when its pod was, RFC 3339
 	Image     string
 	Said      Said   // by the pod itself
 	Sandbox   bool   // the pod's sandbox

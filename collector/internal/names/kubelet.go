@@ -154,6 +154,9 @@ func (p *pod) containers() []Container {
 		of.PodUID = hash // a static pod's cgroup is named after it
 	}
 	of.Evicted = p.eviction()
+	if created := p.Metadata.CreationTimestamp; !created.IsZero() {
+		of.Created = created.UTC().Format(time.RFC3339)
+	}
 	of.Requests.QoS = p.Status.QOSClass
 	spec := make(map[string]declared)
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers, p.Spec.EphemeralContainers) {

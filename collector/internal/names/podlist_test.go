@@ -54,7 +54,7 @@ func TestEachKindOfContainer(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"workload.container": one.container, "workload.owner": one.owner, "workload.image": one.image,
-			"workload.requested_cpus": one.cpus, "workload.requested_bytes": one.bytes, "workload.qos_class": one.qos,
+			"workload.created_at": "2026-11-26T08:00:00Z", "workload.requested_cpus": one.cpus, "workload.requested_bytes": one.bytes, "workload.qos_class": one.qos,
 		} {
 			if facts[name] != want {
 				t.Errorf("%s: %s is %q, want %q", one.is, name, facts[name], want)

@@ -79,7 +79,8 @@ func (r *Resolver) Ask(ctx context.Context) {
 			}
 			if _, known := pods[c.PodUID]; c.PodUID != "" && !known {
 				pods[c.PodUID] = Container{
-					PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Said: c.Said, Requests: Requests{QoS: c.Requests.QoS},
+					PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Created: c.Created, Said: c.Said,
+					Requests: Requests{QoS: c.Requests.QoS},
 				}
 			}
 		}
@@ -95,6 +96,9 @@ func (r *Resolver) Ask(ctx context.Context) {
 func (c Container) completed(pod, start Container) Container {
 	if c.Owner == "" {
 		c.Owner = pod.Owner
+	}
+	if c.Created == "" {
+		c.Created = pod.Created
 	}
 	if c.Said == (Said{}) {
 		c.Said = pod.Said
@@ -167,6 +171,7 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	set(catalogue.FactWorkloadNamespace, found.Namespace)
 	set(catalogue.FactWorkloadPod, found.Pod)
 	set(catalogue.FactWorkloadOwner, found.Owner)
+	set(catalogue.FactWorkloadCreatedAt, found.Created)
 	set(catalogue.FactWorkloadObjective, found.Said.Objective)
 	set(catalogue.FactWorkloadVersion, found.Said.Version)
 	set(catalogue.FactWorkloadChart, found.Said.Chart)
