@@ -153,6 +153,11 @@ test-collector-code:
 test-collector-live:
 	scripts/go_test.sh $(LIVE:%=./%)
 
+# Parsers have fuzz tests. What watches this machine's kernel cannot run on an emulator.
+PARSERS = $(filter-out $(LIVE),$(shell cd collector && git grep -l '^func Fuzz' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u))
+test-collector-arm64: ## Run the tests of the collector's parsers for arm64, on an emulator (qemu-user-static)
+	cd collector && CGO_ENABLED=0 GOARCH=arm64 $(GIVE_WAY) go test -vet=off -exec qemu-aarch64-static $(PARSERS:%=./%)
+
 test-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && $(GIVE_WAY) npm test --silent
 
