@@ -53,7 +53,7 @@ func (s Server) Nodes(ctx context.Context) (nodes int, milliCPU int64, err error
 
 // NodeState is what the cluster says about a node.
 type NodeState struct {
-	Conditions map[string]string // by type: True, False, or Unknown
+	Conditions map[string]string // by type: True, False, or Unknown; besides Ready only what is not False
 	Taints     []string          // "KEY=VALUE:EFFECT", without "=" if there is no value
 }
 
@@ -73,9 +73,11 @@ func (s Server) NodeState(ctx context.Context, name string) (state NodeState, er
 }
 
 func (n *node) state() NodeState {
-	state := NodeState{Conditions: make(map[string]string, len(n.Status.Conditions)), Taints: []string{}}
+	state := NodeState{Conditions: make(map[string]string), Taints: []string{}}
 	for _, one := range n.Status.Conditions {
-		state.Conditions[one.Type] = one.Status
+		if one.Type == "Ready" || one.Status != "False" {
+			state.Conditions[one.Type] = one.Status
+		}
 	}
 	for _, one := range n.Spec.Taints {
 		value := ""

@@ -68,7 +68,7 @@ def test_what_is_not_scaled(api: TestClient, organization: Organization, node: N
 
 
 def test_conditions_and_taints_of_a_node(api: TestClient, node: Node) -> None:
-    node.tell(30, 0, "", node_hostname="worker-1", node_conditions='{"MemoryPressure": "False", "Ready": "True"}',
+    node.tell(30, 0, "", node_hostname="worker-1", node_conditions='{"Ready": "True"}',
               node_taints="[]")  # fmt: skip
     node.tell(3, 0, "", node_conditions='{"MemoryPressure": "True", "Ready": "True"}')
     node.tell(2, 0, "", node_taints='["node.kubernetes.io/unschedulable:NoSchedule"]')

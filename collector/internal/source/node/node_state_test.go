@@ -14,6 +14,7 @@ const pressed = `{"metadata":{},"items":[{"metadata":{"name":"pool-a-1"},
  "spec":{"taints":[{"key":"node.kubernetes.io/memory-pressure","effect":"NoSchedule","timeAdded":"2026-11-26T03:15:00Z"},{"key":"team","value":"data","effect":"NoExecute"}]},
  "status":{"conditions":[
   {"type":"MemoryPressure","status":"True","lastHeartbeatTime":"2026-11-26T03:15:00Z","reason":"KubeletHasInsufficientMemory","message":"kubelet has insufficient memory available"},
+  {"type":"DiskPressure","status":"False","lastHeartbeatTime":"2026-11-26T03:15:00Z","reason":"KubeletHasNoDiskPressure"},
   {"type":"Ready","status":"True","lastHeartbeatTime":"2026-11-26T03:15:00Z","reason":"KubeletReady","message":"kubelet is posting ready status"}]}}]}`
 
 func TestNodeState(t *testing.T) {

@@ -9,6 +9,7 @@ import { Time } from "@/ui/Time";
 import { Async } from "@/widgets/Async";
 
 import styles from "./Home.module.css";
+import { wayText } from "./words";
 
 const SHOWN = 6;
 
@@ -69,7 +70,7 @@ const NOUNS: Readonly<Record<string, readonly [string, string]>> = {
 
 function Seen({ change }: { change: Change }): ReactElement {
   const [one, many] = NOUNS[change.resource?.kind ?? ""] ?? ["resource", "resources"];
-  const how = wayOf(change);
+  const how = wayText(change);
   return (
     <>
       {how !== null && <span>{how}</span>}
@@ -77,13 +78,6 @@ function Seen({ change }: { change: Change }): ReactElement {
       {change.node !== null && change.resource?.kind !== "node" && <span>{change.node.name}</span>}
     </>
   );
-}
-
-/** Null for what happened to a node: nobody did it in any way. */
-function wayOf({ kind, rollout, resource }: Change): string | null {
-  if (rollout) return resource?.kind === "process" ? "restart" : "rollout";
-  if (kind === "scale") return "scaled";
-  return kind === "other" ? null : "in place";
 }
 
 function Reported({ change }: { change: Change }): ReactElement {
