@@ -30,7 +30,7 @@ func TestEachKindOfContainer(t *testing.T) {
 	resolver := node(t)
 	of := func(last string) string { return "d5c8b7a6-0000-4000-8000-00000000000" + last }
 	for _, one := range []struct {
-		is, uid, id            string
+		is, uid, id             string
 		container, owner, image string
 		cpus, bytes, qos        string
 	}{
@@ -77,9 +77,9 @@ func TestEvictedPods(t *testing.T) {
 func TestWhyAPodIsEvicted(t *testing.T) {
 	const pod = `{"items":[{"metadata":{"name":"a","uid":"u"},"spec":{},"status":`
 	for status, want := range map[string]Eviction{
-		`{"phase":"Failed","reason":"Evicted","message":"Pod was low"}`:                                             {Reason: "Evicted", Message: "Pod was low"}, // before 1.26
-		`{"phase":"Failed","reason":"NodeAffinity","message":"x"}`:                                                  {},
-		`{"conditions":[{"type":"DisruptionTarget","status":"False","reason":"EvictionByEvictionAPI"}]}`:             {},
+		`{"phase":"Failed","reason":"Evicted","message":"Pod was low"}`:                                  {Reason: "Evicted", Message: "Pod was low"}, // before 1.26
+		`{"phase":"Failed","reason":"NodeAffinity","message":"x"}`:                                       {},
+		`{"conditions":[{"type":"DisruptionTarget","status":"False","reason":"EvictionByEvictionAPI"}]}`: {},
 		`{"conditions":[{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI","message":"é` + strings.Repeat("é", 300) + `"}]}`: {
 			Reason: "EvictionByEvictionAPI", Message: strings.Repeat("é", 200) + "…",
 		},
