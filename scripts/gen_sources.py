@@ -12,10 +12,11 @@ from labs.vm import sources
 PAGE = REPOSITORY / "docs" / "sources.md"
 HEAD = """# Sources on cgroup v1 and v2
 
-What each source of the collector said on Linux {kernel}: `jitterscope-collector check` as root, once with the hierarchies of v1 mounted and once
-with v2. Generated from [the lab](labs.md#cgroup-v2-vm) by `make gen`; a test compares every run with it. The machine has no containers, no DNS
-server, and no Kubernetes, so "works" means that what the source reads is there and can be read. What each source needs, and what is missing without
-it, is in [privileges.md](privileges.md).
+What each source of the collector said on Linux {kernel}: `jitterscope-collector check` as root, once with the
+hierarchies of v1 mounted and once with v2. Generated from [the lab](labs.md#cgroup-v2-vm) by `make gen`; a test
+compares every run with it. The machine has no containers, no DNS server, and no Kubernetes, so "works" means that what
+the source reads is there and can be read. What each source needs, and what is missing without it, is in
+[privileges.md](privileges.md).
 
 | source | cgroup v1 | cgroup v2 |
 | --- | --- | --- |
@@ -24,7 +25,8 @@ it, is in [privileges.md](privileges.md).
 
 def page() -> str:
     found = sources.stored()
-    rows = [f"| `{name}` | {found.v1.get(name, '–')} | {_beside(found, name)} |" for name in sorted({*found.v1, *found.v2})]
+    names = sorted({*found.v1, *found.v2})
+    rows = [f"| `{name}` | {found.v1.get(name, '–')} | {_beside(found, name)} |" for name in names]
     return HEAD.format(kernel=found.kernel) + "\n".join(rows) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What the collector's sources say on cgroup v1 and on v2, as they last ran in the machine: docs/sources.md shows it."""
+"""What the collector's sources said on cgroup v1 and on v2 when they last ran in the machine: docs/sources.md."""
 
 from __future__ import annotations
 
@@ -43,4 +43,14 @@ def store(found: Sources) -> None:
 
 
 def _said(lines: Sequence[str]) -> dict[str, str]:
-    return {name: text for name, text in (line.split(maxsplit=1) for line in lines)}
+    found: dict[str, str] = {}
+    for line in lines:
+        name, text = line.split(maxsplit=1)
+        found[name] = _short(text)
+    return found
+
+
+def _short(text: str) -> str:
+    """Without the kernel's own words, which differ from one build of an eBPF program to the next."""
+    said, _, needs = text.partition("; needs ")
+    return f"{said.partition(':')[0]}: needs {needs}" if needs else said
