@@ -18,10 +18,13 @@ type Container struct {
 	Pod       string
 	Name      string
 	Owner     string // "Deployment/coredns"
+	Created   string // when its pod was, RFC 3339
 	Image     string
 	Said      Said   // by the pod itself
 	Sandbox   bool   // the pod's sandbox
 	Ends      [2]End // of its previous start, and its own; without an ID: none
+	Requests  Requests
+	Evicted   Eviction // of a pod, with an empty ID; without a reason: none
 }
 
 // Said is what a pod declares about itself: no other label or annotation is read.
