@@ -19,6 +19,7 @@ from tests.e2e.looks import Look
 from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident, wait_for_state
 from tests.e2e.served import feed
 from tests.support.patience import PATIENCE_S
+from tests.support.receiver import Receiver
 
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "frontend" / "dist" / "index.html"
@@ -214,6 +215,22 @@ def look(open_window: OpenWindow, request: pytest.FixtureRequest) -> Look:
     """A window of each size and theme."""
     size, scheme = WINDOWS[request.param]
     return Look(open_window(size, scheme).page, IDS[request.param], is_phone=size == PHONE)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    running = Receiver()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def nothing_left(product: Product) -> Iterator[None]:
+    """No channels of one test remain for the next one."""
+    yield
+    with product.client() as client:
+        for one in client.get("/api/v1/channels").json():
+            client.delete(f"/api/v1/channels/{one['id']}").raise_for_status()
 
 
 @pytest.fixture

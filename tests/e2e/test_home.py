@@ -65,25 +65,6 @@ def feed(product: Product, organization_id: int, servers: tuple[Serving, ...]) -
             client.post("/api/v1/ingest", content=body).raise_for_status()
 
 
-def test_the_sentence_names_what_is_open_and_how_much_of_the_fleet_is_known(
-    open_window: OpenWindow, product: Product
-) -> None:
-    page = open_window().page
-    page.goto("/")
-    with product.client() as client:
-        now = client.get("/api/v1/overview").raise_for_status().json()
-        fleet = client.get("/api/v1/fleet").raise_for_status().json()
-    worst, heading = now["worst"][0], page.get_by_role("heading", level=1)
-    expect(heading).to_contain_text(
-        ", ".join(f"{one['incidents']} {one['severity']}" for one in now["counts"]) + f": {worst['title']}"
-    )
-    expect(heading).to_contain_text(f"on {worst['subject']['node']}")
-    assert fleet["compared"] > 0
-    expect(page.get_by_text(re.compile(rf"Answers of .*{fleet['compared']} containers were timed"))).to_be_visible()
-    heading.get_by_role("link").click()
-    expect(page).to_have_url(re.compile(rf"/incidents/{worst['id']}$"))
-
-
 def test_a_cell_of_the_map_leads_to_the_worst_tick(open_window: OpenWindow, product: Product) -> None:
     credited = product.node.recording.columns["cpu_throttled_us"]
     worst_us = int(np.argmax(credited)) * STEP_US + product.node.start_us
