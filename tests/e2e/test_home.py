@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass
 
 import httpx
 import numpy as np
@@ -12,16 +11,15 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from jitterscope.tenancy import founding
 from tests.diagnosis.recorded import STEP_US
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look
+from tests.e2e.members import PASSWORD, Newcomer, newcomer_of
 from tests.e2e.recorded_batches import HEADERS
-from tests.e2e.test_accessibility import settle, violations
+from tests.e2e.axe import settle, violations
 from tests.support.batches import now_us
 from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, batches, minute_ago
 
-PASSWORD = "a long enough password"
 TABS = {
     "Issues": {"Incidents": "/incidents", "Risks": "/risks", "Fixes": "/fixes"},
     "Explore": {
@@ -31,19 +29,9 @@ TABS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Newcomer:
-    """A separate organization in the running product, in which nothing happened."""
-
-    organization_id: int
-    email: str
-
-
 @pytest.fixture
 def newcomer(product: Product) -> Newcomer:
-    email = f"{secrets.token_hex(4)}@example.org"
-    made = founding.found_organization(product.stack.owner_database_url, "Newcomers", email, PASSWORD)
-    return Newcomer(made.organization_id, email)
+    return newcomer_of(product)
 
 
 def enter(open_window: OpenWindow, email: str, size: tuple[int, int] = (1440, 1000), scheme: str = "dark") -> Page:

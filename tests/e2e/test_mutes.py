@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look, settled
-from tests.e2e.test_accessibility import violations
+from tests.e2e.axe import violations
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import OpenWindow, Product, picture
 from tests.e2e.members import join
-from tests.e2e.test_accessibility import settle, violations
+from tests.e2e.axe import settle, violations
 
 
 def refused(button: Locator, what: str) -> None:

@@ -15,7 +15,7 @@ from jitterscope.recordings.replay import post, prepare
 from jitterscope.recordings.snapshots import recording_of
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look, below_the_bar
-from tests.e2e.test_accessibility import violations
+from tests.e2e.axe import violations
 from tests.support.batches import now_us
 from tests.support.patience import PATIENCE_S
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import PHONE, OpenWindow, Product
-from tests.e2e.test_accessibility import violations
+from tests.e2e.axe import violations
 from tests.support.patience import PATIENCE_S
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, picture
-from tests.e2e.test_accessibility import violations
+from tests.e2e.axe import violations
 
 
 def open_panel(page: Page, product: Product, tried: str = "") -> Locator:
