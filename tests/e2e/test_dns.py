@@ -13,6 +13,7 @@ from playwright.sync_api import Page, Route, expect
 from jitterscope.recordings.replay import post, prepare
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look, below_the_bar
+from tests.e2e.reported import changed
 from tests.e2e.axe import violations
 from tests.support.batches import now_us
 from tests.support.dns_node import LIMIT, load, recorded
@@ -89,6 +90,14 @@ def test_the_path_is_a_picture(open_window: OpenWindow, dns: Dns) -> None:
     assert len(set(lefts)) == 4
     dnsmasq.get_by_role("link", name=re.compile("dnsmasq|connection|child", re.IGNORECASE)).last.click()
     expect(page).to_have_url(re.compile(f"/incidents/{dns.incident_id}"))
+
+
+def test_changes_of_the_node_are_listed(open_window: OpenWindow, product: Product, dns: Dns) -> None:
+    page = open_window().page
+    with changed(product, dns.node_id, "Raise the receive buffer", dns.to_us - 30_000_000):
+        path_page(page, dns)
+        path = page.get_by_role("region", name="DNS path")
+        expect(path.get_by_role("list", name="Changes in this window")).to_contain_text("Raise the receive buffer")
 
 
 def test_questions_names_and_clients(open_window: OpenWindow, dns: Dns) -> None:

@@ -14,6 +14,7 @@ from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, Po
 from jitterscope.recordings.replay import post, prepare
 from jitterscope.recordings.snapshots import recording_of
 from tests.e2e.conftest import OpenWindow, Product
+from tests.e2e.reported import changed
 from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.axe import violations
 from tests.support.batches import now_us
@@ -84,6 +85,15 @@ def test_a_start_is_taken_apart(open_window: OpenWindow, pods: Pods) -> None:
     page.get_by_role("link", name="eBPF verification for cilium-agent").click()
     expect(page).to_have_url(f"{page.url.split('/incidents/')[0]}/incidents/{pods.incident_id}")
     expect(page.get_by_role("heading", name="What to change")).to_be_visible()
+
+
+def test_changes_of_the_node_are_drawn(open_window: OpenWindow, product: Product, pods: Pods) -> None:
+    page = open_window().page
+    with changed(product, pods.node_id, "Upgrade the CNI", pods.to_us - 300_000_000):
+        open_page(page, pods)
+        section = page.get_by_role("region", name="Starts over time")
+        expect(section.get_by_role("list", name="Changes in this window")).to_contain_text("Upgrade the CNI")
+        expect(section.locator("line[data-change]")).not_to_have_count(0)
 
 
 def test_without_programs(open_window: OpenWindow, pods: Pods) -> None:
