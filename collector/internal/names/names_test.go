@@ -153,7 +153,7 @@ func TestCRI(t *testing.T) {
 }
 
 const podList = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{
- "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc","app.kubernetes.io/version":"1.12.0","helm.sh/chart":"coredns-1.39.0","team":"secret"},
+ "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc","app.kubernetes.io/version":"1.12.0","helm.sh/chart":"coredns-1.39.0","app.kubernetes.io/part-of":"dns","team":"secret"},
   "annotations":{"` + ObjectiveAnnotation + `":"p99<50ms","kubectl.kubernetes.io/restartedAt":"2026-11-25T09:30:00Z","password":"secret"},
   "ownerReferences":[{"kind":"ReplicaSet","name":"coredns-668d6bf9bc","controller":true}]},
  "spec":{"containers":[{"name":"coredns","image":"registry.k8s.io/coredns/coredns:v1.12.0"}]},
@@ -191,7 +191,7 @@ func TestKubelet(t *testing.T) {
 	want := map[string]string{
 		"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-668d6bf9bc-x",
 		"workload.container": "coredns", "workload.owner": "Deployment/coredns", "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
-		"workload.objective": "p99<50ms", "workload.version": "1.12.0", "workload.chart": "coredns-1.39.0", "workload.restarted_at": "2026-11-25T09:30:00Z",
+		"workload.objective": "p99<50ms", "workload.version": "1.12.0", "workload.chart": "coredns-1.39.0", "workload.part_of": "dns", "workload.restarted_at": "2026-11-25T09:30:00Z",
 	}
 	if !known || len(facts) != len(want) {
 		t.Errorf("container: %v %v", facts, known)
