@@ -271,6 +271,6 @@ def test_the_products_own_containers_say_so() -> None:
         assert own in service["labels"].items(), name
     for base in ("base", "collectors"):
         objects = yaml.safe_load_all((REPOSITORY / "kustomize" / base / "jitterscope.yaml").read_text())
-        templates = [one["spec"]["template"] for one in objects if "template" in one.get("spec", {})]
+        templates = [one["spec"]["template"] for one in objects if one and "template" in one.get("spec", {})]
         assert templates
         assert all(own in one["metadata"]["labels"].items() for one in templates)

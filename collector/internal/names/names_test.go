@@ -76,13 +76,13 @@ func TestDocker(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{}},
+		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{"app.kubernetes.io/part-of":"shop"}},
 			{"Id":"` + otherID + `","Names":["/k8s_POD_web"],"Image":"pause:3.10","Labels":{"io.kubernetes.pod.uid":"` + uid + `",
 			"io.kubernetes.docker.type":"podsandbox","io.kubernetes.container.name":"POD"}}]`))
 	})
 	found, err := DockerSocket{path}.List(context.Background())
 	want := []Container{
-		{ID: id, Name: "web-1", Image: "nginx:1.27"}, {ID: otherID, PodUID: uid, Name: "POD", Image: "pause:3.10", Sandbox: true},
+		{ID: id, Name: "web-1", Image: "nginx:1.27", Said: Said{PartOf: "shop"}}, {ID: otherID, PodUID: uid, Name: "POD", Image: "pause:3.10", Sandbox: true},
 	}
 	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%+v, %v", found, err)
@@ -241,6 +241,17 @@ func TestANewStartIsNamedLikeTheLast(t *testing.T) {
 	}
 	if got := resolver.containers["side"]; got.Owner != pod.Owner || got.Image != other.Image {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestOnlyTheCollectorsUnitIsTheProducts: what a unit is called says nothing about whose program runs in it.
+func TestOnlyTheCollectorsUnitIsTheProducts(t *testing.T) {
+	for path, want := range map[string]string{
+		"/system.slice/jitterscope-collector.service": product, "/system.slice/postgresql.service": "", "/system.slice/jitterscope.service": "",
+	} {
+		if facts, known := NewResolver().Facts(path); !known || facts["workload.part_of"] != want {
+			t.Errorf("%s: %v %v", path, facts, known)
+		}
 	}
 }
 
