@@ -47,7 +47,9 @@ def feed(url: str, token: str) -> None:
     servers = [builder.resource(DNS_SERVER, address) for address in ADDRESSES]
     asked = sum(int(row[3]) for row in rows())
     per_tick = np.full(TICKS, asked / TICKS)
-    builder.block({(server, metric): per_tick for server in servers for metric in ("dns_queries", "dns_answers")}, start_us)
+    builder.block(
+        {(server, metric): per_tick for server in servers for metric in ("dns_queries", "dns_answers")}, start_us
+    )
     builder.batch.events.add(
         resource=servers[0],
         kind="dns.names",

@@ -25,9 +25,7 @@ def states_of(product: Product) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_every_page(
-    open_window: OpenWindow, product: Product, subjects: dict[str, str], size: tuple[int, int]
-) -> None:
+def test_every_page(open_window: OpenWindow, product: Product, subjects: dict[str, str], size: tuple[int, int]) -> None:
     page = open_window(size).page
     shifts.watch(page)
     page.goto("/")

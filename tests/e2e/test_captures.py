@@ -15,10 +15,10 @@ from jitterscope.diagnosis.scenarios.kernel import dentry_reclaim_contention_sce
 from jitterscope.recordings.model import RecordedCapture
 from jitterscope.recordings.replay import post, prepare
 from jitterscope.recordings.snapshots import recording_of
+from tests.e2e.axe import violations
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look, below_the_bar, settled
 from tests.e2e.recorded_batches import HEADERS, wait_for_incident
-from tests.e2e.axe import violations
 from tests.support.batches import BatchBuilder, now_us
 from tests.support.captures import capture
 from tests.support.patience import PATIENCE_S

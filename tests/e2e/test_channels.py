@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from playwright.sync_api import expect
 
+from tests.e2e.axe import violations
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look
-from tests.e2e.axe import violations
 from tests.support.receiver import Receiver
 
 FORM = "/settings/channels"

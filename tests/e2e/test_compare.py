@@ -6,9 +6,9 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.axe import settle, violations
 from tests.e2e.conftest import OpenWindow, Product, picture
 from tests.e2e.looks import Look
-from tests.e2e.axe import settle, violations
 
 
 def other_subject(product: Product) -> int:

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from jitterscope.recordings.replay import post, prepare
+from tests.e2e.axe import violations
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.reported import changed
-from tests.e2e.axe import violations
 from tests.support.batches import now_us
 from tests.support.dns_node import LIMIT, load, recorded
 from tests.support.patience import PATIENCE_S

@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.diagnosis.recorded import STEP_US
+from tests.e2e.axe import settle, violations
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look
 from tests.e2e.members import PASSWORD, Newcomer, newcomer_of
 from tests.e2e.recorded_batches import HEADERS
-from tests.e2e.axe import settle, violations
 from tests.support.batches import now_us
 from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, batches, minute_ago
 

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import OpenWindow, Product, picture
 from tests.e2e.axe import settle, violations
+from tests.e2e.conftest import OpenWindow, Product, picture
 
 
 def test_explorer_shows_limits_and_leads_to_the_resource(open_window: OpenWindow, product: Product) -> None:

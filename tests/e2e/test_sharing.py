@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Request, expect
 
+from tests.e2e.axe import violations
 from tests.e2e.conftest import IDS, WINDOWS, OpenWindow, Product, picture
 from tests.e2e.looks import CUT_OFF, Look
-from tests.e2e.axe import violations
 from tests.e2e.test_incident import trigger_us
 
 

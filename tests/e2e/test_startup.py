@@ -13,10 +13,10 @@ from playwright.sync_api import Page, Route, expect
 from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, PodLoad, run
 from jitterscope.recordings.replay import post, prepare
 from jitterscope.recordings.snapshots import recording_of
-from tests.e2e.conftest import OpenWindow, Product
-from tests.e2e.reported import changed
-from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.axe import violations
+from tests.e2e.conftest import OpenWindow, Product
+from tests.e2e.looks import Look, below_the_bar
+from tests.e2e.reported import changed
 from tests.support.batches import now_us
 from tests.support.patience import PATIENCE_S
 

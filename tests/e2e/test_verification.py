@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import PHONE, OpenWindow, Product
 from tests.e2e.axe import violations
+from tests.e2e.conftest import PHONE, OpenWindow, Product
 from tests.support.patience import PATIENCE_S
 
 

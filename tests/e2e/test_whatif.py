@@ -8,8 +8,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
-from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, picture
 from tests.e2e.axe import violations
+from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, picture
 
 
 def open_panel(page: Page, product: Product, tried: str = "") -> Locator:

@@ -227,6 +227,7 @@ const (
 	FactWorkloadObjective    = "workload.objective"      // Pod annotation jitterscope.io/objective, as written: p99<50ms; empty: removed
 	FactWorkloadVersion      = "workload.version"        // Pod label app.kubernetes.io/version
 	FactWorkloadChart        = "workload.chart"          // Pod label helm.sh/chart, NAME-VERSION
+	FactWorkloadPartOf       = "workload.part_of"        // Label app.kubernetes.io/part-of of the pod or Docker container; jitterscope: the unit of the collector, too
 	FactWorkloadRestartedAt  = "workload.restarted_at"   // Pod annotation kubectl.kubernetes.io/restartedAt: when a rolling restart was requested; empty: never
 	FactWorkloadImage        = "workload.image"          // Image reference
 	FactProcessCommand       = "process.command"         // comm
