@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from playwright.sync_api import Page, expect
 
@@ -17,6 +18,13 @@ _RUN = """async (rules) => {
 }"""
 # The only rules whose result depends on the theme.
 _OF_COLOR = ("color-contrast", "link-in-text-block")
+_IS_DARK = "() => matchMedia('(prefers-color-scheme: dark)').matches"
+# Until no color is still on its way to the next one.
+_SWITCHED = """async () => {
+  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+  const running = document.getAnimations().filter((one) => one instanceof CSSTransition);
+  await Promise.allSettled(running.map(({finished}) => finished));
+}"""
 
 
 def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
@@ -27,11 +35,12 @@ def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
 
 
 def in_both_themes(page: Page) -> list[str]:
-    """Switches the theme in place; without motion, so that no color is still on its way to the next one."""
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    dark = violations(page)
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    return dark + [f"in the light theme: {one}" for one in violations(page, _OF_COLOR)]
+    """Switches to the other theme in place, and stays there."""
+    found = violations(page)
+    other: Literal["light", "dark"] = "light" if page.evaluate(_IS_DARK) else "dark"
+    page.emulate_media(color_scheme=other)
+    page.evaluate(_SWITCHED)
+    return found + [f"{other} after a switch: {one}" for one in violations(page, _OF_COLOR)]
 
 
 def settle(page: Page) -> None:

@@ -54,7 +54,14 @@ def walk(
         settle(page)
         yield address
         # The list grows while it is walked.
-        queue += [link for link in dict.fromkeys(page.evaluate(_LINKS)) if link not in queue]
+        known = {_page(one) for one in queue}
+        queue += {_page(link): link for link in page.evaluate(_LINKS) if _page(link) not in known}.values()
+
+
+def _page(address: str) -> tuple[str, tuple[str, ...]]:
+    """Links that differ only in the values of their parameters, such as to each cause, lead to one page."""
+    path, _, search = address.partition("?")
+    return path, tuple(sorted(re.findall(r"(?:^|&)([^=&]+)", search)))
 
 
 def within_the_product(page: Page) -> Callable[[str], object]:

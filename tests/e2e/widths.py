@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Page
+from playwright.sync_api import TimeoutError as NotInTime
 
 TABLET, ULTRAWIDE = (1024, 768), (3440, 1440)
 # Of the window's width, on a page with a table or a picture.
 USED = 0.75
-_FITS = "document.documentElement.scrollWidth <= innerWidth"
-_COVERED = """() => {
-  const boxes = [...document.querySelectorAll("main table, main [role=application], main figure")]
+_FITS = "() => document.documentElement.scrollWidth <= innerWidth"
+_USES = """(least) => {
+  const boxes = [...document.querySelectorAll(":is(main table, main [role=application], main figure):not(form *)")]
     .map((node) => node.getBoundingClientRect()).filter(({width}) => width > 1);
-  if (boxes.length === 0) return null;
-  return (Math.max(...boxes.map(({right}) => right)) - Math.min(...boxes.map(({left}) => left))) / innerWidth;
+  const used = Math.max(...boxes.map(({right}) => right)) - Math.min(...boxes.map(({left}) => left));
+  return boxes.length === 0 || used >= least * innerWidth;
 }"""
-# A picture is drawn again in its new width a moment after the window has it.
+# A page is laid out and drawn again in its new width a moment after the window has it.
 _REDRAWN_MS = 3000
 
 
@@ -22,15 +23,18 @@ def too_wide(page: Page) -> list[str]:
     """Whether the page scrolls sideways."""
     try:
         page.wait_for_function(_FITS, timeout=_REDRAWN_MS)
-    except Error:
-        return [f"scrolls sideways: {page.evaluate('[document.documentElement.scrollWidth, innerWidth]')}"]
+    except NotInTime:
+        return [f"scrolls sideways: {page.evaluate('() => document.documentElement.scrollWidth')} px"]
     return []
 
 
 def unused(page: Page) -> list[str]:
     """Whether tables and pictures leave much of the window empty."""
-    covered = page.evaluate(_COVERED)
-    return [] if covered is None or covered >= USED else [f"uses {100 * covered:.0f} % of the width"]
+    try:
+        page.wait_for_function(_USES, arg=USED, timeout=_REDRAWN_MS)
+    except NotInTime:
+        return [f"tables and pictures use less than {100 * USED:.0f} % of the width"]
+    return []
 
 
 def in_other_windows(page: Page) -> list[str]:

@@ -86,8 +86,8 @@ function Loaded({ path, scope, search, onChange }: LoadedProps): ReactElement {
         <p className={styles["window"]}>
           {path.node?.name}, {clock(path.from_us, 0)} to {clock(path.to_us, 0)} local, {clock(path.to_us, 0, "utc")} UTC
         </p>
-        <ChangeList lines={changes && linesInView(changes, window)} />
         <PathPicture path={path} />
+        <ChangeList lines={changes && linesInView(changes, window)} />
         {path.notes.length > 0 && (
           <ul className={styles["notes"]} aria-label="Not measured here">
             {path.notes.map((note) => (
