@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, Route
@@ -79,13 +80,16 @@ def test_pages_without_data(
 
 
 def test_pages_that_fail(open_window: OpenWindow, subjects: dict[str, str], checked: Checked) -> None:
-    window = open_window()
+    window, refused = open_window(), set[str]()
 
     def refuse(route: Route) -> None:
-        if route.request.url.endswith(("/auth/session", "/events/stream")):
+        path = urlsplit(route.request.url).path
+        if path.endswith(("/auth/session", "/events/stream")):
             route.continue_()
         else:
+            refused.add(path)
             route.fulfill(status=422, content_type="application/problem+json", body=json.dumps(PROBLEM))
 
     window.page.route("**/api/v1/**", refuse)
     assert everywhere(window, subjects, checked) == {}
+    assert len(refused) > 20, "pages must have asked for something"
