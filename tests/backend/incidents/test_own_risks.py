@@ -39,7 +39,13 @@ def risk_of(service: Any, recording: Recording) -> int:
         assert loaded is not None
         harmless = diagnose(loaded.snapshot).findings[0].model_copy(update={"severity": None, "harm": "none"})
         window = (loaded.snapshot.start_us, loaded.snapshot.end_us)
-        apply_diagnosis(session, loaded.subject, Diagnosis([harmless], [], []), window, loaded.clock_us)
+        apply_diagnosis(
+            session,
+            loaded.subject,
+            Diagnosis(findings=[harmless], not_found=[], not_enough_data=[]),
+            window,
+            loaded.clock_us,
+        )
     return subject_id
 
 
