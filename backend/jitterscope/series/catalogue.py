@@ -224,6 +224,7 @@ FACTS: Final[dict[str, Name]] = {
     "workload.objective": Name("workload.objective", "cgroup", "names", "Pod annotation jitterscope.io/objective, as written: p99<50ms; empty: removed"),
     "workload.version": Name("workload.version", "cgroup", "names", "Pod label app.kubernetes.io/version"),
     "workload.chart": Name("workload.chart", "cgroup", "names", "Pod label helm.sh/chart, NAME-VERSION"),
+    "workload.part_of": Name("workload.part_of", "cgroup", "names", "Label app.kubernetes.io/part-of of the pod or Docker container; jitterscope: the unit of the collector, too"),
     "workload.restarted_at": Name("workload.restarted_at", "cgroup", "names", "Pod annotation kubectl.kubernetes.io/restartedAt: when a rolling restart was requested; empty: never"),
     "workload.image": Name("workload.image", "cgroup", "names", "Image reference"),
     "workload.requested_cpus": Name("workload.requested_cpus", "cgroup", "names", "CPU request of a Kubernetes container, in CPUs, as in effect; 0: none"),

@@ -76,13 +76,13 @@ func TestDocker(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{}},
+		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{"app.kubernetes.io/part-of":"shop"}},
 			{"Id":"` + otherID + `","Names":["/k8s_POD_web"],"Image":"pause:3.10","Labels":{"io.kubernetes.pod.uid":"` + uid + `",
 			"io.kubernetes.docker.type":"podsandbox","io.kubernetes.container.name":"POD"}}]`))
 	})
 	found, err := DockerSocket{path}.List(context.Background())
 	want := []Container{
-		{ID: id, Name: "web-1", Image: "nginx:1.27"}, {ID: otherID, PodUID: uid, Name: "POD", Image: "pause:3.10", Sandbox: true},
+		{ID: id, Name: "web-1", Image: "nginx:1.27", Said: Said{PartOf: "shop"}}, {ID: otherID, PodUID: uid, Name: "POD", Image: "pause:3.10", Sandbox: true},
 	}
 	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%+v, %v", found, err)
@@ -153,7 +153,7 @@ func TestCRI(t *testing.T) {
 }
 
 const podList = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{
- "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc","app.kubernetes.io/version":"1.12.0","helm.sh/chart":"coredns-1.39.0","team":"secret"},
+ "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc","app.kubernetes.io/version":"1.12.0","helm.sh/chart":"coredns-1.39.0","app.kubernetes.io/part-of":"dns","team":"secret"},
   "annotations":{"` + ObjectiveAnnotation + `":"p99<50ms","kubectl.kubernetes.io/restartedAt":"2026-11-25T09:30:00Z","password":"secret"},
   "ownerReferences":[{"kind":"ReplicaSet","name":"coredns-668d6bf9bc","controller":true}]},
  "spec":{"containers":[{"name":"coredns","image":"registry.k8s.io/coredns/coredns:v1.12.0","resources":{"limits":{"memory":"170Mi"},"requests":{"cpu":"100m","memory":"70Mi"}}}]},
@@ -191,7 +191,7 @@ func TestKubelet(t *testing.T) {
 	want := map[string]string{
 		"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-668d6bf9bc-x",
 		"workload.container": "coredns", "workload.owner": "Deployment/coredns", "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
-		"workload.objective": "p99<50ms", "workload.version": "1.12.0", "workload.chart": "coredns-1.39.0", "workload.restarted_at": "2026-11-25T09:30:00Z",
+		"workload.objective": "p99<50ms", "workload.version": "1.12.0", "workload.chart": "coredns-1.39.0", "workload.part_of": "dns", "workload.restarted_at": "2026-11-25T09:30:00Z",
 		"workload.requested_cpus": "0.1", "workload.requested_bytes": "73400320", "workload.qos_class": "Burstable",
 	}
 	if !known || len(facts) != len(want) {
@@ -265,6 +265,17 @@ func TestANewStartIsNamedLikeTheLast(t *testing.T) {
 	}
 	if got := resolver.containers["side"]; got.Owner != pod.Owner || got.Image != other.Image || got.Requests != (Requests{QoS: "Burstable"}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestOnlyTheCollectorsUnitIsTheProducts: what a unit is called says nothing about whose program runs in it.
+func TestOnlyTheCollectorsUnitIsTheProducts(t *testing.T) {
+	for path, want := range map[string]string{
+		"/system.slice/jitterscope-collector.service": product, "/system.slice/postgresql.service": "", "/system.slice/jitterscope.service": "",
+	} {
+		if facts, known := NewResolver().Facts(path); !known || facts["workload.part_of"] != want {
+			t.Errorf("%s: %v %v", path, facts, known)
+		}
 	}
 }
 

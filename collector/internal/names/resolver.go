@@ -31,6 +31,12 @@ const (
 	askAlways = 60 * time.Second
 )
 
+// What the chart and the Compose file label as part of the product, its unit cannot say by a label.
+const (
+	product       = "jitterscope"
+	collectorUnit = "jitterscope-collector.service"
+)
+
 // NewResolver makes a Resolver.
 func NewResolver(directories ...Directory) *Resolver {
 	return &Resolver{directories: directories, containers: map[string]Container{}, pods: map[string]Container{}}
@@ -159,6 +165,9 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	}
 	if identity.Unit != "" {
 		set(catalogue.FactWorkloadContainer, identity.Unit)
+		if identity.Unit == collectorUnit {
+			set(catalogue.FactWorkloadPartOf, product)
+		}
 		return facts, true
 	}
 	r.mu.Lock()
@@ -175,6 +184,7 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	set(catalogue.FactWorkloadObjective, found.Said.Objective)
 	set(catalogue.FactWorkloadVersion, found.Said.Version)
 	set(catalogue.FactWorkloadChart, found.Said.Chart)
+	set(catalogue.FactWorkloadPartOf, found.Said.PartOf)
 	if found.PodUID != "" { // sent even if empty: otherwise the first restart would look like the first read
 		facts[catalogue.FactWorkloadRestartedAt] = found.Said.Restarted
 	}
