@@ -153,6 +153,13 @@ test-collector-code:
 test-collector-live:
 	scripts/go_test.sh $(LIVE:%=./%)
 
+# Parsers have fuzz tests or captures. Of packages that also watch this machine's kernel, only the parsers run on an emulator.
+PARSERS = $(shell cd collector && (git grep -l '^func Fuzz' -- 'internal/*_test.go' | xargs -n1 dirname; git ls-files 'internal/*/testdata/*' | cut -d/ -f1,2) | sort -u)
+ARM64 = cd collector && CGO_ENABLED=0 GOARCH=arm64 $(GIVE_WAY) go test -vet=off -exec qemu-aarch64-static
+test-collector-arm64: ## Run the tests of the collector's parsers for arm64, on an emulator (qemu-user-static)
+	$(ARM64) $(patsubst %,./%,$(filter-out $(LIVE),$(PARSERS)))
+	$(ARM64) -run '^(TestParse|Fuzz)' $(patsubst %,./%,$(filter $(LIVE),$(PARSERS)))
+
 test-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && $(GIVE_WAY) npm test --silent
 

@@ -3,7 +3,7 @@
 # Installs them where we are root and apt is there; otherwise says what to install.
 set -eu
 
-packages="clang llvm libbpf-dev bpftool iproute2 debootstrap chromium-headless-shell qemu-system-x86 busybox-static cpio \
+packages="clang llvm libbpf-dev bpftool iproute2 debootstrap chromium-headless-shell qemu-system-x86 qemu-user-static busybox-static cpio \
 dnsperf tcpdump tshark victoria-metrics systemd e2fsprogs default-jdk-headless binutils nginx"
 
 missing=""

@@ -263,3 +263,14 @@ def test_kubernetes_knows_every_object_of_the_kustomize_bases(base: str, minor: 
     assert len(objects) > 7
     for one in objects:
         kubernetes_validate.validate(one, f"1.{minor}", strict=True)
+
+
+def test_the_products_own_containers_say_so() -> None:
+    own = ("app.kubernetes.io/part-of", "jitterscope")
+    for name, service in compose()["services"].items():
+        assert own in service["labels"].items(), name
+    for base in ("base", "collectors"):
+        objects = yaml.safe_load_all((REPOSITORY / "kustomize" / base / "jitterscope.yaml").read_text())
+        templates = [one["spec"]["template"] for one in objects if one and "template" in one.get("spec", {})]
+        assert templates
+        assert all(own in one["metadata"]["labels"].items() for one in templates)

@@ -69,6 +69,15 @@ def test_patches_for_kubernetes() -> None:
     assert "kubectl -n kube-system set env deployment/coredns -c coredns" in text(proposed["gomaxprocs"])
 
 
+def test_a_guaranteed_pod_keeps_its_class() -> None:
+    """Kubernetes refuses a resize that would change it."""
+    proposed = fixes(case({**KUBERNETES, "workload.qos_class": "Guaranteed"}))["raise_cpu_limit"]
+    [lasting, now] = proposed.patches
+    assert '"resources":{"limits":{"cpu":"2000m"},"requests":{"cpu":"2000m"}}' in now.text
+    assert "requests" not in lasting.text
+    assert any("or new pods are Burstable" in caveat for caveat in proposed.caveats)
+
+
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [

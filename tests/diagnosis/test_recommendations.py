@@ -111,6 +111,40 @@ def test_a_request_is_never_lowered() -> None:
     assert not unknown.patches
 
 
+def reported(need: float | None, **facts: str) -> Fix | None:
+    told = {f"workload.{name}": value for name, value in facts.items()}
+    snapshot = with_facts(KUBERNETES_CASE, {"cpu.weight": "20", **told}, {"node.cgroup_version": "2"})
+    return cpu_weight.propose(snapshot, found_in(built(KUBERNETES_CASE)), [], need)
+
+
+def test_a_request_that_the_kubelet_reports_is_not_guessed() -> None:
+    """By its weight of 20 it would be anything from 120m to 510m."""
+    larger = reported(0.3, requested_cpus="0.25")
+    assert larger is not None
+    assert '"requests":{"cpu":"300m"}' in text(larger)
+    assert larger.precondition is None
+    assert "It requests 250m now." in larger.summary
+    assert larger.undo == "Set resources.requests.cpu back to 250m."
+    assert reported(0.3, requested_cpus="0.4") is None
+    first = reported(0.3, requested_cpus="0")
+    assert first is not None
+    assert "It requests none now." in first.summary
+    assert first.undo == "Remove resources.requests.cpu."
+    unknown_need = reported(None, requested_cpus="0.25")
+    assert unknown_need is not None
+    assert "It requests 250m now." in unknown_need.summary
+
+
+def test_a_running_pod_keeps_its_qos_class() -> None:
+    burstable = reported(0.3, requested_cpus="0.1", qos_class="Burstable")
+    assert burstable is not None
+    assert "--subresource resize" in text(burstable)
+    best_effort = reported(0.3, requested_cpus="0", qos_class="BestEffort")
+    assert best_effort is not None
+    assert best_effort.patches
+    assert "--subresource resize" not in text(best_effort)
+
+
 def test_a_request_stays_within_the_limit() -> None:
     """Kubernetes refuses a request above the limit."""
     fix = request_fix(0.8, "4", limit=0.6)
@@ -159,6 +193,10 @@ def test_a_limit_below_a_request_is_refused() -> None:
     assert fix is not None
     assert not fix.patches
     assert "request of batch is at most 0.9 CPU" in (fix.precondition or "")
+    reported = neighbour(1.9, cpu__weight="79", workload__requested_cpus="0.9", **facts)
+    allowed = neighbour_limit.propose(snapshot, found, [reported], 1.0, 1.9)
+    assert allowed is not None
+    assert allowed.patches
     best_effort = neighbour_limit.propose(snapshot, found, [neighbour(1.9, cpu__weight="1", **facts)], 1.0, 1.9)
     assert best_effort is not None
     assert best_effort.patches

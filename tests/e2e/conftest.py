@@ -19,6 +19,7 @@ from tests.e2e.looks import Look
 from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident, wait_for_state
 from tests.e2e.served import feed
 from tests.support.patience import PATIENCE_S
+from tests.support.receiver import Receiver
 
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "frontend" / "dist" / "index.html"
@@ -127,6 +128,22 @@ def verified_incident(product: Product) -> int:
 
 
 @pytest.fixture(scope="session")
+def subjects(product: Product) -> dict[str, str]:
+    """Values of the parameters in the product's addresses (places.py), by name."""
+    run = {"target": "kube-dns", "rate_qps": 100, "seconds": 10, "sent": 1000, "answered": 1000, "lost": 0,
+           "p50_us": 400, "p99_us": 2000, "max_us": 9000}  # fmt: skip
+    bench = {"name": "kube-dns", "sender": "dnsperf 2.10.0", "started_us": 1_763_700_000_000_000, "timeout_ms": 2000,
+             "names": 1, "targets": [{"name": "kube-dns", "address": "127.0.0.1", "port": 53}],
+             "runs": [run, {**run, "rate_qps": 200, "sent": 2000, "answered": 1900, "lost": 100}]}  # fmt: skip
+    with product.client() as client:
+        analysis = client.post("/api/v1/analyses/dns-bench", json=bench).raise_for_status().json()
+    return {
+        "incidentId": str(product.incident_id), "resourceId": str(product.subject_id),
+        "analysisId": str(analysis["id"]), "section": "account", "": "no-such-page",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     executable = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if executable is None:
@@ -214,6 +231,22 @@ def look(open_window: OpenWindow, request: pytest.FixtureRequest) -> Look:
     """A window of each size and theme."""
     size, scheme = WINDOWS[request.param]
     return Look(open_window(size, scheme).page, IDS[request.param], is_phone=size == PHONE)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    running = Receiver()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def nothing_left(product: Product) -> Iterator[None]:
+    """No channels of one test remain for the next one."""
+    yield
+    with product.client() as client:
+        for one in client.get("/api/v1/channels").json():
+            client.delete(f"/api/v1/channels/{one['id']}").raise_for_status()
 
 
 @pytest.fixture

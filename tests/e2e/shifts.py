@@ -8,10 +8,11 @@ from playwright.sync_api import Page
 _WATCH = """
 (() => {
   window.shifts = [];
-  const name = (node) => `${node?.nodeName} ${node?.className} ${node?.textContent.slice(0, 40)}`;
+  const name = ({node, previousRect: {y: before}, currentRect: {y: after}}) =>
+    `${node?.nodeName} ${node?.className} ${node?.textContent.slice(0, 40)} from ${before} to ${after} px`;
   new PerformanceObserver((list) => {
     for (const {value, hadRecentInput, sources} of list.getEntries()) {
-      if (!hadRecentInput) window.shifts.push([value, sources.map(({node}) => name(node))]);
+      if (!hadRecentInput) window.shifts.push([value, sources.map(name)]);
     }
   }).observe({type: 'layout-shift', buffered: true});
 })()

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.axe import violations
 from tests.e2e.conftest import OpenWindow, Product, picture
 from tests.e2e.looks import Look, below_the_bar
-from tests.e2e.test_accessibility import violations
 from tests.e2e.test_metrics import write
 from tests.e2e.test_sharing import made, png, revoke, saved
 

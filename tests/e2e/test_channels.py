@@ -6,31 +6,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.axe import violations
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look
-from tests.e2e.test_accessibility import violations
 from tests.support.receiver import Receiver
 
 FORM = "/settings/channels"
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    running = Receiver()
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def nothing_left(product: Product) -> Iterator[None]:
-    """No channels of one test remain for the next one."""
-    yield
-    with product.client() as client:
-        for one in client.get("/api/v1/channels").json():
-            client.delete(f"/api/v1/channels/{one['id']}").raise_for_status()
 
 
 @contextmanager
@@ -47,34 +30,6 @@ def a_channel(product: Product, receiver: Receiver) -> Iterator[None]:
         made = client.post("/api/v1/channels", json=content).raise_for_status().json()
         yield
         client.delete(f"/api/v1/channels/{made['id']}")
-
-
-def test_slack_for_critical_in_a_namespace_takes_five_fields(
-    open_window: OpenWindow, product: Product, receiver: Receiver, nothing_left: None
-) -> None:
-    page = open_window().page
-    page.goto(FORM)
-    filled = {
-        "Kind": "slack",
-        "Name": "on-call",
-        "Webhook URL": f"{receiver.url}/services/x",
-        "Minimum severity": "critical",
-        "Namespaces": "kube-system",
-    }
-    assert len(filled) <= 8
-    for label, value in filled.items():
-        field = page.get_by_label(label, exact=True)
-        if label in ("Kind", "Minimum severity"):
-            field.select_option(value)
-        else:
-            field.fill(value)
-    page.get_by_role("button", name="Add channel").click()
-    row = page.get_by_role("main").get_by_role("listitem").filter(has_text="on-call")
-    expect(row).to_contain_text("Critical incidents with namespace kube-system.")
-    expect(row).to_contain_text("Messages: all but acknowledgment removed, note.")
-    row.get_by_role("button", name="Send test").click()
-    expect(page.get_by_text("on-call accepted the test message").first).to_be_visible()
-    assert "Test message" in receiver.requests[0].json["text"]
 
 
 def test_the_form_says_what_it_would_have_sent(open_window: OpenWindow, product: Product) -> None:

@@ -6,9 +6,9 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.axe import settle, violations
 from tests.e2e.conftest import OpenWindow, Product, picture
 from tests.e2e.looks import Look
-from tests.e2e.test_accessibility import settle, violations
 
 
 def other_subject(product: Product) -> int:
@@ -49,13 +49,8 @@ def test_a_key_on_the_incident_compares_with_an_hour_ago(open_window: OpenWindow
     ).to_be_visible()
 
 
-def test_two_presses_from_the_list_reach_it_by_the_button(open_window: OpenWindow, product: Product) -> None:
+def test_every_chart_of_a_resource_leads_here(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
-    page.goto("/incidents")
-    page.get_by_role("link", name=product.title).first.click()  # 1
-    page.get_by_role("button", name="Compare").click()  # 2
-    expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
-    page.go_back()
     page.goto(f"/resources/{product.subject_id}?minutes=60")
     page.get_by_role("button", name="Compare CPU usage per tick").click()
     expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()

@@ -1,16 +1,14 @@
-"""What was throttled in a range, with its worst tick: the page Explore in a browser."""
+"""What was throttled in a range: the page Explore in a browser."""
 
 from __future__ import annotations
 
 import json
 import re
 
-import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.diagnosis.recorded import STEP_US
-from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
+from tests.e2e.conftest import PHONE, OpenWindow, Product
 from tests.e2e.looks import Look
 from tests.e2e.served import SERVERS
 
@@ -24,25 +22,6 @@ def row(page: Page, product: Product) -> Locator:
 def listed(page: Page) -> list[str]:
     """The main name of each row, in their order."""
     return [text.split("\n")[0] for text in page.get_by_role("rowheader").all_inner_texts()]
-
-
-def test_throttled_in_the_last_hour_and_its_worst_tick_in_two_clicks(open_window: OpenWindow, product: Product) -> None:
-    credited = product.node.recording.columns["cpu_throttled_us"]
-    worst_us = int(np.argmax(credited)) * STEP_US + product.node.start_us
-    page = open_window().page
-    page.goto("/")
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Explore").click()  # 1
-    coredns = row(page, product)
-    expect(coredns).to_contain_text("kube-system · coredns")
-    expect(coredns.get_by_role("img")).to_have_attribute("aria-label", re.compile("limit 0.5 CPU; throttled in "))
-    total = float(np.nansum(credited))
-    expect(coredns).to_contain_text(f"{total / 1e6:.3g} s," if total >= 1e7 else f"{total / 1e3:,.0f} ms,")
-    tick = coredns.get_by_role("link", name=re.compile(r"ms\s*\d\d:\d\d:\d\d"))
-    expect(tick).to_contain_text(f"{credited.max() / 1e3:.3g} ms")
-    tick.click()  # 2
-    expect(page).to_have_url(re.compile(rf"/resources/{product.subject_id}\?.*sel={worst_us}-{worst_us + STEP_US}"))
-    expect(picture(page)).to_be_visible()
-    expect(page.get_by_text("Selected 100 ms.")).to_be_visible()
 
 
 @pytest.mark.usefixtures("services")

@@ -11,9 +11,10 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from jitterscope.recordings.replay import post, prepare
+from tests.e2e.axe import in_both_themes
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look, below_the_bar
-from tests.e2e.test_accessibility import violations
+from tests.e2e.reported import changed
 from tests.support.batches import now_us
 from tests.support.dns_node import LIMIT, load, recorded
 from tests.support.patience import PATIENCE_S
@@ -89,6 +90,14 @@ def test_the_path_is_a_picture(open_window: OpenWindow, dns: Dns) -> None:
     assert len(set(lefts)) == 4
     dnsmasq.get_by_role("link", name=re.compile("dnsmasq|connection|child", re.IGNORECASE)).last.click()
     expect(page).to_have_url(re.compile(f"/incidents/{dns.incident_id}"))
+
+
+def test_changes_of_the_node_are_listed(open_window: OpenWindow, product: Product, dns: Dns) -> None:
+    page = open_window().page
+    with changed(product, dns.node_id, "Raise the receive buffer", dns.to_us - 30_000_000):
+        path_page(page, dns)
+        path = page.get_by_role("region", name="DNS path")
+        expect(path.get_by_role("list", name="Changes in this window")).to_contain_text("Raise the receive buffer")
 
 
 def test_questions_names_and_clients(open_window: OpenWindow, dns: Dns) -> None:
@@ -181,15 +190,14 @@ def test_without_data_and_without_service(open_window: OpenWindow, dns: Dns) -> 
     window.complaints.clear()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessible(open_window: OpenWindow, dns: Dns, scheme: str) -> None:
-    page = open_window(scheme=scheme).page
+def test_accessible(open_window: OpenWindow, dns: Dns) -> None:
+    page = open_window().page
     path_page(page, dns)
     page.get_by_role("button", name="Show names").first.click()
-    assert violations(page) == []
+    assert in_both_themes(page) == []
     page.goto(f"/incidents/{dns.incident_id}")
     expect(picture(page)).to_be_visible()
-    assert violations(page) == []
+    assert in_both_themes(page) == []
 
 
 def test_looks(look: Look, dns: Dns) -> None:

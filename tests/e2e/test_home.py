@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass
 
 import httpx
 import numpy as np
@@ -12,16 +11,15 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from jitterscope.tenancy import founding
 from tests.diagnosis.recorded import STEP_US
+from tests.e2e.axe import settle, violations
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look
+from tests.e2e.members import PASSWORD, Newcomer, newcomer_of
 from tests.e2e.recorded_batches import HEADERS
-from tests.e2e.test_accessibility import settle, violations
 from tests.support.batches import now_us
 from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, batches, minute_ago
 
-PASSWORD = "a long enough password"
 TABS = {
     "Issues": {"Incidents": "/incidents", "Risks": "/risks", "Fixes": "/fixes"},
     "Explore": {
@@ -31,19 +29,9 @@ TABS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Newcomer:
-    """A separate organization in the running product, in which nothing happened."""
-
-    organization_id: int
-    email: str
-
-
 @pytest.fixture
 def newcomer(product: Product) -> Newcomer:
-    email = f"{secrets.token_hex(4)}@example.org"
-    made = founding.found_organization(product.stack.owner_database_url, "Newcomers", email, PASSWORD)
-    return Newcomer(made.organization_id, email)
+    return newcomer_of(product)
 
 
 def enter(open_window: OpenWindow, email: str, size: tuple[int, int] = (1440, 1000), scheme: str = "dark") -> Page:
@@ -63,25 +51,6 @@ def feed(product: Product, organization_id: int, servers: tuple[Serving, ...]) -
     with httpx.Client(base_url=product.url, headers=headers, timeout=30) as client:
         for body in batches("calm-node", servers, start_us, 2 * TICKS_PER_MINUTE):
             client.post("/api/v1/ingest", content=body).raise_for_status()
-
-
-def test_the_sentence_names_what_is_open_and_how_much_of_the_fleet_is_known(
-    open_window: OpenWindow, product: Product
-) -> None:
-    page = open_window().page
-    page.goto("/")
-    with product.client() as client:
-        now = client.get("/api/v1/overview").raise_for_status().json()
-        fleet = client.get("/api/v1/fleet").raise_for_status().json()
-    worst, heading = now["worst"][0], page.get_by_role("heading", level=1)
-    expect(heading).to_contain_text(
-        ", ".join(f"{one['incidents']} {one['severity']}" for one in now["counts"]) + f": {worst['title']}"
-    )
-    expect(heading).to_contain_text(f"on {worst['subject']['node']}")
-    assert fleet["compared"] > 0
-    expect(page.get_by_text(re.compile(rf"Answers of .*{fleet['compared']} containers were timed"))).to_be_visible()
-    heading.get_by_role("link").click()
-    expect(page).to_have_url(re.compile(rf"/incidents/{worst['id']}$"))
 
 
 def test_a_cell_of_the_map_leads_to_the_worst_tick(open_window: OpenWindow, product: Product) -> None:

@@ -10,9 +10,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from jitterscope.recordings import file
 from jitterscope.recordings.replay import post, prepare
+from tests.e2e.axe import violations
 from tests.e2e.conftest import ROOT, OpenWindow, Product
 from tests.e2e.looks import Look, below_the_bar, settled
-from tests.e2e.test_accessibility import violations
 from tests.support.batches import now_us
 
 CAUSE = "memory/query_burst_oom"

@@ -9,8 +9,8 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tests.backend.ingest.remote_writer import every, request_of
+from tests.e2e.axe import violations
 from tests.e2e.conftest import OpenWindow, Product
-from tests.e2e.test_accessibility import violations
 
 BOUNDS = {"0.005": 10.0, "0.1": 90.0, "1": 100.0, "+Inf": 100.0}
 NAME = "coredns_dns_request_duration_seconds_bucket"

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.axe import violations
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look, settled
-from tests.e2e.test_accessibility import violations
 
 
 @pytest.fixture

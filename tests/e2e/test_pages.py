@@ -1,4 +1,4 @@
-"""The other pages against the running product: explorer, collectors, channels, tokens, members, themes."""
+"""The other pages against the running product: explorer, channels, causes, themes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import httpx
 from playwright.sync_api import expect
 
+from tests.e2e.axe import settle, violations
 from tests.e2e.conftest import OpenWindow, Product, picture
-from tests.e2e.recorded_batches import RecordedNode, ingest
-from tests.e2e.test_accessibility import settle, violations
 
 
 def test_explorer_shows_limits_and_leads_to_the_resource(open_window: OpenWindow, product: Product) -> None:
@@ -66,24 +64,6 @@ def test_an_unknown_address_offers_the_places_and_the_search(open_window: OpenWi
     expect(page.get_by_role("heading", level=1)).to_have_text("Incidents")
 
 
-def test_add_a_collector_shows_secret_once_and_first_data_live(open_window: OpenWindow, product: Product) -> None:
-    page = open_window().page
-    page.goto("/settings/collectors")
-    page.get_by_role("button", name="Add collector").click()
-    page.get_by_label("Token name").fill("node-new")
-    page.get_by_role("button", name="Create token").click()
-    expect(page.get_by_text("Waiting for the first data")).to_be_visible()
-    command = page.get_by_role("region", name="Run this on the node").inner_text()
-    assert product.url in command
-    token = re.search(r"jsi_[A-Za-z0-9_-]+", command)
-    assert token is not None
-    ingest(product.url, token[0], RecordedNode("limit", "node-new", "coredns-new"))
-    expect(page.get_by_text("First data received from")).to_be_visible(timeout=10_000)
-    page.reload()
-    expect(page.get_by_role("heading", name="node-new")).to_be_visible()
-    assert token[0] not in page.content()
-
-
 class Receiver(ThreadingHTTPServer):
     """A webhook receiver that keeps what it gets."""
 
@@ -126,41 +106,6 @@ def test_a_webhook_is_added_tested_and_removed(open_window: OpenWindow) -> None:
         receiver.shutdown()
         thread.join()
         receiver.server_close()
-
-
-def test_an_api_token_works_until_it_is_revoked(open_window: OpenWindow, product: Product) -> None:
-    page = open_window().page
-    page.goto("/settings/tokens")
-    page.get_by_label("Name").fill("grafana")
-    page.get_by_role("button", name="Create token").click()
-    secret = page.get_by_role("region", name="Token grafana").inner_text().strip()
-    headers = {"Authorization": f"Bearer {secret}"}
-    assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 200
-    page.get_by_role("button", name="Revoke grafana").click()
-    dialog = page.get_by_role("dialog", name="Revoke token: grafana")
-    expect(dialog).to_contain_text("Programs that use it are refused from their next request on.")
-    dialog.get_by_role("button", name="Cancel").click()
-    assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 200
-    page.get_by_role("button", name="Revoke grafana").click()
-    dialog.get_by_role("button", name="Revoke token").click()
-    expect(page.get_by_role("cell", name="revoked", exact=True)).to_be_visible()
-    assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 401
-
-
-def test_an_invited_person_joins_by_the_link(open_window: OpenWindow) -> None:
-    page = open_window().page
-    page.goto("/settings/members")
-    page.get_by_label("Email").fill("ada@example.com")
-    page.get_by_role("button", name="Invite").click()
-    link = page.get_by_role("region", name="Link for ada@example.com").inner_text().strip()
-    guest = open_window(anonymous=True)
-    guest.page.goto(link)
-    guest.page.get_by_label("Your name").fill("Ada")
-    guest.page.get_by_label("Password").fill("correct horse battery")
-    guest.page.get_by_role("button", name="Join").click()
-    expect(guest.page.get_by_role("navigation", name="Pages")).to_be_visible()
-    page.reload()
-    expect(page.get_by_role("row").filter(has_text="ada@example.com")).to_contain_text("Ada")
 
 
 def test_the_theme_is_kept(open_window: OpenWindow) -> None:

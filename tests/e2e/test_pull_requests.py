@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.e2e.axe import violations
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look, below_the_bar, settled
-from tests.e2e.test_accessibility import violations
 from tests.support.git_hosts import REPOSITORY, TOKEN, GitHub
 
 PATH = "clusters/prod/coredns.yaml"

@@ -6,9 +6,9 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.axe import settle, violations
 from tests.e2e.conftest import OpenWindow, Product, picture
 from tests.e2e.members import join
-from tests.e2e.test_accessibility import settle, violations
 
 
 def refused(button: Locator, what: str) -> None:

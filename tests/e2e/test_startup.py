@@ -13,9 +13,10 @@ from playwright.sync_api import Page, Route, expect
 from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, PodLoad, run
 from jitterscope.recordings.replay import post, prepare
 from jitterscope.recordings.snapshots import recording_of
+from tests.e2e.axe import in_both_themes
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look, below_the_bar
-from tests.e2e.test_accessibility import violations
+from tests.e2e.reported import changed
 from tests.support.batches import now_us
 from tests.support.patience import PATIENCE_S
 
@@ -86,6 +87,15 @@ def test_a_start_is_taken_apart(open_window: OpenWindow, pods: Pods) -> None:
     expect(page.get_by_role("heading", name="What to change")).to_be_visible()
 
 
+def test_changes_of_the_node_are_drawn(open_window: OpenWindow, product: Product, pods: Pods) -> None:
+    page = open_window().page
+    with changed(product, pods.node_id, "Upgrade the CNI", pods.to_us - 300_000_000):
+        open_page(page, pods)
+        section = page.get_by_role("region", name="Starts over time")
+        expect(section.get_by_role("list", name="Changes in this window")).to_contain_text("Upgrade the CNI")
+        expect(section.locator("line[data-change]")).not_to_have_count(0)
+
+
 def test_without_programs(open_window: OpenWindow, pods: Pods) -> None:
     page = open_window().page
     open_page(page, pods)
@@ -140,11 +150,10 @@ def test_by_keyboard(open_window: OpenWindow, pods: Pods) -> None:
     expect(page.get_by_role("heading", level=1, name="Pod start")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessible(open_window: OpenWindow, pods: Pods, scheme: str) -> None:
-    page = open_window(scheme=scheme).page
+def test_accessible(open_window: OpenWindow, pods: Pods) -> None:
+    page = open_window().page
     open_page(page, pods)
-    assert violations(page) == []
+    assert in_both_themes(page) == []
 
 
 def test_looks(look: Look, pods: Pods) -> None:

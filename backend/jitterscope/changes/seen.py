@@ -1,7 +1,8 @@
-"""Changes seen in facts: values that differ from before, or from those of the replaced container.
+"""Changes that collectors saw: facts that differ from before, or from those of the replaced container.
 
 A rollout creates new containers and processes: each is compared with the one of its workload that was started last
-before it. All other changes are of one resource. Only facts that diagnosis areas watch are compared.
+before it. All other changes are of one resource. Only facts that diagnosis areas watch are compared. Besides,
+workloads are scaled, and pods evicted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
+from jitterscope.changes import evictions, replicas
 from jitterscope.changes.types import Seen
 from jitterscope.diagnosis.core.answers import LISTED
 from jitterscope.diagnosis.core.area import Of, WatchedFact
@@ -53,7 +55,7 @@ class _Life:
 def everywhere(session: Session, from_us: int, to_us: int) -> tuple[list[Seen], bool]:
     """Changes of a window, newest first, and whether all resources could be examined."""
     rows, complete = _rows(session, from_us)
-    return _read(session, rows, from_us, to_us), complete
+    return _read(session, rows, complete, from_us, to_us), complete
 
 
 def of_subject(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> tuple[list[Seen], bool]:
@@ -68,14 +70,15 @@ def of_subject(session: Session, subject: ResourceRow, from_us: int, to_us: int)
         within, within_there = inventory.within(session, [one.id for one in cgroups], seen_us, _MOST_WITHIN)
         rows += [*cgroups, *within]
         complete = there <= len(others) and within_there <= len(within)
-    return _read(session, rows, from_us, to_us), complete
+    return _read(session, rows, complete, from_us, to_us), complete
 
 
-def _read(session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: int) -> list[Seen]:
+def _read(session: Session, rows: Sequence[ResourceRow], complete: bool, from_us: int, to_us: int) -> list[Seen]:
+    """`complete`: these are all; otherwise pods cannot be counted."""
     watched = {kind: _watched(place) for place, kind in _PLACES.items()}
     names = sorted({name for facts in watched.values() for one in facts for name in _read_with(one)})
     ids = [row.id for row in rows]
-    history = inventory.facts(session, ids, from_us, to_us + 1, [*names, *_WORKLOAD, *_PROGRAM])
+    history = inventory.facts(session, ids, from_us, to_us + 1, [*names, *_WORKLOAD, *_PROGRAM, replicas.CREATED])
     nodes = inventory.resources_to_show(session, sorted({row.node_id for row in rows}))
     named = {row.id: workload for row in rows if (workload := inventory.workload_of(history[row.id])) is not None}
     groups: dict[Group, list[_Life]] = {}
@@ -87,7 +90,9 @@ def _read(session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: in
         for at_us, row, is_rollout, made in _changes(lives, watched[lives[0].row.kind], from_us)
         if row.node_id in nodes and at_us <= to_us
     ]
-    return sorted(_merged(found), key=lambda one: (-one.at_us, one.subject.id))
+    scaled = replicas.seen(rows, history, nodes, from_us, to_us) if complete else ()
+    evicted = evictions.seen(session, [nodes[row.id] for row in rows if row.id in nodes], from_us, to_us)
+    return sorted((*_merged(found), *scaled, *evicted), key=lambda one: (-one.at_us, one.subject.id))
 
 
 def _rows(session: Session, from_us: int) -> tuple[list[ResourceRow], bool]:

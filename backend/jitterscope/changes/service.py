@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
-from jitterscope.changes import seen, store
+from jitterscope.changes import evictions, replicas, seen, store
 from jitterscope.changes.models import ChangeRow
 from jitterscope.changes.store import Place
 from jitterscope.changes.types import Change, Kind, Seen
@@ -18,6 +18,8 @@ from jitterscope.kit.instant import time_of, us_of
 
 # How many reports of one window are read.
 MOST_REPORTED = 500
+# What nobody set.
+_HAPPENED = frozenset({"node.conditions", evictions.EVENT})
 _VERSIONS = frozenset({"workload.image", "workload.version", "workload.chart", "dns.version", "go.main_module"})
 
 
@@ -84,10 +86,18 @@ def _together(
 
 
 def _of_facts(one: Seen) -> Change:
-    deploys = any(step.name in _VERSIONS for step in one.steps)
     text = "; ".join(step.text for step in one.steps)
     what = one.workload or (f"node {one.subject.name}" if one.subject.kind == "node" else one.subject.name)
-    return Change(one.at_us, "deploy" if deploys else "config", text, what, one.subject, seen=one)
+    return Change(one.at_us, _kind(one), text, what, one.subject, seen=one)
+
+
+def _kind(one: Seen) -> Kind:
+    names = {step.name for step in one.steps}
+    if names & _VERSIONS:
+        return "deploy"
+    if replicas.NAME in names:
+        return "scale"
+    return "other" if names <= _HAPPENED else "config"
 
 
 def _selected(row: ChangeRow, resource: ResourceRow | None) -> str:

@@ -29,6 +29,7 @@ from jitterscope.inventory import (
     workload_names,
 )
 from jitterscope.inventory import facts as fact_store
+from jitterscope.inventory import own as own_resources
 from jitterscope.inventory import servers as serving
 from jitterscope.inventory import successors as rollouts
 from jitterscope.inventory.servers import Server
@@ -303,6 +304,11 @@ def same_workload(session: Session, cgroup_id: int, seen_us: int, limit: int) ->
 def within(session: Session, cgroup_ids: Sequence[int], seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
     """Processes and DNS servers in cgroups seen since a time: the latest, at most `limit`, and how many there are."""
     return tree.within(session, cgroup_ids, seen_us, limit)
+
+
+def own(session: Session, resource_ids: Collection[int]) -> set[int]:
+    """Those of the resources that are processes of Jitterscope itself, or contain only them."""
+    return own_resources.among(session, resource_ids)
 
 
 def is_told_by_its_containers(session: Session, cgroup_id: int) -> bool:

@@ -22,11 +22,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BY_ID = text(f"SELECT {COLUMNS} FROM resources WHERE id = ANY(:ids)").bindparams(  # noqa: S608
     bindparam("ids", type_=ARRAY(BIGINT))
 )
+# From each of :ids (`wanted`) up to its node, nearest first by `depth`; the limit stops a cycle, which two concurrent
+# moves could create.
+UPWARDS = """
+    WITH RECURSIVE up AS (
+        SELECT id AS wanted, id, kind, parent_id, 0 AS depth FROM resources WHERE id = ANY(:ids)
+        UNION ALL
+        SELECT up.wanted, r.id, r.kind, r.parent_id, up.depth + 1
+          FROM up JOIN resources r ON r.id = up.parent_id WHERE up.depth < 64 AND r.id <> up.id
+    )
+"""
 _CHILDREN = text(
     f"SELECT {COLUMNS} FROM resources WHERE parent_id = :id AND id <> :id "  # noqa: S608
     "AND (CAST(:kind AS text) IS NULL OR kind = :kind) ORDER BY kind, name, id LIMIT :room"
 )
-# The depth limits stop a cycle, which two concurrent moves could create.
 _ANCESTORS = text(
     f"""
     WITH RECURSIVE up AS (

@@ -10,17 +10,13 @@ from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
 from jitterscope.inventory.successors import workload_of
+from jitterscope.inventory.tree import UPWARDS
 
 _NAMES = ("workload.namespace", "workload.owner", "workload.pod", "workload.container")
-# From each resource up to its node, with the newest facts that name a workload. The depth limit stops a cycle.
-_UPWARDS = text(
-    """
-    WITH RECURSIVE up AS (
-        SELECT id AS wanted, id, kind, parent_id, 0 AS depth FROM resources WHERE id = ANY(:ids)
-        UNION ALL
-        SELECT up.wanted, r.id, r.kind, r.parent_id, up.depth + 1
-          FROM up JOIN resources r ON r.id = up.parent_id WHERE up.depth < 64 AND r.id <> up.id
-    )
+# With the newest facts that name a workload.
+_NAMED = text(
+    f"""
+    {UPWARDS}
     SELECT up.wanted, named.name, named.value
       FROM up JOIN LATERAL (
           SELECT DISTINCT ON (f.name) f.name, f.value FROM facts f
@@ -28,7 +24,7 @@ _UPWARDS = text(
       ) AS named ON true
      WHERE up.kind = 'cgroup' AND named.value <> ''
      ORDER BY up.wanted, up.depth
-    """
+    """  # noqa: S608
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("names", type_=ARRAY(TEXT)))
 
 
@@ -47,7 +43,7 @@ def of(session: Session, resource_ids: Sequence[int]) -> dict[int, WorkloadName]
     if not resource_ids:
         return {}
     known: dict[int, dict[str, str]] = {}
-    for wanted, name, value in session.execute(_UPWARDS, {"ids": sorted(set(resource_ids)), "names": list(_NAMES)}):
+    for wanted, name, value in session.execute(_NAMED, {"ids": sorted(set(resource_ids)), "names": list(_NAMES)}):
         known.setdefault(wanted, {}).setdefault(name, value)
     return {wanted: _name(facts) for wanted, facts in known.items()}
 

@@ -10,6 +10,7 @@ import typer
 
 from labs.console import fail, progress
 from labs.errors import LabError
+from labs.vm import sources
 from labs.vm.cgroup_v2 import COUNTERS, compare
 
 NAME = "cgroup-v2-vm"
@@ -19,6 +20,7 @@ def command(
     quota_us: Annotated[int, typer.Option(help="CPU time per period (µs)")] = 20_000,
     period_us: Annotated[int, typer.Option(help="Length of a CFS period (µs)")] = 100_000,
     seconds: Annotated[int, typer.Option(help="How long the cgroup is busy, in seconds")] = 8,
+    store: Annotated[bool, typer.Option("--store", help="Store what the sources said, for docs/sources.md")] = False,
 ) -> None:
     """Boot Debian's kernel with cgroup v2 in qemu and compare the collector's samples with its cpu.stat."""
     try:
@@ -26,7 +28,9 @@ def command(
             seen = compare(Path(folder), progress(), quota_us, period_us, seconds)
     except LabError as error:
         fail(str(error))
-    print(f"Linux {seen.kernel_release}, cgroup v{seen.facts.get('node.cgroup_version')}, {seen.ticks} ticks")
+    if store:
+        sources.store(seen.sources)
+    print(f"Linux {seen.sources.kernel}, cgroup v{seen.facts.get('node.cgroup_version')}, {seen.ticks} ticks")
     print(f"{'cpu.stat':16}{'kernel':>14}{'collector':>14}")
     for line in COUNTERS:
         print(f"{line:16}{seen.kernel[line]:>14}{seen.collector[line]:>14.0f}")

@@ -14,7 +14,8 @@ from jitterscope.series.codec import decode_wire
 from jitterscope.settings import REPOSITORY
 from labs.console import Say
 from labs.errors import LabError
-from labs.vm import machine
+from labs.vm import machine, sources
+from labs.vm.sources import Sources
 
 CGROUP = "/jitterscope-lab-vm"
 COLLECTOR = REPOSITORY / "bin" / "jitterscope-collector"
@@ -34,11 +35,10 @@ _MARK = "===== "
 class Comparison:
     """By line of cpu.stat: what the kernel counted during the run, and the sum of the collector's samples."""
 
-    kernel_release: str
     kernel: dict[str, int]
     collector: dict[str, float]
     facts: dict[str, str]
-    sources: dict[str, str]
+    sources: Sources
     ticks: int
 
     @property
@@ -61,7 +61,7 @@ def compare(folder: Path, say: Say, quota_us: int = 20_000, period_us: int = 100
 def _script(quota_us: int, period_us: int, busy_s: int) -> str:
     """The cgroup is idle while the collector starts and before it ends, so that its samples miss nothing."""
     folder = f"/sys/fs/cgroup{CGROUP}"
-    return f"""
+    return f"""{sources.SCRIPT}
 echo '+cpu +memory +pids' > /sys/fs/cgroup/cgroup.subtree_control
 mkdir {folder}
 echo '{quota_us} {period_us}' > {folder}/cpu.max
@@ -86,6 +86,8 @@ cat /tmp/complaints
     echo '{_MARK}before'; cat /tmp/before
     echo '{_MARK}after'; cat {folder}/cpu.stat
     echo '{_MARK}batches'; cat /tmp/batches
+    echo '{_MARK}sources v1'; cat /tmp/sources-v1
+    echo '{_MARK}sources v2'; cat /tmp/sources-v2
     echo '{_MARK}end'
 }} > /dev/ttyS1
 """
@@ -98,7 +100,6 @@ def _judge(outcome: machine.Outcome) -> Comparison:
     before, after = _counters(parts["before"]), _counters(parts["after"])
     sums = dict.fromkeys(COUNTERS, 0.0)
     facts: dict[str, str] = {}
-    sources: dict[str, str] = {}
     ticks = 0
     names = {METRICS[metric].id: line for line, metric in COUNTERS.items()}
     for line in parts["batches"]:
@@ -107,9 +108,9 @@ def _judge(outcome: machine.Outcome) -> Comparison:
         ticks += _add(batch, keys, names, sums)
         facts.update({fact.name: fact.value for fact in batch.facts if keys[fact.resource] == CGROUP})
         facts.update({fact.name: fact.value for fact in batch.facts if fact.name.startswith("node.")})
-        sources.update({source.name: pb.SourceState.Name(source.state) for source in batch.sources})
     kernel = {line: after[line] - before[line] for line in COUNTERS}
-    return Comparison(parts["release"][0], kernel, sums, facts, sources, ticks)
+    said = sources.read(parts["release"][0], parts["sources v1"], parts["sources v2"])
+    return Comparison(kernel, sums, facts, said, ticks)
 
 
 def _add(batch: pb.Batch, keys: list[str], names: dict[int, str], sums: dict[str, float]) -> int:

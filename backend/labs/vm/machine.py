@@ -109,7 +109,7 @@ def boot(folder: Path, image: Path, *, cpus: int = 2, memory_mib: int = 1024, pa
         "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),
         "-nodefaults", "-no-reboot", "-display", "none",
         "-kernel", str(kernel()), "-initrd", str(image),
-        "-append", "console=ttyS0 quiet panic=-1 cgroup_no_v1=all",
+        "-append", "console=ttyS0 quiet panic=-1",
         "-serial", f"file:{console}", "-serial", f"file:{output}",
     ]  # fmt: skip
     machine = processes.spawn(command, stderr=subprocess.PIPE)

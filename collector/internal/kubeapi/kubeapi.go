@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +22,6 @@ const ServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 const (
 	timeout        = 10 * time.Second
 	maxAnswerBytes = 64 << 20
-	nodesPerPage   = "200"
 )
 
 // Server is an API server and its credentials.
@@ -102,98 +100,4 @@ func (s Server) Version(ctx context.Context) (string, error) {
 	var version struct{ GitVersion string }
 	err := s.Get(ctx, "/version", &version)
 	return version.GitVersion, err
-}
-
-// Nodes counts the schedulable nodes and their allocatable CPUs, as the cluster-proportional-autoscaler does. The list
-// is read in pages, one node at a time.
-func (s Server) Nodes(ctx context.Context) (nodes int, milliCPU int64, err error) {
-	next := ""
-	for range 100 {
-		page := "/api/v1/nodes?limit=" + nodesPerPage
-		if next != "" {
-			page += "&continue=" + url.QueryEscape(next)
-		}
-		next = ""
-		err := s.read(ctx, page, func(body io.Reader) error {
-			return eachNode(body, &next, func(n *node) {
-				if n.Spec.Unschedulable {
-					return
-				}
-				nodes++
-				milliCPU += milli(n.Status.Allocatable.CPU)
-			})
-		})
-		if err != nil || next == "" {
-			return nodes, milliCPU, err
-		}
-	}
-	return nodes, milliCPU, nil
-}
-
-type node struct {
-	Spec   struct{ Unschedulable bool }
-	Status struct{ Allocatable struct{ CPU string } }
-}
-
-// eachNode reads a v1.NodeList.
-func eachNode(body io.Reader, next *string, visit func(*node)) error {
-	decoder := json.NewDecoder(body)
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return errors.Join(errNoList, err)
-	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		switch key {
-		case "metadata":
-			var metadata struct{ Continue string }
-			if err := decoder.Decode(&metadata); err != nil {
-				return err
-			}
-			*next = metadata.Continue
-		case "items":
-			if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
-				if token == nil && err == nil {
-					continue // null
-				}
-				return errors.Join(errNoList, err)
-			}
-			for decoder.More() {
-				var n node
-				if err := decoder.Decode(&n); err != nil {
-					return err
-				}
-				visit(&n)
-			}
-			if _, err := decoder.Token(); err != nil {
-				return err
-			}
-		default:
-			var skipped json.RawMessage
-			if err := decoder.Decode(&skipped); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-var errNoList = errors.New("not a list of nodes")
-
-// milli parses a quantity of CPUs, "4" or "3920m".
-func milli(quantity string) int64 {
-	var value int64
-	if number, ok := strings.CutSuffix(quantity, "m"); ok {
-		if _, err := fmt.Sscanf(number, "%d", &value); err == nil {
-			return value
-		}
-		return 0
-	}
-	var cpus float64
-	if _, err := fmt.Sscanf(quantity, "%g", &cpus); err != nil {
-		return 0
-	}
-	return int64(cpus * 1000)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -119,6 +120,64 @@ func TestRefusals(t *testing.T) {
 	impostor.CAFile = filepath.Join(t.TempDir(), "ca.crt")
 	if _, err := impostor.Version(ctx); err == nil {
 		t.Error("without a certificate authority")
+	}
+}
+
+// TestTheRenewedTokenIsUsed replaces the token as a kubelet does: the file is a link into a folder that is exchanged.
+func TestTheRenewedTokenIsUsed(t *testing.T) {
+	server, _ := cluster(t)
+	folder := t.TempDir()
+	server.TokenFile = filepath.Join(folder, "token")
+	if err := os.Symlink("..data/token", server.TokenFile); err != nil {
+		t.Fatal(err)
+	}
+	project := func(version, token string) {
+		t.Helper()
+		link := filepath.Join(folder, "..data_tmp")
+		if err := errors.Join(
+			os.Mkdir(filepath.Join(folder, version), 0o700), os.WriteFile(filepath.Join(folder, version, "token"), []byte(token), 0o600),
+			os.Symlink(version, link), os.Rename(link, filepath.Join(folder, "..data")),
+		); err != nil {
+			t.Fatal(err)
+		}
+	}
+	project("..1", "an expired token")
+	if _, err := server.Version(t.Context()); !errors.Is(err, ErrForbidden) {
+		t.Errorf("expired: %v", err)
+	}
+	project("..2", "the token")
+	if version, err := server.Version(t.Context()); version == "" || err != nil {
+		t.Errorf("renewed: %q, %v", version, err)
+	}
+}
+
+func TestNodeState(t *testing.T) {
+	server, mux := cluster(t)
+	ctx := t.Context()
+	asked := ""
+	answers := map[string]string{
+		"a": `{"items":[{"spec":{"taints":[{"key":"k","value":"v","effect":"NoSchedule"},{"key":"bare","effect":"NoExecute"}]},"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}]}`,
+		"b": `{"items":[{"spec":{},"status":{}}]}`,
+		"c": `{"metadata":{},"items":[]}`,
+	}
+	list := server
+	list.URL += "/of"
+	mux.HandleFunc("GET /of/api/v1/nodes", func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.Query().Get("resourceVersion")
+		_, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+		_, _ = w.Write([]byte(answers[name]))
+	})
+	if got, err := list.NodeState(ctx, "a"); err != nil || got.Conditions["Ready"] != "Unknown" || !slices.Equal(got.Taints, []string{"k=v:NoSchedule", "bare:NoExecute"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if asked != "0" {
+		t.Errorf("version %q: the server asks etcd", asked)
+	}
+	if got, err := list.NodeState(ctx, "b"); err != nil || got.Taints == nil || len(got.Taints) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := list.NodeState(ctx, "c"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -18,17 +18,21 @@ type Container struct {
 	Pod       string
 	Name      string
 	Owner     string // "Deployment/coredns"
+	Created   string // when its pod was, RFC 3339
 	Image     string
-	Said      Said   // by the pod itself
+	Said      Said
 	Sandbox   bool   // the pod's sandbox
 	Ends      [2]End // of its previous start, and its own; without an ID: none
+	Requests  Requests
+	Evicted   Eviction // of a pod, with an empty ID; without a reason: none
 }
 
-// Said is what a pod declares about itself: no other label or annotation is read.
+// Said is what a pod or a Docker container declares about itself: no other label or annotation is read.
 type Said struct {
 	Objective string // ObjectiveAnnotation
 	Version   string // versionLabel
 	Chart     string // chartLabel
+	PartOf    string // partOfLabel
 	Restarted string // restartedAnnotation
 }
 
@@ -38,6 +42,7 @@ const ObjectiveAnnotation = "jitterscope.io/objective"
 const (
 	versionLabel        = "app.kubernetes.io/version"
 	chartLabel          = "helm.sh/chart"
+	partOfLabel         = "app.kubernetes.io/part-of"
 	restartedAnnotation = "kubectl.kubernetes.io/restartedAt" // by `kubectl rollout restart`
 )
 
@@ -48,7 +53,7 @@ const maxSaidBytes = 64
 func saidBy(labels, annotations map[string]string) Said {
 	return Said{
 		Objective: bounded(annotations[ObjectiveAnnotation]), Version: bounded(labels[versionLabel]),
-		Chart: bounded(labels[chartLabel]), Restarted: bounded(annotations[restartedAnnotation]),
+		Chart: bounded(labels[chartLabel]), PartOf: bounded(labels[partOfLabel]), Restarted: bounded(annotations[restartedAnnotation]),
 	}
 }
 

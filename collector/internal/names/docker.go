@@ -45,7 +45,7 @@ func (d DockerSocket) List(ctx context.Context) ([]Container, error) {
 	}
 	containers := make([]Container, 0, len(found))
 	for _, c := range found {
-		container := Container{ID: c.ID, Image: c.Image}
+		container := Container{ID: c.ID, Image: c.Image, Said: Said{PartOf: bounded(c.Labels[partOfLabel])}}
 		if len(c.Names) > 0 {
 			container.Name = strings.TrimPrefix(c.Names[0], "/")
 		}

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -89,15 +91,27 @@ type pod struct {
 		}
 	}
 	Spec struct {
-		Containers, InitContainers []struct{ Name, Image string }
+		Containers, InitContainers, EphemeralContainers []declared
 	}
 	Status struct {
-		ContainerStatuses, InitContainerStatuses, EphemeralContainerStatuses []struct {
-			Name, ContainerID, Image string
-			RestartCount             int
-			State, LastState         struct{ Terminated *terminated }
-		}
+		Reason, Message, QOSClass string
+		Conditions                []condition
+
+		ContainerStatuses, InitContainerStatuses, EphemeralContainerStatuses []containerStatus
 	}
+}
+
+// declared holds the used fields of a container in a v1.PodSpec.
+type declared struct {
+	Name, Image string
+	Resources   resources
+}
+
+type containerStatus struct {
+	Name, ContainerID, Image string
+	RestartCount             int
+	State, LastState         struct{ Terminated *terminated }
+	Resources                *resources // in effect, since Kubernetes 1.33: those of the spec can be yet to come
 }
 
 // parsePods reads a v1.PodList one pod at a time: the list of a full node takes megabytes.
@@ -139,22 +153,28 @@ func (p *pod) containers() []Container {
 	if hash := p.Metadata.Annotations["kubernetes.io/config.hash"]; hash != "" {
 		of.PodUID = hash // a static pod's cgroup is named after it
 	}
-	images := make(map[string]string)
-	for _, c := range append(p.Spec.InitContainers, p.Spec.Containers...) {
-		images[c.Name] = c.Image
+	of.Evicted = p.eviction()
+	if created := p.Metadata.CreationTimestamp; !created.IsZero() {
+		of.Created = created.UTC().Format(time.RFC3339)
+	}
+	of.Requests.QoS = p.Status.QOSClass
+	spec := make(map[string]declared)
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers, p.Spec.EphemeralContainers) {
+		spec[c.Name] = c
 	}
 	found := []Container{of}
-	statuses := append(append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...), p.Status.EphemeralContainerStatuses...)
+	statuses := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses)
 	for _, status := range statuses {
 		_, id, ok := strings.Cut(status.ContainerID, "://") // "containerd://0123…"
 		if !ok {
 			continue
 		}
 		c := of
-		c.ID, c.Name, c.Image = id, status.Name, status.Image
+		c.ID, c.Name, c.Image, c.Evicted = id, status.Name, status.Image, Eviction{}
 		c.Ends = [2]End{status.LastState.Terminated.end(status.RestartCount), status.State.Terminated.end(status.RestartCount)}
-		if image := images[status.Name]; image != "" {
-			c.Image = image
+		if wanted, known := spec[status.Name]; known {
+			c.Image = cmp.Or(wanted.Image, c.Image)
+			c.Requests.CPUs, c.Requests.Bytes = wanted.Resources.overriddenBy(status.Resources).requested()
 		}
 		found = append(found, c)
 	}

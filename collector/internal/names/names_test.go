@@ -76,13 +76,13 @@ func TestDocker(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{}},
+		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{"app.kubernetes.io/part-of":"shop"}},
 			{"Id":"` + otherID + `","Names":["/k8s_POD_web"],"Image":"pause:3.10","Labels":{"io.kubernetes.pod.uid":"` + uid + `",
 			"io.kubernetes.docker.type":"podsandbox","io.kubernetes.container.name":"POD"}}]`))
 	})
 	found, err := DockerSocket{path}.List(context.Background())
 	want := []Container{
-		{ID: id, Name: "web-1", Image: "nginx:1.27"}, {ID: otherID, PodUID: uid, Name: "POD", Image: "pause:3.10", Sandbox: true},
+		{ID: id, Name: "web-1", Image: "nginx:1.27", Said: Said{PartOf: "shop"}}, {ID: otherID, PodUID: uid, Name: "POD", Image: "pause:3.10", Sandbox: true},
 	}
 	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%+v, %v", found, err)
@@ -153,11 +153,11 @@ func TestCRI(t *testing.T) {
 }
 
 const podList = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{
- "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc","app.kubernetes.io/version":"1.12.0","helm.sh/chart":"coredns-1.39.0","team":"secret"},
+ "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc","app.kubernetes.io/version":"1.12.0","helm.sh/chart":"coredns-1.39.0","app.kubernetes.io/part-of":"dns","team":"secret"},
   "annotations":{"` + ObjectiveAnnotation + `":"p99<50ms","kubectl.kubernetes.io/restartedAt":"2026-11-25T09:30:00Z","password":"secret"},
   "ownerReferences":[{"kind":"ReplicaSet","name":"coredns-668d6bf9bc","controller":true}]},
- "spec":{"containers":[{"name":"coredns","image":"registry.k8s.io/coredns/coredns:v1.12.0"}]},
- "status":{"containerStatuses":[{"name":"coredns","containerID":"containerd://` + id + `","image":"sha256:1","restartCount":3,
+ "spec":{"containers":[{"name":"coredns","image":"registry.k8s.io/coredns/coredns:v1.12.0","resources":{"limits":{"memory":"170Mi"},"requests":{"cpu":"100m","memory":"70Mi"}}}]},
+ "status":{"qosClass":"Burstable","containerStatuses":[{"name":"coredns","containerID":"containerd://` + id + `","image":"sha256:1","restartCount":3,
   "lastState":{"terminated":{"exitCode":137,"reason":"OOMKilled","startedAt":"2026-11-25T09:30:00Z","finishedAt":"2026-11-25T09:31:07Z","containerID":"containerd://` + otherID + `"}}}]}},
  {"metadata":{"name":"web-0","uid":"u2","ownerReferences":[{"kind":"StatefulSet","name":"web","controller":true}]},"spec":{},"status":{}}]}`
 
@@ -191,7 +191,8 @@ func TestKubelet(t *testing.T) {
 	want := map[string]string{
 		"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-668d6bf9bc-x",
 		"workload.container": "coredns", "workload.owner": "Deployment/coredns", "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
-		"workload.objective": "p99<50ms", "workload.version": "1.12.0", "workload.chart": "coredns-1.39.0", "workload.restarted_at": "2026-11-25T09:30:00Z",
+		"workload.objective": "p99<50ms", "workload.version": "1.12.0", "workload.chart": "coredns-1.39.0", "workload.part_of": "dns", "workload.restarted_at": "2026-11-25T09:30:00Z",
+		"workload.requested_cpus": "0.1", "workload.requested_bytes": "73400320", "workload.qos_class": "Burstable",
 	}
 	if !known || len(facts) != len(want) {
 		t.Errorf("container: %v %v", facts, known)
@@ -201,7 +202,7 @@ func TestKubelet(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, facts[name], value)
 		}
 	}
-	if facts, known := resolver.Facts("/kubepods/burstable/pod" + uid); !known || facts["workload.pod"] != want["workload.pod"] || facts["workload.objective"] != "p99<50ms" || facts["workload.container"] != "" {
+	if facts, known := resolver.Facts("/kubepods/burstable/pod" + uid); !known || facts["workload.pod"] != want["workload.pod"] || facts["workload.objective"] != "p99<50ms" || facts["workload.container"] != "" || facts["workload.qos_class"] != "Burstable" || facts["workload.requested_cpus"] != "" {
 		t.Errorf("pod: %v %v", facts, known)
 	}
 	kubelet.Insecure = false
@@ -219,6 +220,28 @@ func TestKubelet(t *testing.T) {
 	}
 }
 
+// TestTheKubeletGetsTheRenewedToken rewrites the file between two requests.
+func TestTheKubeletGetsTheRenewedToken(t *testing.T) {
+	var got []string
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		_, _ = w.Write([]byte(podList))
+	}))
+	defer server.Close()
+	kubelet := Kubelet{URL: server.URL, TokenFile: filepath.Join(t.TempDir(), "token"), Insecure: true}
+	for _, token := range []string{"first", "second"} {
+		if err := os.WriteFile(kubelet.TokenFile, []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kubelet.List(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(got, []string{"Bearer first", "Bearer second"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 type listed []Container
 
 func (l listed) Name() string { return "listed" }
@@ -227,9 +250,10 @@ func (l listed) List(context.Context) ([]Container, error) { return l, nil }
 
 // TestANewStartIsNamedLikeTheLast: a container was restarted, and the runtime lists it before the kubelet does.
 func TestANewStartIsNamedLikeTheLast(t *testing.T) {
-	pod := Container{PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Owner: "Deployment/coredns", Said: Said{Objective: "p99<50ms"}}
+	pod := Container{PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Owner: "Deployment/coredns", Said: Said{Objective: "p99<50ms"}, Requests: Requests{QoS: "Burstable"}}
 	before := pod
 	before.ID, before.Name, before.Image = "old", "coredns", "coredns:1.12.0"
+	before.Requests.CPUs, before.Requests.Bytes = "0.1", "0"
 	again := Container{ID: "new", PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "sha256:1f2a"}
 	other := Container{ID: "side", PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Name: "sidecar", Image: "sha256:77"}
 	resolver := NewResolver(listed{pod, before}, listed{again, other})
@@ -239,8 +263,19 @@ func TestANewStartIsNamedLikeTheLast(t *testing.T) {
 	if got := resolver.containers["new"]; got != wanted {
 		t.Errorf("%+v, want %+v", got, wanted)
 	}
-	if got := resolver.containers["side"]; got.Owner != pod.Owner || got.Image != other.Image {
+	if got := resolver.containers["side"]; got.Owner != pod.Owner || got.Image != other.Image || got.Requests != (Requests{QoS: "Burstable"}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestOnlyTheCollectorsUnitIsTheProducts: what a unit is called says nothing about whose program runs in it.
+func TestOnlyTheCollectorsUnitIsTheProducts(t *testing.T) {
+	for path, want := range map[string]string{
+		"/system.slice/jitterscope-collector.service": product, "/system.slice/postgresql.service": "", "/system.slice/jitterscope.service": "",
+	} {
+		if facts, known := NewResolver().Facts(path); !known || facts["workload.part_of"] != want {
+			t.Errorf("%s: %v %v", path, facts, known)
+		}
 	}
 }
 

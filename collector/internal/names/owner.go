@@ -32,6 +32,8 @@ func ownerAbove(kind, name string, labels map[string]string, created time.Time) 
 				return by.kind + "/" + above
 			}
 		}
+	case "Node":
+		return "" // the API server's copy of a static pod: nothing controls it, and those of one node are no workload
 	case "Job":
 		if parts := scheduledJob.FindStringSubmatch(name); parts != nil {
 			minutes, _ := strconv.ParseInt(parts[2], 10, 64)

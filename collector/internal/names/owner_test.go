@@ -27,6 +27,8 @@ func TestTheControllerThatPeopleKnow(t *testing.T) {
 		{"ReplicaSet", "web-frontend", nil, due, "ReplicaSet/web-frontend"},
 		{"ReplicaSet", "-668d6bf9bc", labels("pod-template-hash", "668d6bf9bc"), due, "ReplicaSet/-668d6bf9bc"},
 		{"StatefulSet", "web-668d6bf9bc", labels("pod-template-hash", "668d6bf9bc"), due, "StatefulSet/web-668d6bf9bc"},
+		{"DaemonSet", "cilium", labels("pod-template-generation", "3"), due, "DaemonSet/cilium"},
+		{"Node", "pool-a-1", nil, due, ""},
 		{"Job", "backup-29927715", nil, due.Add(2 * time.Second), "CronJob/backup"},
 		{"Job", "backup-29927715", nil, due, "CronJob/backup"},
 		{"Job", "a-1-29927715", nil, due.Add(time.Hour), "CronJob/a-1"},

@@ -19,6 +19,7 @@ type Resolver struct {
 	containers  map[string]Container
 	pods        map[string]Container
 	ends        []End
+	evicted     []Container
 	lastAskedAt time.Time
 	using       []string // directories that answered last time
 	problems    []string
@@ -28,6 +29,12 @@ const (
 	// A container that no directory knows yet is looked up again soon, because the kubelet learns of it late.
 	askAgain  = 2 * time.Second
 	askAlways = 60 * time.Second
+)
+
+// What the chart and the Compose file label as part of the product, its unit cannot say by a label.
+const (
+	product       = "jitterscope"
+	collectorUnit = "jitterscope-collector.service"
 )
 
 // NewResolver makes a Resolver.
@@ -50,6 +57,7 @@ func (r *Resolver) Ask(ctx context.Context) {
 	starts := make(map[[2]string]Container) // of a container of a pod, by names
 	var using, problems []string
 	var ends []End
+	var evicted []Container
 	for _, directory := range r.directories {
 		found, err := directory.List(ctx)
 		if errors.Is(err, ErrAbsent) {
@@ -66,6 +74,9 @@ func (r *Resolver) Ask(ctx context.Context) {
 					ends = append(ends, end)
 				}
 			}
+			if c.Evicted.Reason != "" {
+				evicted = append(evicted, c)
+			}
 			if _, known := containers[c.ID]; c.ID != "" && !known {
 				containers[c.ID] = c.completed(pods[c.PodUID], starts[[2]string{c.PodUID, c.Name}])
 			}
@@ -73,13 +84,17 @@ func (r *Resolver) Ask(ctx context.Context) {
 				starts[[2]string{c.PodUID, c.Name}] = c
 			}
 			if _, known := pods[c.PodUID]; c.PodUID != "" && !known {
-				pods[c.PodUID] = Container{PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Said: c.Said}
+				pods[c.PodUID] = Container{
+					PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Created: c.Created, Said: c.Said,
+					Requests: Requests{QoS: c.Requests.QoS},
+				}
 			}
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.containers, r.pods, r.ends, r.using, r.problems, r.lastAskedAt = containers, pods, ends, using, problems, time.Now()
+	r.containers, r.pods, r.ends, r.evicted = containers, pods, ends, evicted
+	r.using, r.problems, r.lastAskedAt = using, problems, time.Now()
 }
 
 // completed adds what others know about its pod and about another start of the same container: the runtime, which lists
@@ -88,8 +103,15 @@ func (c Container) completed(pod, start Container) Container {
 	if c.Owner == "" {
 		c.Owner = pod.Owner
 	}
+	if c.Created == "" {
+		c.Created = pod.Created
+	}
 	if c.Said == (Said{}) {
 		c.Said = pod.Said
+	}
+	if c.Requests == (Requests{}) {
+		c.Requests = start.Requests
+		c.Requests.QoS = pod.Requests.QoS
 	}
 	if start.Image != "" && !c.Sandbox {
 		c.Image = start.Image
@@ -102,6 +124,13 @@ func (r *Resolver) Ends() []End {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ends
+}
+
+// Evicted returns the pods that the latest answers say were evicted.
+func (r *Resolver) Evicted() []Container {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.evicted
 }
 
 // Status says which directories answered and which did not.
@@ -136,6 +165,9 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	}
 	if identity.Unit != "" {
 		set(catalogue.FactWorkloadContainer, identity.Unit)
+		if identity.Unit == collectorUnit {
+			set(catalogue.FactWorkloadPartOf, product)
+		}
 		return facts, true
 	}
 	r.mu.Lock()
@@ -148,14 +180,19 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	set(catalogue.FactWorkloadNamespace, found.Namespace)
 	set(catalogue.FactWorkloadPod, found.Pod)
 	set(catalogue.FactWorkloadOwner, found.Owner)
+	set(catalogue.FactWorkloadCreatedAt, found.Created)
 	set(catalogue.FactWorkloadObjective, found.Said.Objective)
 	set(catalogue.FactWorkloadVersion, found.Said.Version)
 	set(catalogue.FactWorkloadChart, found.Said.Chart)
+	set(catalogue.FactWorkloadPartOf, found.Said.PartOf)
 	if found.PodUID != "" { // sent even if empty: otherwise the first restart would look like the first read
 		facts[catalogue.FactWorkloadRestartedAt] = found.Said.Restarted
 	}
 	set(catalogue.FactWorkloadContainer, found.Name)
 	set(catalogue.FactWorkloadImage, found.Image)
+	set(catalogue.FactWorkloadRequestedCpus, found.Requests.CPUs)
+	set(catalogue.FactWorkloadRequestedBytes, found.Requests.Bytes)
+	set(catalogue.FactWorkloadQosClass, found.Requests.QoS)
 	if identity.ContainerID != "" && found.Name == "" {
 		set(catalogue.FactWorkloadContainer, identity.ContainerID[:12])
 	}

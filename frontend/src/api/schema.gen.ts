@@ -2050,7 +2050,7 @@ export interface paths {
         };
         /**
          * List Risks
-         * @description Findings of the last 24 h without measured harm, newest first.
+         * @description Findings of the last 24 h without measured harm, newest first. With `subject`, all of it, whatever `own` says.
          */
         get: operations["list_risks"];
         put?: never;
@@ -14181,6 +14181,8 @@ export interface operations {
             query?: {
                 subject?: number | null;
                 cause?: string[] | null;
+                /** @description Those of Jitterscope's own processes, instead of all others */
+                own?: boolean;
                 limit?: number;
                 cursor?: string | null;
             };

@@ -10,6 +10,7 @@ export function Failed({ error, reset }: ErrorComponentProps): ReactElement {
   return (
     <Page title="Error" ownHeading>
       <ErrorState
+        heading="h1"
         {...explain(error)}
         onRetry={() => {
           reset();

@@ -32,12 +32,14 @@ export interface ErrorStateProps {
   /** What failed and what to do, from the server's problem document if there is one. */
   detail: string;
   onRetry?: () => void;
+  /** "h1" if the error is all that the page shows. */
+  heading?: "h1" | "h2";
 }
 
-export function ErrorState({ title, detail, onRetry }: ErrorStateProps): ReactElement {
+export function ErrorState({ title, detail, onRetry, heading: Heading = "h2" }: ErrorStateProps): ReactElement {
   return (
     <div className={styles["error"]} role="alert">
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       <p className={styles["body"]}>{detail}</p>
       {onRetry !== undefined && (
         <div className={styles["action"]}>

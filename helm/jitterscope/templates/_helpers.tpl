@@ -6,6 +6,10 @@
 {{- define "jitterscope.labels" -}}
 {{ include "jitterscope.selector" . }}
 app.kubernetes.io/version: {{ (index . 0).Chart.AppVersion | quote }}
+{{- /* By this label the product's own risks are told from those of its user; the demo's fault is one of the user's. */}}
+{{- if not (hasPrefix "demo" (index . 1)) }}
+app.kubernetes.io/part-of: jitterscope
+{{- end }}
 app.kubernetes.io/managed-by: {{ (index . 0).Release.Service }}
 {{- end }}
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jitterscope.diagnosis.core import impact, served, settings
+from jitterscope.diagnosis.core import impact, qos, served, settings
 from jitterscope.diagnosis.core.area import Amounts, Load, WatchedFact, measured
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.landing import Facts
@@ -94,6 +94,14 @@ def mebibytes(value: str | None) -> str | None:
     return None if size is None or size < 0 else f"{size / (1 << 20):,.0f} MiB"
 
 
+def _requested_cpus(value: str | None) -> str | None:
+    return f"{cpus:g}" if (cpus := number(value)) else None
+
+
+def _requested_bytes(value: str | None) -> str | None:
+    return mebibytes(value) if number(value) else None
+
+
 def _image(old: str | None, new: str | None, _: Facts) -> str | None:
     """A digest behind a tag adds nothing, unless it is all that changed."""
     before, after = ((value or "").partition("@")[0] for value in (old, new))
@@ -120,4 +128,7 @@ LISTED = (
     WatchedFact("workload.version", "Version", "subject"),
     WatchedFact("workload.chart", "Helm chart", "subject"),
     WatchedFact("workload.restarted_at", "Restart", "subject", said=lambda *_: "Rolling restart"),
+    WatchedFact("workload.requested_cpus", "CPU request", "subject", _requested_cpus, unit="CPU"),
+    WatchedFact("workload.requested_bytes", "Memory request", "subject", _requested_bytes),
+    WatchedFact(qos.FACT, "QoS class", "subject"),
 )

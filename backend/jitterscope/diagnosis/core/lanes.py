@@ -55,6 +55,7 @@ PRESSURE = Lane(
 )  # fmt: skip
 
 OOM_KILL = Mark("memory.oom_kill", "OOM kill", "command")
+EVICTION = Mark("pod.evicted", "pod evicted", "pod")
 MASS_EXIT = Mark("process.mass_exit", "many threads ended", "command")
 
 

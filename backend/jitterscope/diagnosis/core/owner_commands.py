@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jitterscope.diagnosis.core import owners
+from jitterscope.diagnosis.core import owners, qos
 from jitterscope.diagnosis.core.finding import Patch
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -61,18 +61,17 @@ def container_undo(snapshot: Snapshot, before: dict[str, Any]) -> str:
     return container_command(snapshot, before) or f"Restore {values} in the manifest."
 
 
-def resize(snapshot: Snapshot, content: dict[str, Any]) -> Patch:
-    """Change the resources of the subject's container in its running pod."""
-    subject = snapshot.subject
+def resize(snapshot: Snapshot, content: dict[str, Any]) -> list[Patch]:
+    """Change the resources of the subject's container in its running pod; nothing where the pod has to be replaced."""
+    subject, allowed = snapshot.subject, qos.resized(snapshot, content)
+    if allowed is None:
+        return []
     namespace = shlex.quote(subject.fact("workload.namespace") or "NAMESPACE")
     pod = shlex.quote(subject.fact("workload.pod") or "POD")
     name = subject.fact("workload.container") or "CONTAINER"
-    return Patch(
-        label="This pod now, without a restart",
-        language="shell",
-        text=f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
-        + _quoted({"containers": [{"name": name, **content}]}),
-    )
+    text = f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
+    text += _quoted({"containers": [{"name": name, **allowed}]})
+    return [Patch(label="This pod now, without a restart", language="shell", text=text)]
 
 
 def in_manifest(snapshot: Snapshot) -> str:

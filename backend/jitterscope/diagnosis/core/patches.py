@@ -6,12 +6,12 @@ import math
 import shlex
 from typing import Any
 
-from jitterscope.diagnosis.core import owner_commands, owners
+from jitterscope.diagnosis.core import owner_commands, owners, qos
 from jitterscope.diagnosis.core.finding import Patch
 from jitterscope.diagnosis.core.signals import Cpu, number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
-IN_PLACE = (
+_IN_PLACE = (
     "Changing the limit of a running pod needs Kubernetes 1.33 (beta; stable in 1.35); otherwise the pods are replaced."
 )
 
@@ -30,6 +30,11 @@ def cgroup_directory(snapshot: Snapshot, view: ResourceView) -> str:
     return shlex.quote(root + view.key)
 
 
+def in_place(snapshot: Snapshot) -> str:
+    """What a new limit of a pod in Kubernetes takes, as a caveat."""
+    return f"{_IN_PLACE} {qos.REPLACED_TOO}" if qos.of(snapshot) == "Guaranteed" else _IN_PLACE
+
+
 def millicpus(limit: float) -> str:
     return f"{math.ceil(round(limit * 1000, 3))}m"
 
@@ -44,7 +49,7 @@ def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], 
     if kind == "kubernetes":
         new, before = _limits(limit), _limits(old)
         lasting = owner_commands.container_patch(snapshot, new, before)
-        return [lasting, owner_commands.resize(snapshot, new)], owner_commands.container_undo(snapshot, before)
+        return [lasting, *owner_commands.resize(snapshot, new)], owner_commands.container_undo(snapshot, before)
     if kind == "docker":
         container = _container(snapshot)
         text = "docker update --cpus {:g} " + shlex.quote(container)
@@ -92,8 +97,8 @@ def cpu_weight(snapshot: Snapshot, cpus: float, weight: float) -> tuple[list[Pat
     container = _container(snapshot)
     if kind == "kubernetes":
         wanted = {"resources": {"requests": {"cpu": millicpus(cpus)}}}
-        made = [owner_commands.container_patch(snapshot, wanted), owner_commands.resize(snapshot, wanted)]
-        return made, "Set resources.requests.cpu back to what it was."
+        made = [owner_commands.container_patch(snapshot, wanted), *owner_commands.resize(snapshot, wanted)]
+        return made, _request_undo(snapshot)
     if kind == "docker":
         text = "docker update --cpu-shares {:.0f} " + shlex.quote(container)
     elif kind == "systemd":
@@ -110,6 +115,13 @@ def cpu_weight(snapshot: Snapshot, cpus: float, weight: float) -> tuple[list[Pat
 
     undo = written(old) if old is not None else "Set the weight back to what it was."
     return [Patch(label="Now, without a restart", language="shell", text=written(weight))], undo
+
+
+def _request_undo(snapshot: Snapshot) -> str:
+    was = number(snapshot.subject.fact("workload.requested_cpus"))
+    if was is None:
+        return "Set resources.requests.cpu back to what it was."
+    return f"Set resources.requests.cpu back to {millicpus(was)}." if was > 0 else "Remove resources.requests.cpu."
 
 
 def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list[Patch], str]:

@@ -1,4 +1,4 @@
-"""What the CPU weight of a container's cgroup says about its CPU request in Kubernetes.
+"""The CPU request of a container in Kubernetes: as the kubelet reports it, or else what its CPU weight says about it.
 
 The kubelet turns a request into shares (1024 a CPU), and the container runtime turns these into a weight of cgroup v2.
 Two formulas are in use: the linear one of KEP-2254, and since runc 1.3.2 and crun 1.23 one by which 1024 shares are a
@@ -23,6 +23,17 @@ class Request:
 
     low: float
     high: float
+
+
+def reported(cgroup: ResourceView) -> float | None:
+    """CPUs, 0: none is declared; None: the kubelet was not asked, or does not know the container yet."""
+    return number(cgroup.fact("workload.requested_cpus"))
+
+
+def read(cgroup: ResourceView, node: ResourceView) -> Request | None:
+    """The request of a container; None: neither it nor the weight is known."""
+    exact = reported(cgroup)
+    return of_weight(cgroup, node) if exact is None else Request(exact, exact)
 
 
 def of_weight(cgroup: ResourceView, node: ResourceView) -> Request | None:

@@ -161,12 +161,17 @@ def pin_incident(principal: Writer, incident_id: int, request: PinRequest) -> In
 @router.get("/risks")
 @bounded(QUICK)
 def list_risks(
-    principal: Reader, subject: int | None = None, cause: Some = None, limit: Limit = 50, cursor: str | None = None
+    principal: Reader,
+    subject: int | None = None,
+    cause: Some = None,
+    own: Annotated[bool, Query(description="Those of Jitterscope's own processes, instead of all others")] = False,
+    limit: Limit = 50,
+    cursor: str | None = None,
 ) -> Page[Risk]:
-    """Findings of the last 24 h without measured harm, newest first."""
+    """Findings of the last 24 h without measured harm, newest first. With `subject`, all of it, whatever `own` says."""
     with organization_session(principal.organization_id) as session:
         rows = queries.risks(
-            session, subject_id=subject, causes=cause or (), before_id=one_position(cursor), limit=limit + 1
+            session, subject_id=subject, causes=cause or (), own=own, before_id=one_position(cursor), limit=limit + 1
         )
         items = node_names.told_apart(session, [views.risk_of(row) for row in rows[:limit]])
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)

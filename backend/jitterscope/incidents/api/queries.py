@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on, reached_ids
+from jitterscope.inventory import service as inventory
 
 # A risk not seen for this long is no longer listed.
 RISK_TTL = timedelta(hours=24)
@@ -83,14 +84,23 @@ def risks(
     *,
     subject_id: int | None = None,
     causes: Sequence[str] = (),
+    own: bool = False,
     before_id: int | None = None,
     limit: int = 50,
     now: datetime | None = None,
 ) -> list[RiskRow]:
-    """Risks seen in the last 24 h."""
-    query = select(RiskRow).where(RiskRow.last_seen_at >= (now or datetime.now(UTC)) - RISK_TTL)
+    """Risks seen in the last 24 h. `own`: those of the product itself, which are left out otherwise.
+
+    Those of a subject are all of it, whoever it belongs to.
+    """
+    recent = RiskRow.last_seen_at >= (now or datetime.now(UTC)) - RISK_TTL
+    query = select(RiskRow).where(recent)
     if subject_id is not None:
         query = query.where(RiskRow.subject_id == subject_id)
+    else:
+        subjects = session.scalars(select(RiskRow.subject_id).where(recent).distinct()).all()
+        ours = RiskRow.subject_id.in_(inventory.own(session, subjects))
+        query = query.where(ours if own else ~ours)
     if causes:
         query = query.where(RiskRow.cause.in_(causes))
     if before_id is not None:

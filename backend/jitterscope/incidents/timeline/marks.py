@@ -1,4 +1,4 @@
-"""Point events for the picture: kills, mass exits, unmounts, program loads, pod starts."""
+"""Point events for the picture: kills, mass exits, unmounts, program loads, pod starts and evictions."""
 
 from __future__ import annotations
 

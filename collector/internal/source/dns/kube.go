@@ -39,33 +39,19 @@ type kube struct {
 	nodesDue time.Time
 }
 
-// kubeOptions are the [sources.kube] table.
-type kubeOptions struct {
-	APIServer string `toml:"api_server"` // auto, off, or a URL
-	TokenFile string `toml:"token_file"`
-	CAFile    string `toml:"ca_file"`
-}
-
 func (k *kube) Name() string { return "kube" }
 
 func (k *kube) Start(ctx context.Context, registry *sampler.Registry) error {
 	k.registry, k.shared = registry, sharedDNS(registry)
-	options := kubeOptions{APIServer: "auto", TokenFile: kubeapi.ServiceAccount + "/token", CAFile: kubeapi.ServiceAccount + "/ca.crt"}
+	options := kubeapi.DefaultOptions()
 	if err := registry.Options(&options); err != nil {
 		return err
 	}
-	switch options.APIServer {
-	case "off":
-		return &sampler.Off{Detail: "api_server is off in [sources.kube]"}
-	case "auto":
-		server, ok := kubeapi.InCluster(kubeapi.ServiceAccount)
-		if !ok {
-			return &sampler.Off{Detail: "this is not a pod of a Kubernetes cluster"}
-		}
-		k.server = server
-	default:
-		k.server = kubeapi.Server{URL: options.APIServer, TokenFile: options.TokenFile, CAFile: options.CAFile}
+	server, off := options.Server(k.Name())
+	if off != "" {
+		return &sampler.Off{Detail: off}
 	}
+	k.server = server
 	k.asking.Go(func() { k.loop(ctx) })
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 
 func init() { source.Register("names", func() sampler.Source { return &workloadNames{} }) }
 
-// workloadNames records what each cgroup runs: container, pod, namespace, owner and image, or the systemd unit. It
-// samples nothing on the grid.
+// workloadNames records what each cgroup runs: container, pod, namespace, owner, image and requests, or the systemd
+// unit; and which pods were evicted. It samples nothing on the grid.
 type workloadNames struct {
 	registry *sampler.Registry
 	resolver *names.Resolver
@@ -31,6 +31,8 @@ type workloadNames struct {
 	groups   map[string]*sampler.Group
 	complete map[string]bool // facts are final
 	promised map[string]bool // an objective was recorded
+
+	evictions evictions // used by the loop alone
 }
 
 const (
@@ -59,7 +61,7 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 	if err := registry.Options(&options); err != nil {
 		return err
 	}
-	w.registry = registry
+	w.registry, w.evictions = registry, newEvictions(time.Now())
 	w.groups, w.complete, w.promised = map[string]*sampler.Group{}, map[string]bool{}, map[string]bool{}
 	w.resolver = names.NewResolver(options.directories()...)
 	w.ends = registry.Shared("container_ends", func() any { return &names.Ends{} }).(*names.Ends)
@@ -123,6 +125,7 @@ func (w *workloadNames) loop(ctx context.Context) {
 			}
 			w.resolver.Ask(ctx)
 			w.ends.Put(w.resolver.Ends())
+			w.evictions.report(w.registry, w.resolver.Evicted(), time.Now())
 			w.forgetComplete()
 			w.report(w.state())
 		}

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
@@ -74,5 +76,31 @@ func TestObjectiveOfAPod(t *testing.T) {
 		r.Eventually("the objective is "+step[1], func() bool {
 			return r.Fact(path, "workload.container") == "cart" && r.Fact(path, "workload.objective") == step[1]
 		})
+	}
+}
+
+// TestEvictedPods has a kubelet with a pod that was evicted long before the collector started, and later another one.
+func TestEvictedPods(t *testing.T) {
+	const pod = `{"metadata":{"name":%[1]q,"namespace":"shop","uid":%[1]q},"spec":{},"status":{"conditions":[
+		{"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet","message":"The node was low on resource: memory.","lastTransitionTime":%q}]}}`
+	unknown := strings.Repeat("fedcba9876543210", 4)
+	cgroups := sourcetest.Tree(t, map[string]string{"cgroup.controllers": "cpu\n"})
+	sourcetest.Write(t, cgroups, "docker/"+unknown+"/cpu.stat", "usage_usec 1\nuser_usec 1\nsystem_usec 0\n")
+	old := fmt.Sprintf(pod, "old", time.Now().Add(-time.Hour).UTC().Format(time.RFC3339))
+	var pods atomic.Value
+	pods.Store(old)
+	kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"items":[%s]}`, pods.Load())
+	}))
+	t.Cleanup(kubelet.Close)
+	r := sourcetest.Start(t, sourcetest.Setup{
+		Cgroup: cgroups, Options: fmt.Sprintf("kubelet = %q\ndocker_socket = \"/none\"\ncri_sockets = []\n", kubelet.URL),
+		Sources: []sampler.Source{&workloadNames{}},
+	})
+	pods.Store(old + "," + fmt.Sprintf(pod, "new", time.Now().UTC().Format(time.RFC3339)))
+	r.Eventually("an eviction", func() bool { return len(r.Events(sourcetest.Node, "pod.evicted")) > 0 })
+	want := map[string]string{"namespace": "shop", "pod": "new", "reason": "TerminationByKubelet", "message": "The node was low on resource: memory."}
+	if got := r.Events(sourcetest.Node, "pod.evicted"); len(got) != 1 || !maps.Equal(got[0], want) {
+		t.Errorf("%v", got)
 	}
 }

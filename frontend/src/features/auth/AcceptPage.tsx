@@ -25,11 +25,11 @@ export function AcceptPage(): ReactElement {
   return (
     <main className={styles["screen"]}>
       {token === "" ? (
-        <ErrorState title="Incomplete link" detail="The part after # is missing. Copy the whole link from the invitation." />
+        <ErrorState heading="h1" title="Incomplete link" detail="The part after # is missing. Copy the whole link from the invitation." />
       ) : invitation.data !== undefined ? (
         <Join token={token} invitation={invitation.data} />
       ) : invitation.isError ? (
-        <ErrorState {...explain(invitation.error)} />
+        <ErrorState heading="h1" {...explain(invitation.error)} />
       ) : (
         <Skeleton lines={5} label="Loading invitation" />
       )}

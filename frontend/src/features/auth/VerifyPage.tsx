@@ -28,7 +28,7 @@ export function VerifyPage(): ReactElement {
   return (
     <main className={styles["screen"]}>
       {token === "" ? (
-        <ErrorState title="Incomplete link" detail="The part after # is missing. Copy the whole link from the email." />
+        <ErrorState heading="h1" title="Incomplete link" detail="The part after # is missing. Copy the whole link from the email." />
       ) : me.data !== undefined ? (
         <section className={styles["card"]}>
           <h1>Verify your address</h1>

@@ -21,6 +21,7 @@ import { useTellError } from "@/widgets/useTellError";
 
 import { AddCollector } from "./AddCollector";
 import styles from "./Collectors.module.css";
+import { OwnRisks } from "./OwnRisks";
 import { WhatIsRead } from "./WhatIsRead";
 
 const route = getRouteApi("/signed-in/settings/collectors");
@@ -62,6 +63,7 @@ export function CollectorsPage(): ReactElement {
           Show older
         </Button>
       )}
+      <OwnRisks />
       <Senders />
       <WhatIsRead />
       <IngestTokens />

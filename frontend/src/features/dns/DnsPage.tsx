@@ -4,18 +4,21 @@ import type { ReactElement } from "react";
 
 import { dnsAffectedQuery, dnsClientsQuery, dnsNamesQuery, dnsPathQuery, type DnsPath, type DnsScope } from "@/api/dns";
 import { explain } from "@/api/problem";
+import { ChangeList } from "@/charts/changes/ChangeList";
+import { linesInView } from "@/charts/changes/changes";
 import { clock } from "@/lib/time";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { Async } from "@/widgets/Async";
+import { useChangesOf } from "@/widgets/useChanges";
 import { WindowControls } from "@/widgets/WindowControls";
 
 import { Affected } from "./Affected";
 import { ClientList } from "./ClientList";
 import styles from "./Dns.module.css";
 import { NamesTable, OrderTabs } from "./NamesTable";
-import { entryServers } from "./path";
+import { changed, entryServers } from "./path";
 import { PathPicture } from "./PathPicture";
 import { MINUTES, type DnsSearch } from "./search";
 
@@ -74,6 +77,8 @@ function Loaded({ path, scope, search, onChange }: LoadedProps): ReactElement {
   const affected = useQuery(dnsAffectedQuery(scope));
   const names = useQuery(dnsNamesQuery(scope, servers, order));
   const clients = useQuery(dnsClientsQuery(scope, servers));
+  const window = { fromUs: path.from_us, toUs: path.to_us };
+  const changes = useChangesOf(changed(path), window);
   return (
     <div className={styles["parts"]}>
       <section aria-label="DNS path">
@@ -82,6 +87,7 @@ function Loaded({ path, scope, search, onChange }: LoadedProps): ReactElement {
           {path.node?.name}, {clock(path.from_us, 0)} to {clock(path.to_us, 0)} local, {clock(path.to_us, 0, "utc")} UTC
         </p>
         <PathPicture path={path} />
+        <ChangeList lines={changes && linesInView(changes, window)} />
         {path.notes.length > 0 && (
           <ul className={styles["notes"]} aria-label="Not measured here">
             {path.notes.map((note) => (

@@ -1,6 +1,6 @@
 import type { DnsHop, DnsLink } from "@/api/dns";
 
-import { columns, entryServers, figuresOf, latencyBar, linkSentence, linkText, rate } from "./path";
+import { changed, columns, entryServers, figuresOf, latencyBar, linkSentence, linkText, rate } from "./path";
 import { dnsSearch } from "./search";
 
 const hop = (id: string, level: number, more: Partial<DnsHop> = {}): DnsHop => ({
@@ -33,6 +33,11 @@ describe("the path", () => {
 
   it("takes all servers if they query each other in a circle", () => {
     expect(entryServers({ hops, links: [...links, link("dnsmasq", "cache")] })).toEqual([3, 4, 7]);
+  });
+
+  it("changes with its node and with the containers of its servers", () => {
+    expect(changed({ hops: [hop("cache", 1, { cgroup_id: 5 }), hop("8.8.8.8:53", 2, { kind: "upstream" })], node: { id: 2, name: "node-1" } })).toEqual([2, 5]);
+    expect(changed({ hops: [], node: null })).toEqual([]);
   });
 
   it("shows a hop's figures, and leaves out zeros and figures not measured", () => {

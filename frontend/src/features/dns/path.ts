@@ -17,6 +17,11 @@ export function entryServers({ hops, links }: Pick<DnsPath, "hops" | "links">): 
   return (entries.length > 0 ? entries : servers).flatMap((hop) => hop.resource_ids);
 }
 
+/** IDs of the resources whose changes can change the path: its servers' containers, and the node. */
+export function changed({ hops, node }: Pick<DnsPath, "hops" | "node">): number[] {
+  return [...(node === null ? [] : [node.id]), ...hops.flatMap(({ cgroup_id: id }) => (id === null ? [] : [id]))];
+}
+
 export interface Figure {
   readonly label: string;
   readonly value: string;

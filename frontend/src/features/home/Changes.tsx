@@ -9,6 +9,7 @@ import { Time } from "@/ui/Time";
 import { Async } from "@/widgets/Async";
 
 import styles from "./Home.module.css";
+import { wayText } from "./words";
 
 const SHOWN = 6;
 
@@ -16,7 +17,7 @@ const SHOWN = 6;
 export function Changes(): ReactElement {
   const changes = useQuery(changesQuery(SHOWN));
   return (
-    <Section title="Changes" note="Last 24 h: limits, images, versions, and settings seen by collectors, and changes reported by pipelines.">
+    <Section title="Changes" note="Last 24 h: limits, requests, images, versions, settings, scaling, and evictions seen by collectors, and changes reported by pipelines.">
       <Async query={changes} label="Loading changes">
         {(data) => (
           <>
@@ -69,9 +70,10 @@ const NOUNS: Readonly<Record<string, readonly [string, string]>> = {
 
 function Seen({ change }: { change: Change }): ReactElement {
   const [one, many] = NOUNS[change.resource?.kind ?? ""] ?? ["resource", "resources"];
+  const how = wayText(change);
   return (
     <>
-      <span>{change.rollout ? (change.resource?.kind === "process" ? "restart" : "rollout") : "in place"}</span>
+      {how !== null && <span>{how}</span>}
       {change.resources > 1 && <span>{plural(change.resources, one, many)}</span>}
       {change.node !== null && change.resource?.kind !== "node" && <span>{change.node.name}</span>}
     </>

@@ -24,7 +24,7 @@ export function Now({ collectors }: { collectors: Pick<Collectors, "found" | "si
   const { data: overview, isError, error, refetch } = useQuery(overviewQuery());
   const fleet = useQuery(fleetQuery());
   if (overview === undefined) {
-    return isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={3} height={36} label="Loading incidents" />;
+    return isError ? <ErrorState heading="h1" {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={3} height={36} label="Loading incidents" />;
   }
   const [first, ...others] = overview.worst;
   const more = openCount(overview) - overview.worst.length;

@@ -1,6 +1,6 @@
 import type { FleetContainer } from "@/api/fleet";
 
-import { coverageText, notKnownText, openCount, openText, silenceText, throttledText, watchingText } from "./words";
+import { coverageText, notKnownText, openCount, openText, silenceText, throttledText, watchingText, wayText } from "./words";
 
 const fleet = (compared: number, timed: number, more: { found?: number; timed_is_least?: boolean } = {}): string => coverageText({ compared, timed, found: compared, timed_is_least: false, ...more });
 
@@ -25,6 +25,15 @@ function watched(containers: readonly FleetContainer[], more: { compared?: numbe
 }
 
 describe("the sentences of Home", () => {
+  it("say how a change was made", () => {
+    const resource = { id: 1, kind: "process", key: "41:1", name: "api" } as const;
+    expect(wayText({ kind: "config", rollout: false, resource })).toBe("in place");
+    expect(wayText({ kind: "deploy", rollout: true, resource })).toBe("restart");
+    expect(wayText({ kind: "deploy", rollout: true, resource: { ...resource, kind: "cgroup" } })).toBe("rollout");
+    expect(wayText({ kind: "scale", rollout: false, resource })).toBe("scaled");
+    expect(wayText({ kind: "other", rollout: false, resource })).toBeNull();
+  });
+
   it("say what is watched and what was worst, as far as it was measured", () => {
     expect(watched([container(1, 0.2, 42_000), container(2, 0.9)])).toEqual(["Watching 2 containers. Worst 100 ms of the last hour: 42 ms throttled in", 1]);
     expect(watched([container(1, 0.2), container(2, 0.9)])).toEqual(["Watching 2 containers. Highest 100 ms of the last hour: 0.9 CPU in", 2]);

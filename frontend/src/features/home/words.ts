@@ -1,5 +1,6 @@
 /** The sentences of Home: what is wrong now, and how much of the fleet is covered. Pure. */
 
+import type { Change } from "@/api/changes";
 import type { Fleet, FleetContainer } from "@/api/fleet";
 import type { Overview } from "@/api/overview";
 import type { Collectors } from "@/api/resources";
@@ -55,4 +56,11 @@ export function throttledText({ compared, throttled, unmeasured }: Pick<Fleet, "
   if (known === 0) return `Throttling is not measured in any of ${plural(compared, "container")}.`;
   const gap = unmeasured === 0 ? "" : ` Throttling is not measured in ${plural(unmeasured, "other", "others")}.`;
   return `${count(throttled)} of ${plural(known, "container")} ${throttled === 1 ? "was" : "were"} throttled in the last hour.${gap}`;
+}
+
+/** How a change that collectors saw was made; null for what happened to a node: nobody made it. */
+export function wayText({ kind, rollout, resource }: Pick<Change, "kind" | "rollout" | "resource">): string | null {
+  if (rollout) return resource?.kind === "process" ? "restart" : "rollout";
+  if (kind === "scale") return "scaled";
+  return kind === "other" ? null : "in place";
 }

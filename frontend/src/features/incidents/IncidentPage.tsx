@@ -56,7 +56,7 @@ export function IncidentPage(): ReactElement {
   if (incident === undefined) {
     return (
       <Page title="Incident" ownHeading>
-        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading incident" />}
+        {isError ? <ErrorState heading="h1" {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading incident" />}
       </Page>
     );
   }

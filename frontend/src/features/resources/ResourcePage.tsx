@@ -34,7 +34,7 @@ export function ResourcePage(): ReactElement {
   if (resource === undefined) {
     return (
       <Page title="Resource" ownHeading>
-        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading resource" />}
+        {isError ? <ErrorState heading="h1" {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading resource" />}
       </Page>
     );
   }

@@ -1,12 +1,15 @@
 import { useRef, type ReactElement } from "react";
 
 import type { PodStart, StartupPoint } from "@/api/startup";
+import { ChangeList } from "@/charts/changes/ChangeList";
+import { changeLines, linesInView } from "@/charts/changes/changes";
 import { useWidth } from "@/charts/useWidth";
 import { plural } from "@/lib/format";
 import type { CsvTable } from "@/lib/csv";
 import { clock, toRfc3339 } from "@/lib/time";
 
 import { ExportMenu } from "@/widgets/export/ExportMenu";
+import { useChangesOf } from "@/widgets/useChanges";
 
 import { duration } from "./pieces";
 import styles from "./Startup.module.css";
@@ -15,16 +18,21 @@ const HEIGHT_PX = 150;
 const LEFT_PX = 46;
 const BOTTOM_PX = 22;
 
-/** Starts over time: each scrape's median as a dot, its slowest start as a tick above it. */
+/** Starts over time: each scrape's median as a dot, its slowest start as a tick above it, and the node's changes as lines. */
 export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: number) => void }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
+  const view = { fromUs: page.from_us, toUs: page.to_us };
+  const changes = useChangesOf(page.node === null ? [] : [page.node.id], view);
+  const lines = changes && linesInView(changes, view);
   const top = 1.1 * Math.max(page.objective_us, ...page.over_time.map((point) => point.max_us));
-  const x = (us: number): number => LEFT_PX + ((us - page.from_us) / (page.to_us - page.from_us)) * (widthPx - LEFT_PX - 8);
+  const across = (share: number): number => LEFT_PX + share * (widthPx - LEFT_PX - 8);
+  const x = (us: number): number => across((us - page.from_us) / (page.to_us - page.from_us));
   const y = (us: number): number => 6 + (1 - us / top) * (HEIGHT_PX - BOTTOM_PX - 6);
   const limit = y(page.objective_us);
   return (
     <div ref={host} className={styles["overTime"]}>
+      <ChangeList lines={lines} />
       {widthPx > 0 && (
         <svg width={widthPx} height={HEIGHT_PX} role="img" aria-label={summary(page)}>
           <line x1={LEFT_PX} x2={widthPx} y1={y(0)} y2={y(0)} className={styles["axis"]} />
@@ -41,9 +49,14 @@ export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: numb
           <text x={widthPx - 4} y={HEIGHT_PX - 4} textAnchor="end" className={styles["label"]}>
             {clock(page.to_us)}
           </text>
-          {page.changes.map((change) => (
-            <line key={`${change.at_us} ${change.what}`} x1={x(change.at_us)} x2={x(change.at_us)} y1={6} y2={y(0)} className={styles["change"]} />
+          {changeLines(changes ?? [], view).map((share, index) => (
+            <line key={`${index} ${share}`} x1={across(share)} x2={across(share)} y1={6} y2={y(0)} className={styles["change"]} data-change />
           ))}
+          {page.changes
+            .filter(({ what }) => what === null)
+            .map(({ at_us: atUs }) => (
+              <line key={atUs} x1={x(atUs)} x2={x(atUs)} y1={6} y2={y(0)} className={styles["selected"]} />
+            ))}
           {page.over_time.map((point) => (
             <g key={point.at_us} data-hot={point.late > 0} className={styles["point"]}>
               <title>{pointText(point)}</title>
@@ -53,7 +66,7 @@ export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: numb
           ))}
         </svg>
       )}
-      <ExportMenu kind="quiet" aria-label="Export starts over time" name="Pod starts over time" view={{ fromUs: page.from_us, toUs: page.to_us }} tables={[tableOf(page)]} picture={() => host.current} />
+      <ExportMenu kind="quiet" aria-label="Export starts over time" name="Pod starts over time" view={view} tables={[tableOf(page)]} notes={lines ?? []} picture={() => host.current} />
       <label className={styles["splitter"]}>
         Compare before and after
         <select value="" onChange={(event) => event.target.value !== "" && onSplit(Number(event.target.value))}>

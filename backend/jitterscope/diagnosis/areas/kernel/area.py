@@ -54,6 +54,7 @@ AREA = Area(
         Mark("fs.tracing", "failed lookups traced"),
         Mark("fs.lookup_failures", "failed lookups reported", "total"),
         lanes.OOM_KILL,
+        lanes.EVICTION,
     ),
     impact=impact.ANSWERS,
     measures=(

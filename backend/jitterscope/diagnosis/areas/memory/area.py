@@ -52,6 +52,7 @@ AREA = Area(
     ),
     marks=(
         lanes.OOM_KILL,
+        lanes.EVICTION,
         lanes.MASS_EXIT,
         Mark("process.start", "process started"),
         Mark("process.exit", "process ended"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitterscope.diagnosis.areas.pods.quantities import IMPACT, LATE_RATIO
 from jitterscope.diagnosis.areas.pods.readings import figures
+from jitterscope.diagnosis.areas.pods.readings.node_state import show_conditions, show_taints
 from jitterscope.diagnosis.areas.pods.readings.programs_seen import PROGRAMS, programs, show_programs
 from jitterscope.diagnosis.areas.pods.readings.starts import OBJECTIVE_US, PHASES
 from jitterscope.diagnosis.areas.pods.whatif.answer import answer
@@ -44,7 +45,11 @@ AREA = Area(
         lanes.NODE_CPU,
         lanes.LATENESS,
     ),
-    marks=(Mark("bpf.load", "eBPF program loaded", "name"), Mark("pod.start", "pod started", "pod")),
+    marks=(
+        Mark("bpf.load", "eBPF program loaded", "name"),
+        Mark("pod.start", "pod started", "pod"),
+        lanes.EVICTION,
+    ),
     impact=IMPACT,
     measures=(
         measured(LATE_RATIO, PHASES, figures.late_starts),
@@ -59,6 +64,10 @@ AREA = Area(
         WatchedFact("node.cilium", "Cilium", "node"),
         WatchedFact("node.kubelet", "kubelet", "node"),
         WatchedFact("node.kernel", "Kernel", "node"),
+    ),
+    also_listed=(
+        WatchedFact("node.conditions", "Conditions", "node", show_conditions),
+        WatchedFact("node.taints", "Taints", "node", show_taints),
     ),
     sightings=(Sighting(PROGRAMS, "eBPF programs loaded per pod", ("bpf.load",), programs, show_programs),),
     whatifs=(

@@ -14,6 +14,7 @@ from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found,
 from jitterscope.diagnosis.core.signals import has, number, quota_of
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.programs import cpu_requests
 
 ID = "cpu/neighbours"
 NEEDS = ("process_run_delay_us", "cpu_usage_us", "host_idle_us")
@@ -176,6 +177,9 @@ def _named(snapshot: Snapshot, waits: RunWaits, named: list[Neighbour], use: Cpu
         weight, limit = number(one.view.fact("cpu.weight")), quota_of(one.view)
         numbers = {"cpus": one.cpus, "share": one.used}
         told = ["no CPU limit" if limit is None else f"limit {limit:g} CPU"]
+        if (request := cpu_requests.reported(one.view)) is not None:
+            numbers["requested_cpus"] = request
+            told.append(_request(request, cpu_requests.reported(snapshot.subject)))
         if weight is not None:
             numbers["weight"] = weight
             told.append(f"weight {weight:g}" + (f" (this one: {own:g})" if own is not None else ""))
@@ -190,6 +194,11 @@ def _named(snapshot: Snapshot, waits: RunWaits, named: list[Neighbour], use: Cpu
             )
         )
     return found
+
+
+def _request(theirs: float, own: float | None) -> str:
+    beside = "" if own is None else f" (this one: {own:g} CPU)"
+    return f"request {theirs:g} CPU{beside}"
 
 
 def _affinity(snapshot: Snapshot, use: CpuUse) -> list[Evidence]:

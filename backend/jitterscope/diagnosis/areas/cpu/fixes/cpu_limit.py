@@ -169,7 +169,7 @@ def _fix(
         caveats.append(f"The node has {node:g} CPUs: check that others on it can spare {limit - cpu.limit:g} more.")
     if patches.manager(snapshot) == "kubernetes":
         caveats += [
-            patches.IN_PLACE,
+            patches.in_place(snapshot),
             "If the pod has a limit of its own, or a LimitRange or quota caps it, raise that too.",
         ]
         if throttling.gc is not None and throttling.gc.view.fact("go.automaxprocs"):

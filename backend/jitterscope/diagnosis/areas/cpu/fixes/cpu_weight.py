@@ -59,7 +59,7 @@ def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: floa
 
 def _request(snapshot: Snapshot, found: Found, named: list[Neighbour], need: float | None) -> Fix | None:
     """A larger request: in Kubernetes the weight follows from it."""
-    now, limit = cpu_requests.of_weight(snapshot.subject, snapshot.node), quota_of(snapshot.subject)
+    now, limit = cpu_requests.read(snapshot.subject, snapshot.node), quota_of(snapshot.subject)
     # A request above the limit is refused.
     wanted = need if need is None or limit is None else min(need, limit)
     caveats = [
@@ -67,7 +67,8 @@ def _request(snapshot: Snapshot, found: Found, named: list[Neighbour], need: flo
         "A larger request needs a node with that much free CPU: the scheduler can move the pod.",
     ]
     if wanted is None:
-        fix = _fix(found, "Raise the CPU request", f"The kernel shares a full node by the requests. {UNKNOWN}", None)
+        shared = f"The kernel shares a full node by the requests.{_requests(snapshot)} {UNKNOWN}"
+        fix = _fix(found, "Raise the CPU request", shared, None)
         return fix.model_copy(update={"caveats": caveats, "undo": _UNDO})
     if now is not None and wanted <= now.low:
         return None
@@ -75,7 +76,8 @@ def _request(snapshot: Snapshot, found: Found, named: list[Neighbour], need: flo
         caveats.append(f"It needs {need:g} CPU, more than its limit of {limit:g} CPU: raise both to get all of it.")
     title = f"Raise the CPU request to {patches.millicpus(wanted)}"
     fix = _fix(
-        found, title, f"With it the server gets {wanted:g} CPU while all others want the rest: {_USES}.",
+        found, title,
+        f"With it the server gets {wanted:g} CPU while all others want the rest: {_USES}.{_requests(snapshot)}",
         need if wanted == need else None,
     )  # fmt: skip
     texts, undo = patches.cpu_weight(snapshot, wanted, 0.0)
@@ -89,6 +91,14 @@ def _request(snapshot: Snapshot, found: Found, named: list[Neighbour], need: flo
             }
         )
     return fix.model_copy(update={"patches": texts, "caveats": caveats, "undo": undo})
+
+
+def _requests(snapshot: Snapshot) -> str:
+    """What it requests now, as a sentence; empty: only its weight is known."""
+    now = cpu_requests.reported(snapshot.subject)
+    if now is None:
+        return ""
+    return f" It requests {patches.millicpus(now)} now." if now > 0 else " It requests none now."
 
 
 def _fix(found: Found, title: str, summary: str, need: float | None) -> Fix:

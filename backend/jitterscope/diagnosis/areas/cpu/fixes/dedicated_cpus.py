@@ -6,7 +6,7 @@ import math
 import shlex
 
 from jitterscope.diagnosis.areas.cpu.fixes.cpu_weight import MEASURES, VERIFY
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import patches, qos
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.signals import number
@@ -68,6 +68,7 @@ def propose(snapshot: Snapshot, found: Found, need: float) -> Fix | None:
         precondition=precondition,
         patches=[text],
         caveats=[
+            *_replaced(snapshot),
             f"The server cannot use more than {whole} CPU{'s' if whole > 1 else ''}, even on an idle node.",
             "Kernel threads and interrupts still run on these CPUs.",
         ],
@@ -75,6 +76,13 @@ def propose(snapshot: Snapshot, found: Found, need: float) -> Fix | None:
         undo="Allow all CPUs of the node again.",
         references=REFERENCES,
     )
+
+
+def _replaced(snapshot: Snapshot) -> list[str]:
+    now = qos.of(snapshot)
+    if now in (None, "Guaranteed"):
+        return []
+    return [f"The QoS class is {now} now. A running pod keeps its class: the pods are replaced."]
 
 
 def _pinned(before: Facts, after: Facts) -> bool:

@@ -87,7 +87,7 @@ def _refused(neighbour: Snapshot, limit: float) -> bool:
     """Whether the neighbor's CPU request is, or may be, above its new limit."""
     if patches.manager(neighbour) != "kubernetes":
         return False
-    request = cpu_requests.of_weight(neighbour.subject, neighbour.node)
+    request = cpu_requests.read(neighbour.subject, neighbour.node)
     return request is None or request.high > limit
 
 

@@ -96,7 +96,7 @@ def _raise(
     if node is not None and wanted > 0.5 * node:
         caveats = [*caveats, f"The node has {say.mebibytes(node)}: check that it can spare the memory."]
     if patches.manager(snapshot) == "kubernetes":
-        caveats = [*caveats, patches.IN_PLACE]
+        caveats = [*caveats, patches.in_place(snapshot)]
     return Fix(
         id="raise_memory_limit",
         title=f"Raise the memory limit from {say.mebibytes(limit)} to {new} MiB",

@@ -58,7 +58,7 @@ def _raise(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
     if node is not None and wanted > 0.5 * node:
         caveats.append(f"The node has {say.mebibytes(node)}: check that it can spare the memory.")
     if patches.manager(snapshot) == "kubernetes":
-        caveats.append(patches.IN_PLACE)
+        caveats.append(patches.in_place(snapshot))
     inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
     left = predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5) if known else None
     return [

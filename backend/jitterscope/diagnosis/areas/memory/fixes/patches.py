@@ -72,7 +72,7 @@ def memory_limit(
 
         lasting = owner_commands.container_patch(snapshot, limits(new), limits(old))
         now = owner_commands.resize(snapshot, limits(new))
-        return [lasting, now], owner_commands.container_undo(snapshot, limits(old))
+        return [lasting, *now], owner_commands.container_undo(snapshot, limits(old))
     if kind == "docker":
         text = "docker update --memory {0}m --memory-swap {0}m " + shlex.quote(container)
         return [Patch(label="Running container", language="shell", text=text.format(new))], text.format(old)

@@ -1,0 +1,99 @@
+"""Changes in a cluster that collectors see: requests, scaling, the state of a node, evictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.backend.changes.node import HOUR_US, Node
+from tests.backend.conftest import Organization
+from tests.support.batches import CGROUP, now_us
+
+
+@pytest.fixture
+def node(api: TestClient, organization: Organization) -> Node:
+    return Node(api, organization)
+
+
+def told(api: TestClient, **parameters: Any) -> list[tuple[str, str, str]]:
+    answer = api.get("/api/v1/changes", params=parameters)
+    assert answer.status_code == 200, answer.text
+    return [(one["kind"], one["what"], one["text"]) for one in answer.json()["items"]]
+
+
+def test_a_changed_request_is_a_change(api: TestClient, node: Node) -> None:
+    at = "/kubepods/cart-1/cart"
+    node.pod(30, "cart-1", "cart:1")
+    node.tell(29, CGROUP, at, workload_requested__cpus="0.1", workload_requested__bytes="0",
+              workload_qos__class="Burstable")  # fmt: skip
+    node.tell(2, CGROUP, at, workload_requested__cpus="0.25", workload_requested__bytes="134217728")
+    (change,) = told(api)
+    assert change[:2] == ("config", "shop/cart/cart")
+    assert sorted(change[2].split("; ")) == ["CPU request 0.1 → 0.25 CPU", "Memory request not set → 128 MiB"]
+
+
+def test_a_workload_that_is_scaled(api: TestClient, node: Node) -> None:
+    node.replica("cart-1", 30)
+    for pod in ("cart-2", "cart-3"):
+        node.replica(pod, 5)
+    node.replica("cart-4", 5, seen_h=2)
+    node.replica("old", 40, seen_h=20)
+    assert told(api) == [
+        ("scale", "shop/cart", "Replicas 4 → 3"), ("scale", "shop/cart", "Replicas 1 → 4"),
+        ("scale", "shop/cart", "Replicas 2 → 1"),
+    ]  # fmt: skip
+    cgroup = next(one for one in api.get("/api/v1/resources?kind=cgroup").json()["items"] if "cart-1" in one["key"])
+    window = {"resource": cgroup["id"], "from": str(now_us() - 4 * HOUR_US)}
+    assert told(api, **window) == [("scale", "shop/cart", "Replicas 4 → 3")]
+
+
+def test_what_is_not_scaled(api: TestClient, organization: Organization, node: Node) -> None:
+    for pod in ("cart-1", "cart-2"):
+        node.replica(pod, 30, seen_h=3)
+    # A rollout replaces them, a DaemonSet follows the nodes, and a CronJob's pods come and go.
+    for pod in ("cart-3", "cart-4"):
+        node.replica(pod, 3)
+    for pod, hours_ago in (("agent-1", 30), ("agent-2", 4)):
+        node.replica(pod, hours_ago, owner="DaemonSet/agent")
+    for pod, hours_ago in (("backup-1", 30), ("backup-2", 6)):
+        node.replica(pod, hours_ago, seen_h=hours_ago - 0.1, owner="CronJob/backup")
+    assert told(api) == []
+    # Whether a pod of a node that sends nothing is still there is not known.
+    silent = Node(api, organization, "machine-2")
+    silent.replica("cart-5", 30, seen_h=4)
+    node.replica("cart-6", 1)
+    assert told(api) == []
+
+
+def test_conditions_and_taints_of_a_node(api: TestClient, node: Node) -> None:
+    node.tell(30, 0, "", node_hostname="worker-1", node_conditions='{"Ready": "True"}',
+              node_taints="[]")  # fmt: skip
+    node.tell(3, 0, "", node_conditions='{"MemoryPressure": "True", "Ready": "True"}')
+    node.tell(2, 0, "", node_taints='["node.kubernetes.io/unschedulable:NoSchedule"]')
+    node.tell(1, 0, "", node_conditions='{"MemoryPressure": "True", "Ready": "False"}')
+    assert told(api) == [
+        ("other", "node worker-1", "Conditions MemoryPressure → not Ready, MemoryPressure"),
+        ("config", "node worker-1", "Taints none → node.kubernetes.io/unschedulable:NoSchedule"),
+        ("other", "node worker-1", "Conditions healthy → MemoryPressure"),
+    ]  # fmt: skip
+
+
+def test_evicted_pods(api: TestClient, node: Node, other_organization: Organization) -> None:
+    node.tell(30, 0, "", node_hostname="worker-1")
+    message = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 61204Ki."
+    for second in range(5):
+        node.evicted(3 - second / 3600, f"batch-{second}", reason="TerminationByKubelet", message=message)
+    node.evicted(2, "cart-1", reason="EvictionByEvictionAPI", message="Eviction API: evicting")
+    node.evicted(2, "web-1", reason="SomethingNew")
+    by_kubelet = (
+        "shop/batch-0, shop/batch-1, shop/batch-2, and 2 more evicted by the kubelet: "
+        "The node was low on resource: memory"
+    )
+    assert sorted(told(api)[:2]) == [
+        ("other", "node worker-1", "shop/cart-1 evicted through the API"),
+        ("other", "node worker-1", "shop/web-1 evicted SomethingNew"),
+    ]  # fmt: skip
+    assert told(api)[2:] == [("other", "node worker-1", by_kubelet)]
+    assert api.get("/api/v1/changes", headers=other_organization.headers).json()["items"] == []

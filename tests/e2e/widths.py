@@ -1,0 +1,50 @@
+"""How a page uses the width of its window."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+from playwright.sync_api import TimeoutError as NotInTime
+
+TABLET, ULTRAWIDE = (1024, 768), (3440, 1440)
+# Of the window's width, on a page with a table or a picture.
+USED = 0.75
+_FITS = "() => document.documentElement.scrollWidth <= innerWidth"
+_USES = """(least) => {
+  const boxes = [...document.querySelectorAll(":is(main table, main [role=application], main figure):not(form *)")]
+    .map((node) => node.getBoundingClientRect()).filter(({width}) => width > 1);
+  const used = Math.max(...boxes.map(({right}) => right)) - Math.min(...boxes.map(({left}) => left));
+  return boxes.length === 0 || used >= least * innerWidth;
+}"""
+# A page is laid out and drawn again in its new width a moment after the window has it.
+_REDRAWN_MS = 3000
+
+
+def too_wide(page: Page) -> list[str]:
+    """Whether the page scrolls sideways."""
+    try:
+        page.wait_for_function(_FITS, timeout=_REDRAWN_MS)
+    except NotInTime:
+        return [f"scrolls sideways: {page.evaluate('() => document.documentElement.scrollWidth')} px"]
+    return []
+
+
+def unused(page: Page) -> list[str]:
+    """Whether tables and pictures leave much of the window empty."""
+    try:
+        page.wait_for_function(_USES, arg=USED, timeout=_REDRAWN_MS)
+    except NotInTime:
+        return [f"tables and pictures use less than {100 * USED:.0f} % of the width"]
+    return []
+
+
+def in_other_windows(page: Page) -> list[str]:
+    """The same page in a small and an ultrawide window; leaves the window as it was."""
+    before = page.viewport_size
+    found: list[str] = []
+    for width, height in (TABLET, ULTRAWIDE):
+        page.set_viewport_size({"width": width, "height": height})
+        problems = too_wide(page) + (unused(page) if (width, height) == ULTRAWIDE else [])
+        found += [f"{width}x{height}: {one}" for one in problems]
+    if before is not None:
+        page.set_viewport_size(before)
+    return found
