@@ -115,13 +115,13 @@ test-diagnosis: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis $(PARALLEL) $(ARGS)
 
 test-backend: $(BUILT)
-	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(GIVE_WAY) $(UV) run --frozen pytest ../tests/backend $(PARALLEL) $(ARGS)
+	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(GIVE_WAY) $(UV) run --frozen pytest ../tests/backend -n 4 --dist loadgroup $(ARGS)
 
 test-storage: $(BUILT)
 	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)
 
 test-browser: $(BUILT) ## Run the browser tests
-	$(RUN) pytest ../tests/e2e -m "not live" -n 3 --dist loadfile --durations=20 --durations-min=5 $(ARGS)
+	$(RUN) pytest ../tests/e2e -m "not live" -n 4 --dist loadfile --durations=20 --durations-min=5 $(ARGS)
 
 test-chaos: $(BUILT)
 	$(RUN) pytest ../tests/chaos $(ARGS)

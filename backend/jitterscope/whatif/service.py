@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import asdict
+from threading import Condition
 from typing import Any
 
 import numpy as np
+from cachetools import TTLCache, cached
 from sqlalchemy.orm import Session
 
 from jitterscope import requested_window
@@ -21,15 +24,11 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.whatif import models
 from jitterscope.whatif.schemas import Instant, WhatIfRequest
-from jitterscope.whatif.windows import RecentWindows
 
 DEFAULT_WINDOW_US = 600_000_000
 MAX_WINDOW_US = 1_800_000_000
 # Long enough for moving sliders; the data of a window can still grow (late batches), so no longer.
 _KEPT, _KEPT_S = 8, 90.0
-
-# What models prepare from a snapshot is kept by the snapshot itself.
-_recent: RecentWindows[Snapshot] = RecentWindows(_KEPT, _KEPT_S)
 
 
 def answer(organization_id: int, model_id: str, request: WhatIfRequest) -> dict[str, Any]:
@@ -38,9 +37,7 @@ def answer(organization_id: int, model_id: str, request: WhatIfRequest) -> dict[
     with organization_session(organization_id) as session:
         subject, node = _subject(session, model, request.resource_id)
         from_us, to_us = window_of(session, subject, request.from_, request.to)
-        # Under the organization's id, so that no request is answered from another organization's data.
-        key = (organization_id, subject.id, from_us, to_us, model.recorded_by)
-        snapshot = _recent.get(key, lambda: _load(session, model, subject, from_us, to_us))
+        snapshot = _load(organization_id, session, model, subject, from_us, to_us)
     goal = None if request.search is None else Goal(request.search.metric, request.search.at_most)
     try:
         settings = models.checked(model, request.settings)
@@ -110,7 +107,18 @@ def window_of(session: Session, subject: ResourceRow, from_: Instant | None, to:
     return requested_window.on_grid(from_us, to_us)
 
 
-def _load(session: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int) -> Snapshot:
+def _key(
+    organization_id: int, _: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int
+) -> Hashable:
+    """Includes the organization, so that no request is answered from another organization's data."""
+    return organization_id, subject.id, from_us, to_us, model.recorded_by
+
+
+@cached(TTLCache(_KEPT, _KEPT_S), key=_key, condition=Condition())
+def _load(
+    _: int, session: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int
+) -> Snapshot:
+    """The window, of about 10 MB, cached with what models prepare from it. Requests for one that is being read wait."""
     tree = inventory.subject_tree(session, subject.id, from_us, to_us)
     if tree is None:
         raise not_found("resource", subject.id)
@@ -194,4 +202,4 @@ def _invalid(error: InvalidSettingError) -> Problem:
 
 def forget() -> None:
     """Discard all cached windows."""
-    _recent.clear()
+    _load.cache_clear()

@@ -193,13 +193,14 @@ func (o *observer) fact(key, name string) (value string) {
 	return value
 }
 
-// parents returns the keys from a resource up to the node.
+// parents returns the keys from a resource up to the node, as last sent.
 func (o *observer) parents(key string) (keys []string) {
 	o.each(func(b *ingestpb.Batch) {
 		for i, resource := range b.Resources {
-			if resource.Key != key || keys != nil {
+			if resource.Key != key {
 				continue
 			}
+			keys = nil
 			for at := uint32(i); ; at = b.Resources[at].Parent {
 				keys = append(keys, b.Resources[at].Key)
 				if b.Resources[at].Parent == at {

@@ -3,11 +3,16 @@ package livetest
 import (
 	"io"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/netns"
+	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
 // TestRequestsInOtherPlaces sends requests to servers on one port: in two cgroups at two addresses, and in a network
@@ -87,6 +92,41 @@ func TestRequestsInOtherPlaces(t *testing.T) {
 			t.Errorf("%s is below %v", key, parents)
 		}
 	}
+}
+
+// TestServerMovesToItsCgroup: a server whose cgroup is found late is shown below the node until then.
+func TestServerMovesToItsCgroup(t *testing.T) {
+	t.Parallel()
+	group, path := cgroupFor(t, -1)
+	version, cgroups := 1, "cpu"
+	if !strings.HasPrefix(group, "/sys/fs/cgroup/cpu/") {
+		version, cgroups = 2, ""
+	}
+	root := sourcetest.CgroupTree(t, version, 0)
+	address := freeAddress(t, "127.0.0.1")
+	startServer(t, inCgroup(group), buildWebServer(t), address)
+	o := observe(t, requestSources, "-cgroup-root", root)
+	o.needs("tcp_requests")
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := webClient("close", newMeasured(t))
+	parents := func() []string {
+		fetch(t, client, "http://"+address)
+		return o.parents(path + ":" + port)
+	}
+	waitFor(t, "the server is below the node", func() bool { return len(parents()) == 2 })
+	found := filepath.Join(root, cgroups, path)
+	if err := os.Mkdir(found, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range sourcetest.GroupFiles[version][cgroups] {
+		if err := os.WriteFile(filepath.Join(found, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitFor(t, "the server is in its cgroup", func() bool { return slices.Contains(parents(), path) })
 }
 
 // TestThrottledServerLetsRequestsWait: requests that arrive while the server is throttled wait in the socket.

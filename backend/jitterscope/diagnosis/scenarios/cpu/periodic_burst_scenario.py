@@ -20,6 +20,12 @@ def _fault(name: str, load: Workload, *, hurts: bool = True) -> Scenario:
     return Scenario(f"periodic_burst/{name}", ID, partial(_run, load), hurts)
 
 
+# A JVM that has been calm for 10 s and compiles a few more of its methods in the first minute.
+COMPILES = replace(
+    other_runtime("jvm"), quota_us=40_000, live_mb=3, qps=100, seconds=50, starts_s=2.0, seed=16,
+    compiles=((22.0, 0.2), (29.0, 0.2), (36.5, 0.2)),
+)  # fmt: skip
+
 SCENARIOS = (
     _fault("beside a small heap", Workload(qps=500, live_mb=3, job=(5.0, 0.4))),
     _fault("beside a large heap", Workload(qps=500, job=(5.0, 0.4), seed=2)),
@@ -30,6 +36,11 @@ SCENARIOS = (
     _fault(
         "beside a server that has just started",
         Workload(qps=500, live_mb=3, job=(3.0, 0.25), starts_s=2.0, seconds=30, seed=15),
+    ),
+    Scenario("periodic_burst/look-alike: compiles its code after its start", None, partial(_run, COMPILES)),
+    _fault(
+        "of a server that has just started itself",
+        replace(COMPILES, compiles=tuple((16.0 + 4 * i, 0.2) for i in range(8))),
     ),
     _fault("no Go", Workload(qps=500, is_go=False, job=(5.0, 0.4), seed=4)),
     _fault("period 250 ms", Workload(quota_us=125_000, period_us=250_000, qps=500, live_mb=3, job=(6.0, 0.6), seed=5)),

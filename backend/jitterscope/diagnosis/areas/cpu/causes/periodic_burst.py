@@ -61,7 +61,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     own_gc = unobserved or throttling.gc is None
     if throttling.gc is None and vague and any(map(is_go, snapshot.processes)):
         return missing_data.not_enough(ID, ["gc_active_us"], snapshot)
-    if vague and (len(judged) < 3 or spread > 0.4):
+    if vague and (len(judged) < _rhythmic(throttling, judged) or spread > 0.4):
         return _not_found(context, judged)
     hurt = report.harm_of(context, judged)
     name = say.who(snapshot)
@@ -83,6 +83,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             report.usage_evidence(context, judged),
         ],
     )
+
+
+def _rhythmic(throttling: Throttling, judged: list[Judged]) -> int:
+    """Bursts that make a rhythm: a program that has just started also compiles its code and fills caches in bursts."""
+    return 6 if all(throttling.warm_up.young[item.episode.first] for item in judged) else 3
 
 
 def _unobserved(throttling: Throttling, guilty: Culprit) -> bool:

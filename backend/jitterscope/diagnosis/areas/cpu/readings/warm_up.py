@@ -23,18 +23,20 @@ AFTERWARDS_S = 1
 class WarmUp:
     """`ticks` from the start of a serving process to its first calm stretch; `overdue` ones come over 30 s after it.
 
-    `began` is the tick of the newest start in it (negative: before the window); None without one.
+    `young` are all of the first 3 min, calm or not. `began` is the tick of the newest start that `ticks` has (negative:
+    before the window); None without one.
     """
 
     ticks: BoolArray
     overdue: BoolArray
+    young: BoolArray
     began: int | None
 
 
 @reading
 def warming_up(snapshot: Snapshot) -> WarmUp:
     """When the limit has throttled a serving process since its start, for at most 3 min."""
-    ticks, overdue = (np.zeros(snapshot.ticks, dtype=np.bool_) for _ in range(2))
+    ticks, overdue, young = (np.zeros(snapshot.ticks, dtype=np.bool_) for _ in range(3))
     began = None
     servers, answers = serving(snapshot), read_served(snapshot).answers
     starts = [
@@ -45,6 +47,7 @@ def warming_up(snapshot: Snapshot) -> WarmUp:
         first, usual, last = (
             int((us - snapshot.start_us) // snapshot.step_us) for us in (at_us, at_us + WARM_UP_US, at_us + LONGEST_US)
         )
+        young[max(0, first) : max(0, last)] = True
         calm_from = settled(snapshot, at_us, answers)
         last = last if calm_from is None else min(last, calm_from)
         if last <= 0 or first >= snapshot.ticks:
@@ -52,7 +55,7 @@ def warming_up(snapshot: Snapshot) -> WarmUp:
         ticks[max(0, first) : last] = True
         overdue[max(0, usual) : last] = True
         began = first
-    return WarmUp(ticks, overdue, began)
+    return WarmUp(ticks, overdue, young, began)
 
 
 @reading
