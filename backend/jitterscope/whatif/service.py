@@ -107,17 +107,13 @@ def window_of(session: Session, subject: ResourceRow, from_: Instant | None, to:
     return requested_window.on_grid(from_us, to_us)
 
 
-def _key(
-    organization_id: int, _: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int
-) -> Hashable:
+def _key(organization_id: int, _: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int) -> Hashable:
     """Includes the organization, so that no request is answered from another organization's data."""
     return organization_id, subject.id, from_us, to_us, model.recorded_by
 
 
 @cached(TTLCache(_KEPT, _KEPT_S), key=_key, condition=Condition())
-def _load(
-    _: int, session: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int
-) -> Snapshot:
+def _load(_: int, session: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int) -> Snapshot:
     """The window, of about 10 MB, cached with what models prepare from it. Requests for one that is being read wait."""
     tree = inventory.subject_tree(session, subject.id, from_us, to_us)
     if tree is None:

@@ -37,7 +37,11 @@ SCENARIOS = (
         "beside a server that has just started",
         Workload(qps=500, live_mb=3, job=(3.0, 0.25), starts_s=2.0, seconds=30, seed=15),
     ),
-    Scenario("periodic_burst/look-alike: compiles its code after its start", None, partial(_run, COMPILES)),
+    Scenario(
+        "periodic_burst/near miss: compiles its code after its start",
+        "unexplained/slow_answers",
+        partial(_run, COMPILES),
+    ),
     _fault(
         "of a server that has just started itself",
         replace(COMPILES, compiles=tuple((16.0 + 4 * i, 0.2) for i in range(8))),
