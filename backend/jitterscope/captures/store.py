@@ -1,4 +1,4 @@
-"""Captures of the flight recorder in the database. Other domains use only these functions of this package.
+"""Captures of the flight recorder in the database.
 
 Every function takes a session of `db.organization_session`: rows of other organizations are invisible in it.
 """
