@@ -11,16 +11,6 @@ from sqlalchemy.orm import Session
 
 from jitterscope.objectives.models import ObjectiveRow
 
-
-def own(session: Session, workload: str, port: int) -> ObjectiveRow | None:
-    found = session.scalar(
-        select(ObjectiveRow).where(ObjectiveRow.workload == workload, ObjectiveRow.port == port).with_for_update()
-    )
-    if found is not None:
-        session.expunge(found)
-    return found
-
-
 # From each resource up to its node, with the newest facts that name a workload.
 _CHAINS = text(
     """
@@ -41,6 +31,15 @@ _CHAINS = text(
      ORDER BY up.wanted, up.depth
     """
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("names", type_=ARRAY(TEXT)))
+
+
+def own(session: Session, workload: str, port: int) -> ObjectiveRow | None:
+    found = session.scalar(
+        select(ObjectiveRow).where(ObjectiveRow.workload == workload, ObjectiveRow.port == port).with_for_update()
+    )
+    if found is not None:
+        session.expunge(found)
+    return found
 
 
 def chains(session: Session, resource_ids: Sequence[int], names: Sequence[str]) -> Sequence[Row[Any]]:
