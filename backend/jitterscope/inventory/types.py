@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from jitterscope.inventory.types import ResourceRow
+
 ResourceKind = Literal[
     "node", "cgroup", "process", "dns_server", "dns_path", "probe", "tcp_server", "tcp_upstream", "external"
 ]
@@ -71,3 +73,11 @@ class SourceRow:
     state: Literal["active", "degraded", "unavailable"]
     detail: str
     needs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server and its listening process, if known."""
+
+    resource: ResourceRow
+    process_id: int | None
