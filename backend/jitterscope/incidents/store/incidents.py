@@ -60,7 +60,7 @@ def muted_now() -> ColumnElement[bool]:
 
 
 def active_on(session: Session, subject_ids: Sequence[int]) -> Sequence[Row[Any]]:
-    """Incidents that are not over, newest first, with each of the given subjects that they are about or have reached."""
+    """Incidents that are not over, newest first, by `subject`: those of these that they are about or have reached."""
     active = IncidentRow.resolved_at.is_(None)
     about = select(lives_on.label("subject"), IncidentRow.id).where(active)
     on = about.union(select(reached_ids, IncidentRow.id).where(active)).subquery()

@@ -129,7 +129,7 @@ def expire_unseen(session: Session, table: str, before_us: int, most: int) -> in
 
 
 def expire_facts(session: Session, cutoff_us: int, pins: Pins, most: int) -> int:
-    """Delete at most so many values that another replaced before a time, outside of pinned windows; returns how many."""
+    """Delete at most so many values replaced before a time, outside of pinned windows; returns how many."""
     parameters = {"cutoff": cutoff_us, "most": most} | _pinned(pins)
     return _rows(session.execute(_with_pins(BY_PARTS["facts"]), parameters))
 
