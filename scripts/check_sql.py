@@ -38,15 +38,14 @@ def sql_in(source: str, *, declares_tables: bool = False) -> Iterator[tuple[int,
     tree = ast.parse(source)
     texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom) and not declares_tables:
-            for name in _builders(node):
-                yield node.lineno, f"imports {name}"
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
-            if STATEMENT.match(node.value):
-                yield node.lineno, f"has the statement {' '.join(node.value.split())[:40]!r}"
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RUN:
-            if isinstance(node.func.value, ast.Name) and node.func.value.id in CONNECTED:
-                yield node.lineno, f"calls {node.func.value.id}.{node.func.attr}"
+        match node:
+            case ast.Import() | ast.ImportFrom() if not declares_tables:
+                for name in _builders(node):
+                    yield node.lineno, f"imports {name}"
+            case ast.Constant(value=str(value)) if id(node) not in texts and STATEMENT.match(value):
+                yield node.lineno, f"has the statement {' '.join(value.split())[:40]!r}"
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in CONNECTED and attribute in RUN:
+                yield node.lineno, f"uses {name}.{attribute}"
 
 
 def _builders(node: ast.Import | ast.ImportFrom) -> list[str]:

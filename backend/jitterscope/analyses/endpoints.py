@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
-import asyncio
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from jitterscope.analyses import bench_report, service, store, upload

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from jitterscope.incidents.api.views import us_of
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.store import incidents
-from jitterscope.incidents.verification import window
 from jitterscope.incidents.verification import store as verifications
+from jitterscope.incidents.verification import window
 from jitterscope.inventory import service as inventory
 from jitterscope.kit.allowance import borrowed
 from jitterscope.series.pins import PinnedWindow

@@ -13,7 +13,6 @@ from jitterscope.inventory.store.collectors import store_sources as store_source
 from jitterscope.inventory.types import SourceRow
 from jitterscope.kit.perobject import PerObject
 
-
 log = structlog.get_logger(__name__)
 _CLOCK_AGAIN_S = 60.0
 _clocks_told: PerObject[dict[tuple[int, str], float]] = PerObject(dict)
@@ -36,5 +35,3 @@ def clock_ahead(organization_id: int, node_key: str, why: str) -> None:
         if node_id is not None:
             state = SourceRow("spool", "degraded", why, "a correct clock (NTP)")
             store_sources(session, organization_id, node_id, [state])
-
-

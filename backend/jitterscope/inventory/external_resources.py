@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from jitterscope.inventory.store import arrivals as store
 from jitterscope.tenancy import limits
 
-
 _MAX_KEY = 512
 # Labels that senders use for cluster and node: from `external_labels`, relabeling, or OpenTelemetry resource
 # attributes.

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory.store import tree
 from jitterscope.inventory.store import facts as stored
-
+from jitterscope.inventory.store import tree
 
 _FOREVER_US = 2**62
 _NAMING = frozenset(

@@ -32,5 +32,3 @@ def tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> Su
         tcp_servers=tuple(tcp_servers.in_cgroup(session, node.id, subject.key, from_us, to_us)),
         neighbours=tuple(neighbours.nearest(session, own, others, to_us)) if own else (),
     )
-
-

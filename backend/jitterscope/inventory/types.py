@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from jitterscope.inventory.types import ResourceRow
-
 ResourceKind = Literal[
     "node", "cgroup", "process", "dns_server", "dns_path", "probe", "tcp_server", "tcp_upstream", "external"
 ]

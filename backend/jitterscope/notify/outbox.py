@@ -51,7 +51,9 @@ def enqueue(
         decision = decide(_rule(channel), event, standings.get(channel.id, Standing()))
         if decision.waiting != "stay":
             came_and_went = decision.message in ("none", "skip")
-            store.move_on(session, payload, channel.id, decision.waiting, _CAME_AND_WENT if came_and_went else _SUPERSEDED)
+            store.move_on(
+                session, payload, channel.id, decision.waiting, _CAME_AND_WENT if came_and_went else _SUPERSEDED
+            )
         if decision.message == "none":
             continue
         skipped = decision.message == "skip"
@@ -164,5 +166,3 @@ def _face(shown: list[str] | None) -> Face | None:
         return None
     action, state, severity, cause = shown
     return Face(state_after(action, state), severity, cause)
-
-

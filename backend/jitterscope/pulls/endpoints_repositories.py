@@ -15,8 +15,8 @@ from jitterscope.bounds import QUICK, REMOTE, bounded
 from jitterscope.db import organization_session
 from jitterscope.kit.declared import audited
 from jitterscope.paging import unpaged
-from jitterscope.pulls import store
 from jitterscope.pulls import repositories as service
+from jitterscope.pulls import store
 from jitterscope.pulls.schemas import Repository, RepositoryRequest, RepositoryTest, RepositoryUpdate
 from jitterscope.pulls.store import MOST_REPOSITORIES
 from jitterscope.tenancy.auth import Principal, require

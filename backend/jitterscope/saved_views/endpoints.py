@@ -18,8 +18,8 @@ from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
 from jitterscope.saved_views import service, store
 from jitterscope.saved_views.models import SavedViewRow
-from jitterscope.saved_views.schemas import SavedView, SavedViewChange, SavedViewRequest
 from jitterscope.saved_views.schemas import Page as Path
+from jitterscope.saved_views.schemas import SavedView, SavedViewChange, SavedViewRequest
 from jitterscope.tenancy import members
 from jitterscope.tenancy.auth import Principal, require
 

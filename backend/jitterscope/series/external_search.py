@@ -85,5 +85,3 @@ def label_sets(
         buckets = list(zip(row.bounds, row.ids, strict=True))
         sets.append(LabelSet(row.first, row.labels, row.resource_id, row.kind, buckets))
     return sets, found
-
-

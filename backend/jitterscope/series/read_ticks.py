@@ -15,7 +15,6 @@ from jitterscope.series.store import blocks as store
 from jitterscope.series.types import FloatArray, IntArray
 from jitterscope.series.window import Grid, Window
 
-
 # Unwanted series between two wanted ones that are read with them instead of skipped.
 _BRIDGED = 16
 # Limits of what is in memory besides the result, because senders choose how often they send a tick: values decoded
@@ -79,9 +78,7 @@ def _put_blocks(scope: Scope, grid: Grid, series: IntArray) -> None:
     layout_ids, firsts, sizes = zip(*runs, strict=True)
     at_once = _BYTES_AT_ONCE // max(1, *(part.row_bytes for part in parts.values()))
     at_once = min(max(1, at_once), _BLOCKS_AT_ONCE)
-    with store.parts(
-        scope.session, (layout_ids, firsts, sizes), list(parts), scope.nodes, span, at_once
-    ) as found:
+    with store.parts(scope.session, (layout_ids, firsts, sizes), list(parts), scope.nodes, span, at_once) as found:
         for rows in counted.groups(found, lambda row: len(row[4]) // codec.WIDTHS[row[3]], _MAX_VALUES):
             for layout_id, blocks in _decoded(rows, parts).items():
                 grid.put(parts[layout_id].series, blocks)

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from jitterscope import db
 from jitterscope.series import partitions, pins
-from jitterscope.series.store import retention as stored
 from jitterscope.series.store import partitions as stored_partitions
+from jitterscope.series.store import retention as stored
 from jitterscope.series.store.retention import delete_resources as delete_resources
 from jitterscope.settings import settings
 from jitterscope.trusted import Trusted

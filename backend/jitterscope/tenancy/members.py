@@ -14,9 +14,9 @@ from jitterscope.tenancy.auth import Principal
 from jitterscope.tenancy.models import Invitation, Membership, Token
 from jitterscope.tenancy.scopes import Role, role_allows
 from jitterscope.tenancy.store import members as store
+from jitterscope.tenancy.store.members import MemberRow as MemberRow
 from jitterscope.tenancy.store.members import invitations as invitations
 from jitterscope.tenancy.store.members import listed as listed
-from jitterscope.tenancy.store.members import MemberRow as MemberRow
 
 INVITATION_DAYS = 7
 MOST_INVITATIONS = 200

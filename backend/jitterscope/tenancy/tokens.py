@@ -173,5 +173,3 @@ def revoke(session: Session, organization_id: int, kind: Kind, token_id: int) ->
 def end_all(session: Session, tokens: Sequence[Token]) -> None:
     """Revoke tokens and those created with them."""
     store.end(session, [token.id for token in tokens])
-
-

@@ -15,8 +15,8 @@ from jitterscope import counted, db
 from jitterscope.bounds import CHART
 from jitterscope.captures import service as captures
 from jitterscope.charts.endpoints import list_resource_events
-from jitterscope.inventory.store import facts
 from jitterscope.inventory.endpoints import get_resource, list_resources
+from jitterscope.inventory.store import facts
 from jitterscope.kit import allowance
 from jitterscope.kit.allowance import Allowance, TooMuch
 from jitterscope.series import external, external_search

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from jitterscope.incidents.lifecycle.reach import reach_of
 from jitterscope.incidents.models import IncidentRow, TransitionRow
-from jitterscope.incidents.store import transitions
 from jitterscope.incidents.store import incidents as stored
+from jitterscope.incidents.store import transitions
 from jitterscope.notify.payload import ACTIONS
 from jitterscope.notify.rules import Event, state_after
 

@@ -19,7 +19,9 @@ RISK_TTL = timedelta(hours=24)
 
 def seen_lately(session: Session, subject_id: int, since: datetime) -> list[IncidentRef]:
     """The newest five incidents of a subject that were seen since a time, including resolved ones."""
-    return [IncidentRef.model_validate(row) for row in stored.listed(session, subject_id=subject_id, since=since, limit=5)]
+    return [
+        IncidentRef.model_validate(row) for row in stored.listed(session, subject_id=subject_id, since=since, limit=5)
+    ]
 
 
 def active_on(session: Session, subject_ids: Sequence[int]) -> dict[int, list[IncidentRef]]:

@@ -11,8 +11,8 @@ from jitterscope.diagnosis.core.engine import Diagnosis
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.api.views import cause_title, time_of, us_of
-from jitterscope.incidents.lifecycle import predictions, remainder, shared_trouble
 from jitterscope.incidents.lifecycle import decide as lifecycle
+from jitterscope.incidents.lifecycle import predictions, remainder, shared_trouble
 from jitterscope.incidents.lifecycle.decide import Known, Strength
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow
@@ -21,7 +21,6 @@ from jitterscope.incidents.store import of_subject, risks
 from jitterscope.incidents.store.locks import lock_subject
 from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
-
 
 # The displayed data of an ongoing risk may be this old (data time).
 _RISK_SHOWN_US = 60_000_000

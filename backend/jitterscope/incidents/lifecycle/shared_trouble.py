@@ -64,9 +64,7 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
     asked = sorted(_asked(session, subject_id, found))
     subject = inventory.resource(session, subject_id) if is_residual(found.cause) else None
     node_id = None if subject is None else subject.node_id
-    host = store.host(
-        session, subject_id, found, same_cause=_spreads(found.cause), asked=asked, node_id=node_id
-    )
+    host = store.host(session, subject_id, found, same_cause=_spreads(found.cause), asked=asked, node_id=node_id)
     if host is not None:
         return host
     return _blaming(session, subject_id, found) if is_residual(found.cause) else None

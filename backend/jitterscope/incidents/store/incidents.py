@@ -95,7 +95,7 @@ def kept(session: Session) -> Sequence[IncidentRow]:
     return session.scalars(select(IncidentRow).where(or_(IncidentRow.resolved_at.is_(None), IncidentRow.pinned))).all()
 
 
-def counts(session: Session) -> Sequence[Row[tuple[str, int, int]]]:
+def counts(session: Session) -> Sequence[Row[str, int, int]]:
     """(severity, how many incidents are not over, how many of them are muted)."""
     muted = func.count().filter(muted_now())
     return session.execute(
@@ -142,7 +142,9 @@ def earlier(session: Session, subject_id: int, cause: str, before: datetime, lim
     ).all()
 
 
-def seen_since(session: Session, since: datetime, limit: int) -> Sequence[Row[Any]]:
+def seen_since(
+    session: Session, since: datetime, limit: int
+) -> Sequence[Row[str, int, int, list[dict[str, Any]], datetime, datetime]]:
     """When and on which resources incidents showed, the newest incidents first."""
     newest = (
         select(

@@ -28,9 +28,7 @@ def relevant(session: Session, subject_id: int, *, lock: bool = True) -> Sequenc
 
 
 def active(session: Session, subject_id: int) -> Sequence[IncidentRow]:
-    return session.scalars(
-        select(IncidentRow).where(lives_on == subject_id, IncidentRow.resolved_at.is_(None))
-    ).all()
+    return session.scalars(select(IncidentRow).where(lives_on == subject_id, IncidentRow.resolved_at.is_(None))).all()
 
 
 def active_without_data(session: Session, subject_id: int, least: timedelta) -> Sequence[IncidentRow]:

@@ -16,9 +16,7 @@ from jitterscope.kit.instant import time_of
 def touch(session: Session, subject_id: int, cause: str, seen_us: int, shown_us: int) -> bool:
     """Record that a risk was seen; False if there is none, or its displayed data is older than `shown_us`."""
     displayed_us = cast(RiskRow.finding["last_us"].astext, BigInteger)
-    fresh = update(RiskRow).where(
-        RiskRow.subject_id == subject_id, RiskRow.cause == cause, displayed_us > shown_us
-    )
+    fresh = update(RiskRow).where(RiskRow.subject_id == subject_id, RiskRow.cause == cause, displayed_us > shown_us)
     seen = func.greatest(RiskRow.last_seen_at, time_of(seen_us))
     return session.scalar(fresh.values(last_seen_at=seen).returning(RiskRow.id)) is not None
 

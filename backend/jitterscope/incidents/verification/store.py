@@ -55,7 +55,9 @@ def last_verified_result(session: Session, incident_id: int) -> dict[str, Any] |
     return session.scalars(query.order_by(VerificationRow.id.desc()).limit(1)).first()
 
 
-def listed(session: Session, states: Sequence[str], before_id: int | None, limit: int) -> Sequence[Row[Any]]:
+def listed(
+    session: Session, states: Sequence[str], before_id: int | None, limit: int
+) -> Sequence[Row[*tuple[Any, ...]]]:
     """Applied fixes with their incidents, newest first, without the blocks behind the figures: they are large."""
     of = VerificationRow
     query = (
@@ -74,7 +76,7 @@ def listed(session: Session, states: Sequence[str], before_id: int | None, limit
     return session.execute(query).all()
 
 
-def active_incidents(session: Session) -> Sequence[Row[tuple[int, int, bool]]]:
+def active_incidents(session: Session) -> Sequence[Row[int, int, bool]]:
     """Incidents that are not over: `id`, `subject_id`, and whether a fix `waits` for its verdict."""
     waiting = exists().where(VerificationRow.incident_id == IncidentRow.id, VerificationRow.state == "waiting")
     active = select(IncidentRow.id, lives_on.label("subject_id"), waiting.label("waits"))
@@ -92,7 +94,7 @@ def outcomes(session: Session, limit: int) -> Sequence[OutcomeRow]:
     return session.scalars(select(OutcomeRow).order_by(OutcomeRow.id.desc()).limit(limit)).all()
 
 
-def verdicts(session: Session, without_fix: str) -> Sequence[Row[tuple[str, str, int]]]:
+def verdicts(session: Session, without_fix: str) -> Sequence[Row[str, str, int]]:
     """(fix, verdict, how often); `without_fix` stands for changes that no fix proposed."""
     kind = func.coalesce(VerificationRow.fix_id, without_fix)
     return session.execute(

@@ -53,17 +53,13 @@ def newer(session: Session, cgroup_id: int, container: str, after_us: int) -> li
     return [tree.as_resource(row) for row in session.execute(_NEWER, wanted)]
 
 
-def seen(
-    session: Session, cgroup_id: int, container: str, seen_us: int, limit: int
-) -> tuple[list[ResourceRow], int]:
+def seen(session: Session, cgroup_id: int, container: str, seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
     """Other cgroups of containers with a name, seen since a time: the latest, and how many there are."""
     wanted = {"id": cgroup_id, "seen_us": seen_us, "name": container, "limit": limit}
     rows = session.execute(_SEEN, wanted).all()
     return [tree.as_resource(row) for row in rows], rows[0].found if rows else 0
 
 
-def names(
-    session: Session, resource_ids: Collection[int], names: Sequence[str]
-) -> Sequence[Row[tuple[int, str, str]]]:
+def names(session: Session, resource_ids: Collection[int], names: Sequence[str]) -> Sequence[Row[int, str, str]]:
     """(resource, fact, newest value) of the cgroups around each resource, the nearest first."""
     return session.execute(_NAMED, {"ids": sorted(set(resource_ids)), "names": list(names)}).all()

@@ -62,7 +62,7 @@ def delivery_counts(session: Session, channel_ids: Sequence[int]) -> dict[int, D
         .where(DeliveryRow.channel_id.in_(channel_ids))
         .group_by(DeliveryRow.channel_id)
     )
-    return {channel_id: DeliveryCounts(*counts) for channel_id, *counts in rows}
+    return {row[0]: DeliveryCounts(row[1], row[2], row[3] or 0, row[4], row[5]) for row in rows}
 
 
 def last_errors(session: Session, channel_ids: Sequence[int]) -> dict[int, str | None]:

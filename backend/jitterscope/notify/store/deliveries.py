@@ -13,7 +13,7 @@ from jitterscope.notify.models import ChannelRow, DeliveryRow
 from jitterscope.notify.schemas import DeliveryState
 
 
-def sending(session: Session) -> Sequence[Row[tuple[int, int, str, str | None, datetime | None]]]:
+def sending(session: Session) -> Sequence[Row[int, int, str, str | None, datetime | None]]:
     """(id, attempt, key, journal, time of the claim) of all deliveries that were claimed and not settled."""
     return session.execute(
         select(

@@ -31,7 +31,7 @@ def withdraw(session: Session, incident_id: int, why: str) -> None:
     )
 
 
-def held(session: Session, channel_id: int, now: datetime) -> Sequence[Row[tuple[int, Severity]]]:
+def held(session: Session, channel_id: int, now: datetime) -> Sequence[Row[int, Severity]]:
     """(id, severity) of a channel's deliveries that wait for the end of quiet hours, locked."""
     severity = DeliveryRow.payload["incident"]["severity"].astext
     return session.execute(
@@ -50,7 +50,7 @@ def hold_until(session: Session, delivery_id: int, until: datetime | None) -> No
 
 def told_before(
     session: Session, payload: Payload
-) -> Sequence[Row[tuple[int, bool, bool, list[str] | None, list[str] | None]]]:
+) -> Sequence[Row[int, bool, bool, list[str] | None, list[str] | None]]:
     """Of the incident's earlier transitions, per channel: whether it was told any, whether any wait, and how the
     newest of both shows the incident."""
     held = _held(payload.transition.at)

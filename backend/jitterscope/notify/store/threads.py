@@ -13,7 +13,11 @@ from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
 
 
 def add(
-    session: Session, organization_id: int, delivery: DeliveryRow, reference: str, wanted: dict[str, Any] | None
+    session: Session,
+    organization_id: int,
+    delivery: DeliveryRow,
+    reference: dict[str, Any],
+    wanted: dict[str, Any] | None,
 ) -> None:
     """Remember the message that a delivery made at its receiver; `wanted`: what it should show instead."""
     session.execute(

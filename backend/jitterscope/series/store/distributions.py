@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from jitterscope import counted
 from jitterscope.series.store.driver import driver
 
-
 _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
     "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b ORDER BY start_us"
@@ -44,9 +43,7 @@ def rows(
     return counted.arriving(session, _ROWS, (list(series), after_us, before_us, step_us), at_once=at_once)
 
 
-def extent(
-    session: Session, series: int, after_us: int, before_us: int, step_us: int
-) -> tuple[int | None, int | None]:
+def extent(session: Session, series: int, after_us: int, before_us: int, step_us: int) -> tuple[int | None, int | None]:
     """The earliest and the latest start of a series' rows that start in (after, before); None: there are none."""
     with driver(session).cursor(binary=True) as cursor:
         found = cursor.execute(_EXTENT, (series, after_us, before_us, step_us)).fetchone()

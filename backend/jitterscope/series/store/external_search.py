@@ -10,7 +10,6 @@ from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, JSONB, TEXT
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import BindParameter
 
-from jitterscope.series import external_selection as selection
 from jitterscope.series.external import SEEN_EVERY_S
 from jitterscope.series.external_selection import Belonging, Selection
 

@@ -45,9 +45,7 @@ def first_us(session: Session, table: str, series: Sequence[int], after_us: int,
     return found
 
 
-def in_several_rows(
-    session: Session, table: str, step_us: int, from_us: int, to_us: int
-) -> list[tuple[int, int]]:
+def in_several_rows(session: Session, table: str, step_us: int, from_us: int, to_us: int) -> list[tuple[int, int]]:
     """(series, end of its last row) of series with several rows that start in [from, to)."""
     with driver(session).cursor() as cursor:
         return cursor.execute(

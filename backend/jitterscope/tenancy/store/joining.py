@@ -16,9 +16,7 @@ def invitation(digest: bytes) -> Row[Any] | None:
         return session.execute(text("SELECT * FROM auth_invitation(:hash)"), {"hash": digest}).one_or_none()
 
 
-def accept(
-    session: Session, digest: bytes, session_digest: bytes | None, name: str, password_hash: str
-) -> int | None:
+def accept(session: Session, digest: bytes, session_digest: bytes | None, name: str, password_hash: str) -> int | None:
     """Make the invited a member; returns the user, None if the invitation cannot be used."""
     joined: int | None = session.execute(
         text("SELECT auth_accept_invitation(:hash, :session, :name, :password)"),
