@@ -181,6 +181,7 @@ lint-types: build-python
 
 lint-imports: build-python
 	$(RUN) lint-imports
+	$(RUN) python ../scripts/check_sql.py
 
 lint-unused: build-python
 	$(RUN) python ../scripts/check_unused.py

@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 import psycopg
 import structlog
 from prometheus_client import Counter
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event, make_url, text
+from sqlalchemy import ColumnElement, Connection, Engine, MetaData, create_engine, event, func, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import DeclarativeBase, Session
@@ -164,6 +165,17 @@ def lookup_connection() -> Iterator[Connection]:
     """For single statements that find out who is calling: each commits by itself, without extra round trips."""
     with engine().connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         yield connection
+
+
+def has_schema() -> bool:
+    """Whether the tables exist: the database may be there before they are."""
+    with system_session() as session:
+        return bool(session.execute(text("SELECT to_regclass('organizations') IS NOT NULL")).scalar_one())
+
+
+def clock() -> ColumnElement[datetime]:
+    """The database's clock, as a value of a column: the clocks of hosts differ."""
+    return func.clock_timestamp()
 
 
 def organization_ids() -> list[int]:

@@ -11,7 +11,6 @@ import structlog
 from fastapi import APIRouter, Request, Response
 from prometheus_client import start_http_server
 from pydantic import BaseModel
-from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from jitterscope import cache, db, outages, proxies
@@ -87,8 +86,7 @@ def metrics_served() -> Iterator[None]:
 def _database() -> tuple[bool, str]:
     """Whether the database serves, and what is wrong: existing connections may work while it refuses new ones."""
     try:
-        with db.system_session() as session:
-            migrated = session.execute(text("SELECT to_regclass('organizations') IS NOT NULL")).scalar_one()
+        migrated = db.has_schema()
     except (SQLAlchemyError, psycopg.Error, RuntimeError) as error:
         part = outages.noticed(error)
         return False, outages.SILENT if part is None else part.why

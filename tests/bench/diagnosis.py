@@ -33,7 +33,7 @@ from jitterscope.devstack.postgres import PostgresServer
 from jitterscope.devstack.valkey import ValkeyServer
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.incidents.scheduling import diagnoses, snapshots
-from jitterscope.ingest.store import store
+from jitterscope.ingest.service import store
 from jitterscope.ingest.validation import validate
 from jitterscope.kit.secretbox import new_key
 from jitterscope.logs import configure_logging

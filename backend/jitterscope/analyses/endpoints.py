@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from jitterscope.analyses import bench_report, service, upload
+from jitterscope.analyses import bench_report, service, store, upload
 from jitterscope.analyses.models import AnalysisRow
 from jitterscope.analyses.report import Report
 from jitterscope.analyses.schemas import Analysis, AnalysisProblem, AnalysisSummary, BenchResult
@@ -56,7 +56,7 @@ async def create_analysis(
 
 def _kept_bytes(principal: Principal) -> int:
     with organization_session(principal.organization_id) as session:
-        return service.kept_bytes(session)
+        return store.kept_bytes(session)
 
 
 def _keep(request: Request, arrived: upload.Upload) -> AnalysisSummary:
@@ -86,7 +86,7 @@ def list_analyses(
 ) -> Page[AnalysisSummary]:
     """Analyses, newest first, without their reports."""
     with organization_session(principal.organization_id) as session:
-        rows = service.newest(session, one_position(cursor), limit + 1)
+        rows = store.newest(session, one_position(cursor), limit + 1)
         items = [_summary(row) for row in rows[:limit]]
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
 

@@ -10,13 +10,11 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import structlog
-from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
-from sqlalchemy.orm import Session
 
-from jitterscope.analyses import folder
+from jitterscope.analyses import folder, store
 from jitterscope.analyses.child import Refused
 from jitterscope.analyses.isolate import Limits, analyse
 from jitterscope.analyses.models import AnalysisRow
@@ -81,22 +79,12 @@ def turns(organization_ids: Sequence[int]) -> list[tuple[int, int]]:
 def waiting(organization_id: int) -> list[int]:
     """Analyses without a worker, oldest first."""
     with organization_session(organization_id) as session:
-        return list(session.scalars(select(AnalysisRow.id).where(_free()).order_by(AnalysisRow.id).limit(20)))
+        return store.waiting(session, STALE_S, 20)
 
 
 def _running(organization_id: int) -> int:
     with organization_session(organization_id) as session:
-        return _running_in(session)
-
-
-def _running_in(session: Session) -> int:
-    query = select(func.count()).select_from(AnalysisRow).where(AnalysisRow.state == "running", ~_free())
-    return session.scalar(query) or 0
-
-
-def _free() -> ColumnElement[bool]:
-    stale = datetime.now(UTC) - timedelta(seconds=STALE_S)
-    return or_(AnalysisRow.state == "queued", and_(AnalysisRow.state == "running", AnalysisRow.heartbeat_at < stale))
+        return store.count_running(session, STALE_S)
 
 
 def _claim(organization_id: int, analysis_id: int, most: int | None = None) -> AnalysisRow | None:
@@ -104,13 +92,10 @@ def _claim(organization_id: int, analysis_id: int, most: int | None = None) -> A
     most = settings().evidence_at_once if most is None else most
     with organization_session(organization_id) as session:
         # Two workers must not both take the last slot of the organization.
-        session.execute(
-            text("SELECT pg_advisory_xact_lock(hashtextextended('analyses run', :id))"), {"id": organization_id}
-        )
-        if _running_in(session) >= most:
+        store.lock_running(session, organization_id)
+        if store.count_running(session, STALE_S) >= most:
             return None
-        query = select(AnalysisRow).where(AnalysisRow.id == analysis_id, _free()).with_for_update(skip_locked=True)
-        row = session.scalar(query)
+        row = store.free(session, analysis_id, STALE_S)
         if row is None:
             return None
         now = datetime.now(UTC)
@@ -195,16 +180,8 @@ class _Heart:
             ratio = told = max(self._ratio, 1e-6)
             try:
                 with organization_session(self._organization_id) as session:
-                    mine = session.execute(
-                        update(AnalysisRow)
-                        .where(
-                            AnalysisRow.id == self._id,
-                            AnalysisRow.state == "running",
-                            AnalysisRow.attempts == self._attempt,
-                        )
-                        .values(heartbeat_at=datetime.now(UTC), progress_ratio=ratio)
-                    )
-                self._gone = mine.rowcount == 0  # type: ignore[attr-defined]
+                    mine = store.beat(session, self._id, self._attempt, ratio)
+                self._gone = not mine
             except Exception as error:  # the database is down: the claim lapses if it stays down
                 log.warning("analysis_heartbeat_failed", id=self._id, error=str(error)[:200])
                 continue
@@ -213,10 +190,7 @@ class _Heart:
 
 def _finish(row: AnalysisRow, report: Report | None, refused: Refused | None) -> None:
     with organization_session(row.organization_id) as session:
-        query = select(AnalysisRow).where(
-            AnalysisRow.id == row.id, AnalysisRow.state == "running", AnalysisRow.attempts == row.attempts
-        )
-        now_row = session.scalar(query.with_for_update())
+        now_row = store.running(session, row.id, row.attempts)
         if now_row is None:
             raise _Gone
         now = datetime.now(UTC)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import func, select, text
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from jitterscope import worker
-from jitterscope.analyses import folder
+from jitterscope.analyses import folder, store
 from jitterscope.analyses.models import AnalysisRow
 from jitterscope.analyses.report import Report
 from jitterscope.analyses.upload import Upload, evidence_full
@@ -25,10 +24,8 @@ TASK = "analyses.run"
 def add_file(session: Session, principal: Principal, upload: Upload) -> AnalysisRow:
     """Keep an upload and queue its analysis. Raises Problem 413 if the organization already keeps too much."""
     # Two concurrent uploads must not both claim the same space.
-    session.execute(
-        text("SELECT pg_advisory_xact_lock(hashtextextended('analyses', :id))"), {"id": principal.organization_id}
-    )
-    if upload.size_bytes > settings().evidence_max_kept_bytes - kept_bytes(session):
+    store.lock_space(session, principal.organization_id)
+    if upload.size_bytes > settings().evidence_max_kept_bytes - store.kept_bytes(session):
         raise evidence_full()
     now = datetime.now(UTC)
     row = AnalysisRow(
@@ -51,12 +48,6 @@ def add_file(session: Session, principal: Principal, upload: Upload) -> Analysis
     return row
 
 
-def kept_bytes(session: Session) -> int:
-    """Size of all files that the organization keeps."""
-    kept = session.scalar(select(func.coalesce(func.sum(AnalysisRow.size_bytes), 0)).where(AnalysisRow.file_kept))
-    return int(kept or 0)
-
-
 def add_report(session: Session, principal: Principal, name: str, size_bytes: int, report: Report) -> AnalysisRow:
     """Keep a report that needs no file, such as that of a load test."""
     now = datetime.now(UTC)
@@ -73,15 +64,9 @@ def add_report(session: Session, principal: Principal, name: str, size_bytes: in
     return row
 
 
-def newest(session: Session, before_id: int | None, limit: int) -> list[AnalysisRow]:
-    """Newest first, without their reports."""
-    query = select(AnalysisRow).order_by(AnalysisRow.id.desc()).limit(limit)
-    return list(session.scalars(query if before_id is None else query.where(AnalysisRow.id < before_id)))
-
-
 def get(session: Session, analysis_id: int) -> AnalysisRow:
     """One analysis with its report. Raises Problem 404."""
-    row = session.scalar(select(AnalysisRow).where(AnalysisRow.id == analysis_id).options(undefer(AnalysisRow.report)))
+    row = store.with_report(session, analysis_id)
     if row is None:
         raise not_found("analysis", analysis_id)
     return row

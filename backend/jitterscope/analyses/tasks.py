@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import structlog
-from sqlalchemy import select
 
 from jitterscope import worker
-from jitterscope.analyses import folder, run, service
-from jitterscope.analyses.models import AnalysisRow
+from jitterscope.analyses import folder, run, service, store
 from jitterscope.db import each_organization, organization_ids, organization_session
 
 log = structlog.get_logger(__name__)
@@ -47,15 +45,11 @@ def expire_files() -> None:
 def expire(organization_id: int, now: datetime) -> int:
     """Delete the files of one organization that are due; returns how many."""
     with organization_session(organization_id) as session:
-        due = session.scalars(
-            select(AnalysisRow).where(
-                AnalysisRow.file_kept, AnalysisRow.file_expires_at <= now, AnalysisRow.finished_at.is_not(None)
-            )
-        ).all()
+        due = store.with_expired_file(session, now)
         for row in due:
             folder.remove(organization_id, row.id)
             row.file_kept = False
-        known = set(session.scalars(select(AnalysisRow.id).where(AnalysisRow.file_kept)))
+        known = store.with_file(session)
     orphans = [id for id, age_s in folder.stored(organization_id) if id not in known and age_s > _ORPHAN_S]
     for id in orphans:
         folder.remove(organization_id, id)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Protocol
 
-from sqlalchemy import inspect, select
+from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 from jitterscope.audit.models import AuditEntry
+from jitterscope.audit.store import entries as entries
 
 
 class Actor(Protocol):
@@ -60,14 +61,6 @@ def changes_of(row: object, names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 def _plain(value: Any) -> Any:  # noqa: ANN401
     return value.isoformat() if isinstance(value, datetime) else value
-
-
-def entries(session: Session, organization_id: int, before_id: int | None, limit: int) -> list[AuditEntry]:
-    """The newest entries first, older than `before_id` if given."""
-    query = select(AuditEntry).where(AuditEntry.organization_id == organization_id)
-    if before_id is not None:
-        query = query.where(AuditEntry.id < before_id)
-    return list(session.scalars(query.order_by(AuditEntry.id.desc()).limit(limit)))
 
 
 def record_system(session: Session, action: str, target: str, detail: dict[str, Any] | None = None) -> None:

@@ -30,7 +30,7 @@ from jitterscope.kit.declared import audited
 from jitterscope.series import charts, external, external_search, retention
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS, Metric
-from jitterscope.series.external_search import Belonging, Selection
+from jitterscope.series.external_selection import Belonging, Selection
 from jitterscope.series.ids import series_id
 from jitterscope.series.read_ticks import Scope
 from jitterscope.series.types import nullable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope import policies
+from jitterscope.collection import store
 from jitterscope.collection.models import CollectionPolicyRow
 from jitterscope.trusted import Trusted
 
@@ -26,8 +26,4 @@ def set_off(session: Session, organization_id: int, wanted: Iterable[str], by: s
     return tuple(before)
 
 
-def _off(session: Session) -> tuple[str, ...]:
-    return tuple(session.scalar(select(CollectionPolicyRow.sources_off)) or ())
-
-
-_trusted = Trusted(_off, _TRUST_S)
+_trusted = Trusted(store.off, _TRUST_S)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.area import History
 from jitterscope.diagnosis.core.registry import all_areas
 from jitterscope.diagnosis.core.snapshot import Event
 from jitterscope.incidents.api.views import time_of, us_of
-from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.store import incidents
 
 
 def before(session: Session, node_id: int, start_us: int) -> tuple[Event, ...]:
@@ -22,16 +21,7 @@ def before(session: Session, node_id: int, start_us: int) -> tuple[Event, ...]:
 
 
 def _events(session: Session, node_id: int, start_us: int, history: History) -> list[Event]:
-    rows = session.scalars(
-        select(IncidentRow)
-        .where(
-            IncidentRow.subject_id == node_id,
-            IncidentRow.cause == history.cause,
-            IncidentRow.onset_at < time_of(start_us),
-        )
-        .order_by(IncidentRow.onset_at.desc())
-        .limit(history.newest)
-    ).all()
+    rows = incidents.earlier(session, node_id, history.cause, time_of(start_us), history.newest)
     found = [history.event(us_of(row.onset_at), _numbers(row.finding)) for row in rows]
     return [event for event in found if event is not None]
 

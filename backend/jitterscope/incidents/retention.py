@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from jitterscope.incidents.api.views import us_of
-from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.store import incidents
+from jitterscope.incidents.verification import store as verifications
 from jitterscope.incidents.verification import window
-from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.inventory import service as inventory
 from jitterscope.kit.allowance import borrowed
 from jitterscope.series.pins import PinnedWindow
@@ -20,9 +20,8 @@ _MARGIN = timedelta(minutes=5)
 
 def windows(session: Session) -> list[PinnedWindow]:
     """The strongest window of each active or pinned incident, with 5 min on each side, for all its neighbors."""
-    rows = session.scalars(select(IncidentRow).where(or_(IncidentRow.resolved_at.is_(None), IncidentRow.pinned)))
     result: list[PinnedWindow] = []
-    for row in rows:
+    for row in incidents.kept(session):
         with borrowed():
             members = _neighborhood(session, row)
         if members:
@@ -48,7 +47,7 @@ def _neighborhood(session: Session, row: IncidentRow) -> tuple[int, ...]:
 def _compared(session: Session) -> list[PinnedWindow]:
     """The windows that verifications without a verdict still need for comparison."""
     result: list[PinnedWindow] = []
-    for row in session.scalars(select(VerificationRow).where(VerificationRow.state == "waiting")):
+    for row in verifications.all_waiting(session):
         from_us, to_us = us_of(row.before_from), us_of(row.before_to)
         with borrowed():
             tree = inventory.subject_tree(session, row.before_subject_id, from_us, to_us)
@@ -59,5 +58,4 @@ def _compared(session: Session) -> list[PinnedWindow]:
 
 def subjects(session: Session) -> list[int]:
     """Every resource that an incident is about, including resolved ones, and the neighbors that pinned windows show."""
-    about = session.scalars(select(IncidentRow.subject_id).union(select(lives_on), select(reached_ids)))
-    return [*about, *(identity for pin in windows(session) for identity in pin.resource_ids)]
+    return [*incidents.subjects(session), *(identity for pin in windows(session) for identity in pin.resource_ids)]

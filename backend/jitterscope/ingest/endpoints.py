@@ -19,7 +19,7 @@ from jitterscope.ingest import body as bodies
 from jitterscope.ingest.checks import CLOCK_AHEAD
 from jitterscope.ingest.dropping import without
 from jitterscope.ingest.schemas import Stored
-from jitterscope.ingest.store import store
+from jitterscope.ingest.service import store
 from jitterscope.ingest.validation import validate
 from jitterscope.inventory import collectors
 from jitterscope.kit.declared import not_audited

@@ -7,18 +7,9 @@ from collections.abc import Collection
 
 from sqlalchemy.orm import Session
 
-from jitterscope import counted
-from jitterscope.inventory import dns_servers
+from jitterscope.inventory.store import dns_servers, facts
 
 FACT = "net.addresses"
-# The newest value of each cgroup.
-_KNOWN = """
-    SELECT DISTINCT ON (f.resource_id) f.resource_id, f.value
-      FROM facts f JOIN resources r ON r.id = f.resource_id
-     WHERE f.name = %(fact)s AND r.kind = 'cgroup' AND r.last_seen_at >= to_timestamp(%(from_us)s / 1e6)
-       AND r.first_seen_at < to_timestamp(%(to_us)s / 1e6)
-     ORDER BY f.resource_id, f.since_us DESC LIMIT %(limit)s
-    """
 # Containers whose addresses one answer compares.
 MAX_CGROUPS = 5000
 
@@ -37,8 +28,7 @@ def cgroups(session: Session, wanted: Collection[str], from_us: int, to_us: int)
     found: dict[str, list[int]] = {}
     if not wanted:
         return found
-    parameters = {"fact": FACT, "limit": MAX_CGROUPS, **dns_servers.around(from_us, to_us)}
-    with counted.rows(session, _KNOWN, parameters) as rows:
+    with facts.addresses(session, FACT, **dns_servers.around(from_us, to_us), limit=MAX_CGROUPS) as rows:
         for cgroup_id, value in rows:
             for address in listed(value):
                 if address in wanted:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import dns_servers
+from jitterscope.inventory.store import dns_servers
 from jitterscope.inventory.types import SubjectTree
 from jitterscope.series import service as series
 

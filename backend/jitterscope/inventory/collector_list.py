@@ -6,34 +6,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import collectors, node_names
+from jitterscope.inventory import node_names
 from jitterscope.inventory.models import Collector, Resource
 from jitterscope.inventory.schemas import CollectorItem, ResourceRef, SourceItem
+from jitterscope.inventory.store import collectors
 from jitterscope.inventory.types import SourceRow
 from jitterscope.series import service as series
 from jitterscope.series.types import TICK_US, FloatArray
 
 _MINUTE_US = 60_000_000
 _METRICS = ("collector_lateness_us", "collector_cpu_us", "collector_rss_bytes")
-
-
-def find(session: Session, before_id: int | None, limit: int) -> list[tuple[Collector, Resource]]:
-    """Collectors with their nodes, the newest node first, after the one with `before_id`."""
-    query = select(Collector, Resource).join(Resource, Resource.id == Collector.node_id)
-    if before_id is not None:
-        query = query.where(Collector.node_id < before_id)
-    rows = session.execute(query.order_by(Collector.node_id.desc()).limit(limit))
-    return [(collector, node) for collector, node in rows]
-
-
-def counts(session: Session) -> tuple[int, int]:
-    """How many collectors there are, and how many of them are silent."""
-    silent = func.count().filter(Collector.last_seen_at < datetime.now(UTC) - collectors.SILENT)
-    found = session.execute(select(func.count(), silent).select_from(Collector)).one()
-    return found[0], found[1]
 
 
 def items(session: Session, rows: Sequence[tuple[Collector, Resource]], now_us: int) -> list[CollectorItem]:

@@ -12,15 +12,9 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.bounds import CHART, bounded
 from jitterscope.errors import not_found
-from jitterscope.inventory import collector_list, facts, overview, service
-from jitterscope.inventory.schemas import (
-    Collectors,
-    FactItem,
-    ResourceDetail,
-    ResourceItem,
-    ResourceRef,
-    SourceItem,
-)
+from jitterscope.inventory import collector_list, overview, service
+from jitterscope.inventory.schemas import Collectors, FactItem, ResourceDetail, ResourceItem, ResourceRef, SourceItem
+from jitterscope.inventory.store import collectors, facts, resources
 from jitterscope.inventory.types import FactRow, ResourceKind
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
@@ -50,7 +44,7 @@ def list_resources(
     """Resources by name, with their limits and their use in the last minute. Gone resources only on request."""
     after_id = one_position(cursor)
     with db.organization_session(principal.organization_id) as session:
-        rows = overview.find(
+        rows = resources.page(
             session, kind=kind, search=(search or "").replace("\0", "") or None, node_id=node, throttled=throttled,
             gone=gone, after_id=after_id, limit=limit + 1,
         )  # fmt: skip
@@ -63,7 +57,7 @@ def list_resources(
 def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
     """A resource with its facts and their history, its place in the tree, and what its node's collector can measure."""
     with db.organization_session(principal.organization_id) as session:
-        row = overview.with_id(session, resource_id)
+        row = resources.with_id(session, resource_id)
         if row is None:
             raise not_found("resource", resource_id)
         (item,) = overview.items(session, [row], _now_us())
@@ -90,9 +84,9 @@ def list_collectors(
     """Collectors that have ever sent data, the newest node first, and what their sources can measure."""
     before_id = one_position(cursor)
     with db.organization_session(principal.organization_id) as session:
-        rows = collector_list.find(session, before_id, limit + 1)
+        rows = collectors.page(session, before_id, limit + 1)
         items = collector_list.items(session, rows[:limit], _now_us())
-        found, silent = collector_list.counts(session)
+        found, silent = collectors.counts(session)
     next_cursor = cursors.encode(items[-1].node.id) if len(rows) > limit else None
     return Collectors(items=items, next_cursor=next_cursor, found=found, silent=silent)
 

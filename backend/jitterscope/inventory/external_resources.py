@@ -7,25 +7,10 @@ import ipaddress
 import json
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, TEXT
 from sqlalchemy.orm import Session
 
+from jitterscope.inventory.store import arrivals as store
 from jitterscope.tenancy import limits
-
-_CONTAINERS = text(
-    "SELECT c.name, c.id, n.name AS node FROM resources c JOIN resources n ON n.id = c.node_id "
-    "WHERE c.kind = 'cgroup' AND c.name = ANY(:names) ORDER BY c.last_seen_at DESC, c.id"
-).bindparams(bindparam("names", type_=ARRAY(TEXT)))
-
-_TARGETS = text(
-    """
-    INSERT INTO resources (organization_id, kind, key, name)
-    SELECT :organization, 'external', key, name FROM unnest(:keys, :names) AS wanted (key, name) ORDER BY key
-    ON CONFLICT (organization_id, node_id, kind, key) DO UPDATE SET last_seen_at = now()
-    RETURNING id, key, xmax = 0 AS created
-    """
-).bindparams(bindparam("keys", type_=ARRAY(TEXT)), bindparam("names", type_=ARRAY(TEXT)))
 
 _MAX_KEY = 512
 # Labels that senders use for cluster and node: from `external_labels`, relabeling, or OpenTelemetry resource
@@ -50,17 +35,14 @@ def resolve(session: Session, organization_id: int, labels: Sequence[Mapping[str
     containers = [_container(one) for one in labels]
     known: dict[str, dict[str, int]] = {}
     if any(containers):
-        for row in session.execute(_CONTAINERS, {"names": sorted({name for name in containers if name})}):
+        for row in store.cgroups_named(session, {name for name in containers if name}):
             known.setdefault(row.name, {}).setdefault(row.node, row.id)
     targets = {
         at: target_of(one) for at, (one, name) in enumerate(zip(labels, containers, strict=True)) if name not in known
     }
     made: dict[str, int] = {}
     if targets:
-        wanted = dict(targets.values())
-        rows = session.execute(
-            _TARGETS, {"organization": organization_id, "keys": list(wanted), "names": list(wanted.values())}
-        ).all()
+        rows = store.upsert_targets(session, organization_id, dict(targets.values()))
         if created := sum(row.created for row in rows):
             limits.spend(organization_id, {"resources": created})
         made = {row.key: row.id for row in rows}

@@ -6,12 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import dns_servers, facts
-from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, as_resource
+from jitterscope.inventory.store import dns_servers, facts
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
 # Limits on what a diagnosis of a DNS server reads besides its own data.
@@ -19,11 +16,6 @@ MAX_NEIGHBOURS, MAX_PATHS, MAX_WORKLOADS = 8, 72, 64
 _CANDIDATES = 64
 _UPSTREAMS = "dns.upstreams"
 _ANY_ADDRESS = ("0.0.0.0", "[::]", "")  # noqa: S104
-
-_PATHS = text(
-    f"SELECT {COLUMNS} FROM resources WHERE kind = 'dns_path' AND parent_id = ANY(:servers) "  # noqa: S608
-    "AND last_seen_at >= to_timestamp(:from_us / 1e6) ORDER BY last_seen_at DESC, id LIMIT :limit"
-).bindparams(bindparam("servers", type_=ARRAY(BIGINT)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +54,11 @@ def added(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> Subj
     own = {row.id for row in tree.dns_servers}
     candidates = dns_servers.on_node(session, tree.node.id, "dns_server", from_us, to_us, _CANDIDATES + len(own))
     others = [row for row in candidates if row.id not in own]
-    wanted = {"servers": sorted(own), "limit": MAX_PATHS, "from_us": from_us - SEEN_SLACK_US}
-    paths = session.execute(_PATHS, wanted)
+    paths = dns_servers.paths(session, own, from_us, MAX_PATHS)
     workloads = dns_servers.asking(session, tree.node.id, from_us, to_us, MAX_WORKLOADS)
     return replace(
         tree,
-        dns_paths=tuple(sorted(map(as_resource, paths), key=lambda row: row.id)),
+        dns_paths=tuple(sorted(paths, key=lambda row: row.id)),
         neighbours=tuple(sorted(nearest(session, tree.dns_servers, others, to_us), key=lambda row: row.id)),
         workloads=tuple(row for row in workloads if row.id != tree.subject.id),
     )

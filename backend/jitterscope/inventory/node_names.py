@@ -9,21 +9,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
 
-from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from jitterscope.inventory.store import nodes
 from jitterscope.inventory.types import ResourceRow
 
 # What of a machine ID tells nodes apart: its start, or its end where a replay has added "-replay" to it.
 _PARTS = (*(slice(length) for length in range(4, 9)), slice(-7, None), slice(None))
-_NAMESAKES = text(
-    """
-    SELECT id, name, key FROM (
-        SELECT id, name, key, count(*) OVER (PARTITION BY name) AS namesakes
-          FROM resources WHERE kind = 'node' AND node_id = 0
-    ) AS nodes WHERE namesakes > 1 ORDER BY name
-    """
-)
 _KEPT = "jitterscope.namesakes"
 
 
@@ -38,8 +30,8 @@ def of_namesakes(session: Session) -> dict[int, str]:
 
 def _of_namesakes(session: Session) -> dict[int, str]:
     found: dict[int, str] = {}
-    for name, nodes in groupby(session.execute(_NAMESAKES), key=lambda row: row.name):
-        keys = {row.id: row.key for row in nodes}
+    for name, group in groupby(nodes.namesakes(session), key=lambda row: row.name):
+        keys = {row.id: row.key for row in group}
         part = next(part for part in _PARTS if len({key[part] for key in keys.values()}) == len(keys))
         found |= {identity: f"{name} ({key[part]})" for identity, key in keys.items()}
     return found

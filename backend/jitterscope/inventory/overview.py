@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
-from sqlalchemy import or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import facts, node_names
+from jitterscope.inventory import node_names
 from jitterscope.inventory.models import Resource
 from jitterscope.inventory.schemas import ResourceItem, ResourceRef, ResourceUsage
+from jitterscope.inventory.store import facts, resources
+from jitterscope.inventory.store.resources import ACTIVE, THROTTLED
 from jitterscope.inventory.types import FactRow
 from jitterscope.series import service as series
 from jitterscope.series.types import TICK_US, FloatArray
 
-ACTIVE = timedelta(minutes=5)
-THROTTLED = timedelta(minutes=15)
 _USAGE_US = 60_000_000
 _FOREVER_US = 2**62
 _METRICS = (
@@ -32,41 +31,6 @@ _NO_USAGE = ResourceUsage(
     queries_per_second=None,
     requests_per_second=None,
 )
-
-
-def find(
-    session: Session,
-    *,
-    kind: str | None,
-    search: str | None,
-    node_id: int | None,
-    throttled: bool,
-    gone: bool,
-    after_id: int | None,
-    limit: int,
-) -> list[Resource]:
-    """Resources by name, after the one with `after_id`."""
-    now = datetime.now(UTC)
-    query = select(Resource).order_by(Resource.name, Resource.id).limit(limit)
-    if kind:
-        query = query.where(Resource.kind == kind)
-    if search:
-        pattern = "%" + search.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        query = query.where(or_(Resource.name.ilike(pattern), Resource.key.ilike(pattern)))
-    if node_id is not None:
-        query = query.where(or_(Resource.node_id == node_id, Resource.id == node_id))
-    if throttled:
-        query = query.where(Resource.throttled_at > now - THROTTLED)
-    if not gone:
-        query = query.where(Resource.last_seen_at > now - ACTIVE)
-    if after_id is not None:
-        last = select(Resource.name, Resource.id).where(Resource.id == after_id).subquery()
-        query = query.where(tuple_(Resource.name, Resource.id) > select(last.c.name, last.c.id).scalar_subquery())
-    return list(session.scalars(query))
-
-
-def with_id(session: Session, resource_id: int) -> Resource | None:
-    return session.scalar(select(Resource).where(Resource.id == resource_id))
 
 
 def items(session: Session, rows: Sequence[Resource], now_us: int) -> list[ResourceItem]:
@@ -116,7 +80,7 @@ def _positive(known: Sequence[FactRow], name: str) -> float | None:
 def _refs(session: Session, ids: set[int], names: Mapping[int, str]) -> dict[int, ResourceRef]:
     return {
         row.id: ResourceRef(id=row.id, kind=row.kind, key=row.key, name=names.get(row.id, row.name))
-        for row in session.scalars(select(Resource).where(Resource.id.in_(ids)))
+        for row in resources.with_ids(session, ids)
     }
 
 

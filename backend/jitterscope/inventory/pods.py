@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import facts, tree
+from jitterscope.inventory.store import facts, tree
 
 _FOREVER_US = 2**62
 # The kubelet rounds each container's limit up to whole ms per period.

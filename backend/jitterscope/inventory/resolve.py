@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
 from jitterscope.db import after_commit
+from jitterscope.inventory.store import arrivals as store
+from jitterscope.inventory.store.arrivals import mark_throttled as mark_throttled
 from jitterscope.inventory.types import ResourceKind
 from jitterscope.kit.perobject import PerObject
 from jitterscope.tenancy import limits
@@ -50,35 +50,6 @@ _Nodes = dict[tuple[int, str], _Node]
 _caches: PerObject[_Nodes] = PerObject(dict)
 _lock = threading.Lock()
 
-_UPSERT = text(
-    """
-    INSERT INTO resources (organization_id, kind, key, name, node_id, first_seen_at, last_seen_at)
-    SELECT :organization, kind, key, CASE kind WHEN 'tcp_upstream' THEN split_part(key, '>', 2) ELSE key END AS name,
-           :node, :seen, :seen
-      FROM unnest(:kinds, :keys) AS wanted (kind, key) ORDER BY kind, key
-    ON CONFLICT (organization_id, node_id, kind, key) DO UPDATE SET
-        first_seen_at = least(resources.first_seen_at, excluded.first_seen_at),
-        last_seen_at = greatest(resources.last_seen_at, excluded.last_seen_at)
-    RETURNING id, kind, key, parent_id, xmax = 0 AS created
-    """
-).bindparams(bindparam("kinds", type_=ARRAY(TEXT)), bindparam("keys", type_=ARRAY(TEXT)))
-
-_ADOPT = text(
-    "UPDATE resources SET parent_id = wanted.parent FROM unnest(:ids, :parents) AS wanted (id, parent) "
-    "WHERE resources.id = wanted.id AND parent_id IS DISTINCT FROM wanted.parent"
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("parents", type_=ARRAY(BIGINT)))
-
-_TOUCH = text(
-    "UPDATE resources SET last_seen_at = greatest(last_seen_at, :seen), first_seen_at = least(first_seen_at, :seen) "
-    "FROM (SELECT id FROM resources WHERE id = ANY(:ids) ORDER BY id FOR NO KEY UPDATE) AS seen "
-    "WHERE resources.id = seen.id RETURNING resources.id"
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
-
-_THROTTLED = text(
-    "UPDATE resources SET throttled_at = greatest(throttled_at, 'epoch'::timestamptz + seen.at * interval '1 us') "
-    "FROM unnest(:ids, :times) AS seen (id, at) WHERE resources.id = seen.id"
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("times", type_=ARRAY(BIGINT)))
-
 
 def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_at: datetime) -> NDArray[np.int64]:
     """Ids parallel to `specs`, whose first entry is the node and whose parents come before their children.
@@ -98,7 +69,7 @@ def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_
         if (spec.kind, spec.key) in known.ids and _is_due(known.touched.get(known.ids[spec.kind, spec.key][0]), now)
     ]
     if stale:
-        alive = set(session.execute(_TOUCH, {"ids": stale, "seen": seen_at}).scalars())
+        alive = store.touch(session, stale, seen_at)
         if len(alive) != len(stale):  # resources were removed: resolve them again
             known, node = _Node(), None
         fresh.touched.update(dict.fromkeys(alive, now))
@@ -123,12 +94,6 @@ def _is_due(touched: tuple[float, float] | None, now: tuple[float, float]) -> bo
     return touched is None or any(new - old > _TOUCH_S for old, new in zip(touched, now, strict=True))
 
 
-def mark_throttled(session: Session, at_us: Mapping[int, int]) -> None:
-    """Record when resources (by id) were throttled, in µs."""
-    if at_us:
-        session.execute(_THROTTLED, {"ids": sorted(at_us), "times": [at_us[one] for one in sorted(at_us)]})
-
-
 def _upsert(
     session: Session,
     organization_id: int,
@@ -138,15 +103,9 @@ def _upsert(
     fresh: _Node,
     now: tuple[float, float],
 ) -> None:
-    rows = session.execute(
-        _UPSERT,
-        {
-            "organization": organization_id, "node": node_id, "seen": seen_at,
-            "kinds": [spec.kind for spec in specs], "keys": [spec.key for spec in specs],
-        },
-    )  # fmt: skip
     created = 0
-    for row in rows:
+    kinds, keys = [spec.kind for spec in specs], [spec.key for spec in specs]
+    for row in store.upsert(session, organization_id, node_id, kinds, keys, seen_at):
         fresh.ids[row.kind, row.key] = (row.id, row.parent_id)
         fresh.touched[row.id] = now
         created += row.created
@@ -165,7 +124,7 @@ def _adopt(session: Session, specs: Sequence[Spec], ids: NDArray[np.int64], know
             fresh.ids[entry] = (own, parent)
             changed[own] = parent
     if changed:
-        session.execute(_ADOPT, {"ids": list(changed), "parents": list(changed.values())})
+        store.adopt(session, changed)
 
 
 def _remember(nodes: _Nodes, key: tuple[int, str], known: _Node, fresh: _Node) -> None:

@@ -13,27 +13,21 @@ from sqlalchemy.orm import Session
 from jitterscope.inventory import (
     addresses,
     busiest,
-    call_paths,
-    collectors,
-    containers,
-    dns_servers,
     dns_upstreams,
     narrow,
     neighbours,
     node_names,
-    nodes,
     overview,
     pods,
     tcp_upstreams,
-    tree,
     workload_names,
 )
-from jitterscope.inventory import facts as fact_store
-from jitterscope.inventory import own as own_resources
-from jitterscope.inventory import servers as serving
 from jitterscope.inventory import successors as rollouts
-from jitterscope.inventory.servers import Server
-from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, SourceRow, SubjectTree
+from jitterscope.inventory.store import call_paths, collectors, containers, dns_servers, events, nodes, tree
+from jitterscope.inventory.store import facts as fact_store
+from jitterscope.inventory.store import own as own_resources
+from jitterscope.inventory.store import servers as serving
+from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, Server, SourceRow, SubjectTree
 from jitterscope.inventory.workload_names import WorkloadName
 
 _ALWAYS_US = 2**62
@@ -123,7 +117,7 @@ def narrow_tree(session: Session, subject: ResourceRow, from_us: int, to_us: int
 
 def event_kinds(session: Session, node_id: int, kinds: Sequence[str], from_us: int, to_us: int) -> list[str]:
     """Which of these kinds of events happened in a window, on a node or on anything in it."""
-    return narrow.event_kinds(session, node_id, kinds, from_us, to_us)
+    return events.kinds(session, node_id, kinds, from_us, to_us)
 
 
 def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:

@@ -5,34 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import facts, tree
+from jitterscope.inventory.store import facts, tree
+from jitterscope.inventory.store import workloads as store
 from jitterscope.inventory.types import ResourceRow
 
 _FOREVER_US = 2**62
 # What controllers append to a pod's name: -7c9d8bb6f4-x2x9q, -x2x9q, -0.
 _APPENDED = re.compile(r"(-[a-f0-9]{6,10})?(-[a-z0-9]{5}|-[0-9]+)$")
-# The newest cgroups with the same container name; their facts show which belong to the same workload.
-_CANDIDATES = text(
-    f"""
-    SELECT {tree.COLUMNS} FROM resources r
-     WHERE kind = 'cgroup' AND id <> :id AND first_seen_at > to_timestamp(:after_us / 1e6)
-       AND EXISTS (SELECT FROM facts f WHERE f.resource_id = r.id AND f.name = 'workload.container' AND f.value = :name)
-     ORDER BY last_seen_at DESC, id DESC LIMIT 100
-    """  # noqa: S608
-)
 
-# The same without a time limit, last seen first.
-_SEEN = text(
-    f"""
-    SELECT {tree.COLUMNS}, count(*) OVER () AS found FROM resources r
-     WHERE kind = 'cgroup' AND id <> :id AND last_seen_at >= to_timestamp(:seen_us / 1e6)
-       AND EXISTS (SELECT FROM facts f WHERE f.resource_id = r.id AND f.name = 'workload.container' AND f.value = :name)
-     ORDER BY last_seen_at DESC, id DESC LIMIT :limit
-    """  # noqa: S608
-)
 
 Workload = tuple[str, str, str]
 
@@ -53,8 +35,7 @@ def successors(session: Session, resource_id: int, after_us: int) -> list[Resour
     workload = _workloads(session, [resource_id]).get(resource_id)
     if own is None or workload is None:
         return []
-    parameters = {"id": resource_id, "after_us": after_us, "name": workload[2]}
-    found = [tree.as_resource(row) for row in session.execute(_CANDIDATES, parameters)]
+    found = store.newer(session, resource_id, workload[2], after_us)
     workloads = _workloads(session, [one.id for one in found])
     same = [one for one in found if workloads.get(one.id) == workload]
     return sorted(same, key=lambda one: (one.node_id != own.node_id, -one.last_seen_us, -one.id))
@@ -68,12 +49,10 @@ def same_workload(session: Session, resource_id: int, seen_us: int, limit: int) 
     workload = _workloads(session, [resource_id]).get(resource_id)
     if workload is None:
         return [], 0
-    parameters = {"id": resource_id, "seen_us": seen_us, "name": workload[2], "limit": limit}
-    rows = session.execute(_SEEN, parameters).all()
-    found = [tree.as_resource(row) for row in rows]
+    found, total = store.seen(session, resource_id, workload[2], seen_us, limit)
     workloads = _workloads(session, [one.id for one in found])
     same = [one for one in found if workloads.get(one.id) == workload]
-    return same, len(same) + (rows[0].found - len(rows) if rows else 0)
+    return same, len(same) + total - len(found)
 
 
 def replicas_among(session: Session, resource_id: int, others: Collection[int]) -> set[int]:

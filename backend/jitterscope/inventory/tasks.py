@@ -9,7 +9,8 @@ import structlog
 from jitterscope import cache, db
 from jitterscope.cache import ValkeyError, valkey
 from jitterscope.events.publish import publish
-from jitterscope.inventory import collectors, expiry
+from jitterscope.inventory import expiry
+from jitterscope.inventory.store import collectors
 from jitterscope.worker import periodic
 
 log = structlog.get_logger(__name__)

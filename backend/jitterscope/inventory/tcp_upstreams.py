@@ -5,45 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import dns_servers, facts, tree
+from jitterscope.inventory.store import facts, tcp_servers, tree
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
 # Limits on what a diagnosis reads about other servers.
 MAX_UPSTREAMS, MAX_ASKED = 16, 8
 _MOST = 400
 _SERVER = "upstream.server"
-_BY_KEY = text(
-    f"SELECT {tree.COLUMNS} FROM resources WHERE node_id = :node AND kind = 'tcp_server' "  # noqa: S608
-    f"AND key = ANY(:keys) AND {dns_servers.SEEN} ORDER BY last_seen_at DESC, id LIMIT :limit"
-).bindparams(bindparam("keys", type_=ARRAY(TEXT)))
-# A pod's server listens on any address in its own network namespace, whose addresses are known.
-_KEYS_AT = text(
-    """
-    SELECT c.key FROM resources c
-     WHERE c.node_id = :node AND c.kind = 'cgroup' AND EXISTS (
-           SELECT FROM facts f WHERE f.resource_id = c.id AND f.name = 'net.addresses'
-              AND f.value LIKE '%"' || :address || '"%')
-    """
-)
-_OF_CGROUPS = text(
-    f"SELECT {tree.COLUMNS} FROM resources WHERE kind = 'tcp_upstream' AND parent_id = ANY(:ids) "  # noqa: S608
-    f"AND {dns_servers.SEEN} ORDER BY last_seen_at DESC, id LIMIT :limit"
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
-_UPSTREAM = text(
-    f"SELECT {tree.COLUMNS} FROM resources WHERE node_id = :node AND kind = 'tcp_upstream' "  # noqa: S608
-    "AND starts_with(key, CAST(:path AS text)) AND split_part(key, '>', 2) = :upstream"
-)
 
 
 def of_cgroups(
     session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int
 ) -> list[tuple[ResourceRow, ResourceRow | None]]:
-    wanted = {"ids": sorted(cgroup_ids), "limit": _MOST, **dns_servers.around(from_us, to_us)}
-    rows = [tree.as_resource(row) for row in session.execute(_OF_CGROUPS, wanted)] if cgroup_ids else []
+    rows = tcp_servers.upstreams_of(session, cgroup_ids, from_us, to_us, _MOST) if cgroup_ids else []
     found: list[tuple[ResourceRow, ResourceRow | None]] = []
     by_node: dict[int, list[ResourceRow]] = {}
     for row in rows:
@@ -71,8 +47,7 @@ def cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to
     asker = tree.by_id(session, [cgroup_id]).get(cgroup_id)
     if asker is None or asker.kind != "cgroup":
         return set()
-    wanted = {"node": asker.node_id, "path": asker.key, "upstream": upstream}
-    rows = [tree.as_resource(row) for row in session.execute(_UPSTREAM, wanted)]
+    rows = tcp_servers.upstreams_under(session, asker.node_id, asker.key, upstream)
     servers = _servers(session, asker.node_id, rows, from_us, to_us)
     return set(tree.owning_subjects(session, [row.id for row in servers]).values()) - {cgroup_id}
 
@@ -94,13 +69,10 @@ def _keys(session: Session, node_id: int, rows: Sequence[ResourceRow], to_us: in
         if told:
             keys[row.id] = {told}
         else:
-            at = session.execute(_KEYS_AT, {"node": node_id, "address": address.strip("[]")}).scalars()
+            at = tcp_servers.paths_at(session, node_id, address.strip("[]"))
             keys[row.id] = {f"{path}:{port}" for path in at}
     return keys
 
 
 def _named(session: Session, node_id: int, keys: set[str], limit: int, from_us: int, to_us: int) -> list[ResourceRow]:
-    if not keys:
-        return []
-    wanted = {"node": node_id, "keys": sorted(keys), "limit": limit, **dns_servers.around(from_us, to_us)}
-    return [tree.as_resource(row) for row in session.execute(_BY_KEY, wanted)]
+    return tcp_servers.with_keys(session, node_id, keys, limit, from_us, to_us) if keys else []

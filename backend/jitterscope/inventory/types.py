@@ -71,3 +71,11 @@ class SourceRow:
     state: Literal["active", "degraded", "unavailable"]
     detail: str
     needs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server and its listening process, if known."""
+
+    resource: ResourceRow
+    process_id: int | None

@@ -5,27 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
+from jitterscope.inventory.store import workloads as store
 from jitterscope.inventory.successors import workload_of
-from jitterscope.inventory.tree import UPWARDS
 
 _NAMES = ("workload.namespace", "workload.owner", "workload.pod", "workload.container")
-# With the newest facts that name a workload.
-_NAMED = text(
-    f"""
-    {UPWARDS}
-    SELECT up.wanted, named.name, named.value
-      FROM up JOIN LATERAL (
-          SELECT DISTINCT ON (f.name) f.name, f.value FROM facts f
-           WHERE f.resource_id = up.id AND f.name = ANY(:names) ORDER BY f.name, f.since_us DESC
-      ) AS named ON true
-     WHERE up.kind = 'cgroup' AND named.value <> ''
-     ORDER BY up.wanted, up.depth
-    """  # noqa: S608
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("names", type_=ARRAY(TEXT)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +28,7 @@ def of(session: Session, resource_ids: Sequence[int]) -> dict[int, WorkloadName]
     if not resource_ids:
         return {}
     known: dict[int, dict[str, str]] = {}
-    for wanted, name, value in session.execute(_NAMED, {"ids": sorted(set(resource_ids)), "names": list(_NAMES)}):
+    for wanted, name, value in store.names(session, resource_ids, _NAMES):
         known.setdefault(wanted, {}).setdefault(name, value)
     return {wanted: _name(facts) for wanted, facts in known.items()}
 

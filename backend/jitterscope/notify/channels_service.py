@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
-from sqlalchemy import func, select
-from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from jitterscope import sealed
@@ -21,6 +19,8 @@ from jitterscope.notify.kind import AT_SAVE, ChannelKind, kinds
 from jitterscope.notify.models import ChannelRow, DeliveryRow
 from jitterscope.notify.quiet_hours import QuietHours
 from jitterscope.notify.schemas import Channel, ChannelCreate, ChannelUpdate
+from jitterscope.notify.store import channels
+from jitterscope.notify.store.channels import DeliveryCounts
 
 
 class ChannelUnusable(Exception):
@@ -47,7 +47,7 @@ MOST = 50
 
 def create_channel(session: Session, request: ChannelCreate) -> ChannelRow:
     """Create a channel in the session's organization. Raises Problem 409 if it has too many, 422."""
-    if (session.scalar(select(func.count()).select_from(ChannelRow)) or 0) >= MOST:
+    if channels.count(session) >= MOST:
         raise Problem(
             409,
             "too-many-channels",
@@ -103,35 +103,10 @@ def get_channel(session: Session, channel_id: int) -> ChannelRow:
     return row
 
 
-def list_channels(session: Session) -> list[ChannelRow]:
-    """All channels, oldest first; there are few."""
-    return list(session.scalars(select(ChannelRow).order_by(ChannelRow.id)))
-
-
 def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
     """Channels as the API shows them, with the state of their deliveries."""
-    counts = {
-        channel_id: (pending, held, held_back, dead, last_sent)
-        for channel_id, pending, held, held_back, dead, last_sent in session.execute(
-            select(
-                DeliveryRow.channel_id,
-                func.count().filter(DeliveryRow.state.in_(("pending", "sending"))),
-                func.count().filter(DeliveryRow.state == "pending", DeliveryRow.held_until > func.clock_timestamp()),
-                func.coalesce(func.sum(DeliveryRow.held_back).filter(DeliveryRow.state.in_(("pending", "sending"))), 0),
-                func.count().filter(DeliveryRow.state == "dead"),
-                func.max(DeliveryRow.sent_at),
-            )
-            .where(DeliveryRow.channel_id.in_([row.id for row in rows]))
-            .group_by(DeliveryRow.channel_id)
-        )
-    }
-    newest = session.execute(
-        select(DeliveryRow.channel_id, DeliveryRow.last_error)
-        .ext(distinct_on(DeliveryRow.channel_id))
-        .where(DeliveryRow.channel_id.in_([row.id for row in rows]), DeliveryRow.attempts > 0)
-        .order_by(DeliveryRow.channel_id, DeliveryRow.id.desc())
-    )
-    errors = {row.channel_id: row.last_error for row in newest}
+    ids = [row.id for row in rows]
+    counts, errors = channels.delivery_counts(session, ids), channels.last_errors(session, ids)
     result: list[Channel] = []
     for row in rows:
         try:
@@ -139,7 +114,7 @@ def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
             target, broken = kind.describe(config), None
         except ChannelUnusable as error:
             target, broken = "unusable", str(error)
-        pending, held, held_back, dead, last_sent = counts.get(row.id, (0, 0, 0, 0, None))
+        known = counts.get(row.id, DeliveryCounts())
         result.append(
             Channel(
                 id=row.id,
@@ -152,11 +127,11 @@ def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
                 conditions=Conditions.model_validate(row.conditions),
                 quiet_hours=outbox.quiet_hours_of(row.quiet_hours),
                 created_at=row.created_at,
-                pending=pending,
-                held=held,
-                held_back=held_back,
-                dead=dead,
-                last_sent_at=last_sent,
+                pending=known.pending,
+                held=known.held,
+                held_back=known.held_back,
+                dead=known.dead,
+                last_sent_at=known.last_sent_at,
                 last_error=broken or errors.get(row.id),
             )
         )

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from sqlalchemy import exists, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
 from jitterscope.notify import courier, journal
@@ -30,6 +29,7 @@ from jitterscope.notify.outgoing import outgoing, post_of
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.record_fate import settle
 from jitterscope.notify.refresh import refresh_due
+from jitterscope.notify.store import deliveries
 from jitterscope.notify.wire import PostFailed, perform
 from jitterscope.settings import settings
 
@@ -85,11 +85,7 @@ def recover(organization_id: int) -> None:
     folder = journal_folder()
     ours = journal.journal_id(folder)
     with organization_session(organization_id) as session:
-        rows = session.execute(
-            select(
-                DeliveryRow.id, DeliveryRow.attempts, DeliveryRow.key, DeliveryRow.journal_id, DeliveryRow.claimed_at
-            ).where(DeliveryRow.state == "sending")
-        ).all()
+        rows = deliveries.sending(session)
     for delivery_id, number, key, journal_id, claimed_at in rows:
         name = f"{key}.{number}"
         if journal_id != ours:
@@ -131,36 +127,11 @@ def claim(organization_id: int) -> list[Attempt]:
 
 def _due_and_allowed(session: Session) -> list[tuple[DeliveryRow, ChannelRow]]:
     for _ in range(_MOST_HELD_BACK // BATCH):
-        due = _due(session)
+        due = deliveries.due(session, BATCH)
         allowed = [(row, channel) for row, channel in due if not hold_back(session, row, channel)]
         if allowed or not due:
             return allowed
     return []
-
-
-def _due(session: Session) -> list[tuple[DeliveryRow, ChannelRow]]:
-    earlier = aliased(DeliveryRow)
-    statement = (
-        select(DeliveryRow, ChannelRow)
-        .join(ChannelRow, ChannelRow.id == DeliveryRow.channel_id)
-        .where(
-            DeliveryRow.state == "pending",
-            DeliveryRow.next_attempt_at <= func.clock_timestamp(),
-            ChannelRow.enabled,
-            # An update is sent only after the message that it updates.
-            ~exists().where(
-                earlier.channel_id == DeliveryRow.channel_id,
-                earlier.incident_id == DeliveryRow.incident_id,
-                earlier.id < DeliveryRow.id,
-                earlier.state.in_(("pending", "sending")),
-                earlier.held_back.is_(None),
-            ),
-        )
-        .order_by(DeliveryRow.id)
-        .limit(BATCH)
-        .with_for_update(of=DeliveryRow, skip_locked=True)
-    )
-    return [(row, channel) for row, channel in session.execute(statement)]
 
 
 def _prepare(session: Session, folder: Path, row: DeliveryRow, channel: ChannelRow) -> Attempt | None:

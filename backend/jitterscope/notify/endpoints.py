@@ -6,7 +6,6 @@ import time
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from sqlalchemy import select
 
 from jitterscope import worker
 from jitterscope.answers import refuses
@@ -30,6 +29,7 @@ from jitterscope.notify.schemas import (
     Delivery,
     DeliveryState,
 )
+from jitterscope.notify.store import channels, deliveries
 from jitterscope.paging import one_position, unpaged
 from jitterscope.tenancy import mail_limits
 from jitterscope.tenancy.attempts import per_minute
@@ -64,7 +64,7 @@ def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
 def list_channels(principal: Reader) -> list[Channel]:
     """All channels of the organization."""
     with organization_session(principal.organization_id) as session:
-        return service.views(session, service.list_channels(session))
+        return service.views(session, channels.listed(session))
 
 
 @router.post("", status_code=201, dependencies=[audited("channel.create")])
@@ -144,12 +144,7 @@ def list_deliveries(
     before = one_position(cursor)
     with organization_session(principal.organization_id) as session:
         service.get_channel(session, channel_id)
-        query = select(DeliveryRow).where(DeliveryRow.channel_id == channel_id)
-        if state is not None:
-            query = query.where(DeliveryRow.state == state)
-        if before is not None:
-            query = query.where(DeliveryRow.id < before)
-        rows = session.scalars(query.order_by(DeliveryRow.id.desc()).limit(limit + 1)).all()
+        rows = deliveries.listed(session, channel_id, state, before, limit + 1)
         items = [_view(row) for row in rows[:limit]]
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
 
@@ -160,11 +155,7 @@ def list_deliveries(
 def retry_delivery(principal: Writer, channel_id: int, delivery_id: int) -> Delivery:
     """Retry a dead delivery with the same key."""
     with organization_session(principal.organization_id) as session:
-        row = session.scalar(
-            select(DeliveryRow)
-            .where(DeliveryRow.id == delivery_id, DeliveryRow.channel_id == channel_id)
-            .with_for_update()
-        )
+        row = deliveries.of_channel(session, channel_id, delivery_id)
         if row is None:
             raise not_found("delivery", delivery_id)
         if row.state != "dead":

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.notify.kind import kinds
 from jitterscope.notify.models import ChannelRow, DeliveryRow
+from jitterscope.notify.store import deliveries
 from jitterscope.tenancy.attempts import per_hour
 
 SUMMARY_AFTER = timedelta(hours=1)
@@ -29,16 +29,7 @@ def hold_back(session: Session, row: DeliveryRow, channel: ChannelRow) -> bool:
     if per_hour(most, "notifications", kind.kind, str(channel.organization_id)).fits():
         return False
     row.last_error = f"Held back: the organization sends at most {most} messages by {kind.title} an hour"
-    summary = session.scalar(
-        select(DeliveryRow)
-        .where(
-            DeliveryRow.channel_id == channel.id,
-            DeliveryRow.state == "pending",
-            DeliveryRow.attempts == 0,
-            DeliveryRow.held_back.is_not(None),
-        )
-        .with_for_update()
-    )
+    summary = deliveries.summary(session, channel.id)
     if summary is None:
         row.held_back, row.next_attempt_at = 1, datetime.now(UTC) + SUMMARY_AFTER
     else:

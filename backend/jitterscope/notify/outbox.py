@@ -10,19 +10,21 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, func, select, type_coerce, update
-from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by, insert
+from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from jitterscope import worker
-from jitterscope.db import after_commit
+from jitterscope.db import after_commit, clock
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.notify.conditions import Conditions, Place, place_of
 from jitterscope.notify.kind import kinds
-from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
+from jitterscope.notify.models import ChannelRow
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.quiet_hours import QuietHours
 from jitterscope.notify.rules import Event, Face, Rule, Standing, decide, held_until, state_after
+from jitterscope.notify.store import channels, threads
+from jitterscope.notify.store import outbox as store
+from jitterscope.notify.store.outbox import sent_at as sent_at
 
 _SUPERSEDED = "Superseded by a later message"
 _CAME_AND_WENT = "The incident began and ended during quiet hours"
@@ -38,23 +40,20 @@ def enqueue(
     `muted`: only closes alerts that would stay open. `reminds`: see rules.Event.
     """
     organization_id: int = session.info["organization_id"]
-    channels = session.execute(
-        select(
-            ChannelRow.id, ChannelRow.kind, ChannelRow.min_severity, ChannelRow.actions, ChannelRow.conditions,
-            ChannelRow.quiet_hours,
-        ).where(ChannelRow.enabled).order_by(ChannelRow.id)
-    ).all()  # fmt: skip
-    if not channels:
+    enabled = channels.enabled(session)
+    if not enabled:
         return 0
     event = event_of(payload, also, muted=muted, reminds=reminds)
     standings = _standings(session, payload)
     content = payload.model_dump(mode="json")
     rows: list[dict[str, Any]] = []
-    for channel in channels:
+    for channel in enabled:
         decision = decide(_rule(channel), event, standings.get(channel.id, Standing()))
         if decision.waiting != "stay":
             came_and_went = decision.message in ("none", "skip")
-            _move_on(session, payload, channel.id, decision.waiting, _CAME_AND_WENT if came_and_went else _SUPERSEDED)
+            store.move_on(
+                session, payload, channel.id, decision.waiting, _CAME_AND_WENT if came_and_went else _SUPERSEDED
+            )
         if decision.message == "none":
             continue
         skipped = decision.message == "skip"
@@ -70,14 +69,12 @@ def enqueue(
                 "attempts": 0,
                 "maybe_sent": False,
                 "held_until": decision.until,
-                "next_attempt_at": func.clock_timestamp() if decision.until is None else decision.until,
+                "next_attempt_at": clock() if decision.until is None else decision.until,
                 "last_error": _CAME_AND_WENT if skipped else None,
             }
         )
     if rows:
-        session.execute(
-            insert(DeliveryRow).values(rows).on_conflict_do_nothing(index_elements=["transition_id", "channel_id"])
-        )
+        store.add(session, rows)
         deliver_soon(session)
     return sum(row["state"] == "pending" for row in rows)
 
@@ -88,16 +85,7 @@ def show(session: Session, payload: Payload) -> None:
     This notifies nobody, so it ignores the channel's filters and also happens while the incident is muted.
     """
     shows = [kind.kind for kind in kinds().values() if kind.refresh is not None]
-    found = session.execute(
-        update(ThreadRow)
-        .where(
-            ThreadRow.incident_id == payload.incident.id,
-            ThreadRow.channel_id.in_(select(ChannelRow.id).where(ChannelRow.kind.in_(shows), ChannelRow.enabled)),
-        )
-        .values(wanted=payload.model_dump(mode="json"), attempts=0)
-        .returning(ThreadRow.channel_id)
-    ).all()
-    if found:
+    if threads.want(session, payload.incident.id, shows, payload.model_dump(mode="json")):
         deliver_soon(session)
 
 
@@ -110,27 +98,14 @@ def deliver_soon(session: Session) -> None:
 
 def withdraw(session: Session, incident_id: int) -> None:
     """Skip the incident's deliveries that wait for the end of quiet hours, because it is muted."""
-    session.execute(
-        update(DeliveryRow)
-        .where(DeliveryRow.incident_id == incident_id, _held(datetime.now(UTC)))
-        .values(state="skipped", last_error=_MUTED)
-    )
+    store.withdraw(session, incident_id, _MUTED)
 
 
 def hold_anew(session: Session, channel: ChannelRow) -> None:
     """Reschedule what waits for the end of a channel's quiet hours, after these changed."""
     now, quiet = datetime.now(UTC), quiet_hours_of(channel.quiet_hours)
-    severity = DeliveryRow.payload["incident"]["severity"].astext
-    waiting = session.execute(
-        select(DeliveryRow.id, severity).where(DeliveryRow.channel_id == channel.id, _held(now)).with_for_update()
-    ).all()
-    for identity, told in waiting:
-        until = held_until(quiet, told, now)
-        session.execute(
-            update(DeliveryRow)
-            .where(DeliveryRow.id == identity)
-            .values(held_until=until, next_attempt_at=func.clock_timestamp() if until is None else until)
-        )
+    for identity, told in store.held(session, channel.id, now):
+        store.hold_until(session, identity, held_until(quiet, told, now))
 
 
 def event_of(payload: Payload, also: Sequence[Place] = (), *, muted: bool = False, reminds: bool = False) -> Event:
@@ -180,32 +155,10 @@ def _rule(channel: Row[Any]) -> Rule:
 
 def _standings(session: Session, payload: Payload) -> dict[int, Standing]:
     """By channel: what became of the incident's earlier transitions."""
-    held = _held(payload.transition.at)
-    sent = (~held) & (DeliveryRow.state != "dead")
-    rows = session.execute(
-        select(DeliveryRow.channel_id, func.bool_or(~held), func.bool_or(held), _newest(sent), _newest(held))
-        .where(
-            DeliveryRow.incident_id == payload.incident.id,
-            DeliveryRow.transition_id < payload.transition.id,
-            DeliveryRow.state != "skipped",
-        )
-        .group_by(DeliveryRow.channel_id)
-    )
     return {
         channel_id: Standing(told, waiting, _face(shown), _face(waits))
-        for channel_id, told, waiting, shown, waits in rows
+        for channel_id, told, waiting, shown, waits in store.told_before(session, payload)
     }
-
-
-def _newest(which: ColumnElement[bool]) -> ColumnElement[Any]:
-    """How the newest of the matching deliveries shows the incident."""
-    shown = func.jsonb_build_array(
-        DeliveryRow.payload[("transition", "action")],
-        *(DeliveryRow.payload[("incident", name)] for name in ("state", "severity", "cause")),
-    )
-    ordered = aggregate_order_by(shown, DeliveryRow.transition_id.desc())
-    newest: ColumnElement[Any] = type_coerce(func.jsonb_agg(ordered).filter(which), JSONB)[0]
-    return newest
 
 
 def _face(shown: list[str] | None) -> Face | None:
@@ -213,38 +166,3 @@ def _face(shown: list[str] | None) -> Face | None:
         return None
     action, state, severity, cause = shown
     return Face(state_after(action, state), severity, cause)
-
-
-def _held(at: datetime) -> ColumnElement[bool]:
-    """Deliveries that wait for the end of quiet hours at that time and were not tried yet."""
-    return and_(
-        DeliveryRow.state == "pending", DeliveryRow.attempts == 0, func.coalesce(DeliveryRow.held_until > at, False)
-    )
-
-
-def _move_on(session: Session, payload: Payload, channel_id: int, to: str, why: str) -> None:
-    """Drop or release the channel's held deliveries about the incident."""
-    values: dict[str, Any] = {"state": "skipped", "last_error": why}
-    if to == "release":
-        values = {"held_until": None, "next_attempt_at": func.clock_timestamp()}
-    session.execute(
-        update(DeliveryRow)
-        .where(
-            DeliveryRow.channel_id == channel_id,
-            DeliveryRow.incident_id == payload.incident.id,
-            DeliveryRow.transition_id < payload.transition.id,
-            _held(payload.transition.at),
-        )
-        .values(values)
-    )
-
-
-def sent_at(session: Session, incident_id: int) -> list[datetime]:
-    """When receivers accepted notifications of an incident: the earliest channel of each transition, oldest first."""
-    taken = (
-        select(func.min(DeliveryRow.sent_at).label("at"))
-        .where(DeliveryRow.incident_id == incident_id, DeliveryRow.sent_at.is_not(None))
-        .group_by(DeliveryRow.transition_id)
-        .subquery()
-    )
-    return list(session.scalars(select(taken.c.at).order_by(taken.c.at)))

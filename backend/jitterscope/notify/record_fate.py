@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import structlog
-from sqlalchemy import select
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
 from jitterscope.notify import journal
 from jitterscope.notify.kind import HttpResponse, Verdict, kinds
-from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
+from jitterscope.notify.store import channels, deliveries, threads
 from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
@@ -25,10 +21,10 @@ def settle(
 ) -> None:
     """Advance a `sending` delivery by the outcome of its attempt `number`. `verdict` overrules the record."""
     with organization_session(organization_id) as session:
-        row = session.scalar(select(DeliveryRow).where(DeliveryRow.id == delivery_id).with_for_update())
+        row = deliveries.locked(session, delivery_id)
         if row is None or row.state != "sending" or row.attempts != number:
             return
-        kind = session.scalar(select(ChannelRow.kind).where(ChannelRow.id == row.channel_id))
+        kind = channels.kind_of(session, row.channel_id)
         verdict = verdict or _verdict(kind or "", record)
         now = datetime.now(UTC)
         row.journal_id = None
@@ -38,17 +34,9 @@ def settle(
         if verdict.outcome == "sent":
             row.state, row.sent_at = "sent", now
             if verdict.thread is not None:
-                session.execute(
-                    insert(ThreadRow)
-                    .values(
-                        organization_id=organization_id,
-                        channel_id=row.channel_id,
-                        incident_id=row.incident_id,
-                        reference=verdict.thread,
-                        wanted=_later(session, row),
-                    )
-                    .on_conflict_do_nothing()
-                )
+                # If the incident changed while its first message was sent, that is outdated already.
+                wanted = deliveries.newest_payload_after(session, row)
+                threads.add(session, organization_id, row, verdict.thread, wanted)
         elif verdict.outcome == "permanent" or number >= settings().notify_max_attempts:
             row.state = "dead"
             log.warning("notification_dead", delivery_id=delivery_id, attempts=number, error=verdict.detail)
@@ -61,16 +49,6 @@ def settle(
 def backoff_s(attempts: int) -> float:
     """Seconds until the next try after `attempts` failures: 5 s doubling to 15 min, ±50 % to spread the retries."""
     return min(5.0 * 2.0 ** (attempts - 1), 900.0) * random.SystemRandom().uniform(0.5, 1.5)
-
-
-def _later(session: Session, row: DeliveryRow) -> dict[str, Any] | None:
-    """What an incident's first message should show by now, if the incident changed while it was sent."""
-    query = select(DeliveryRow.payload).where(
-        DeliveryRow.channel_id == row.channel_id,
-        DeliveryRow.incident_id == row.incident_id,
-        DeliveryRow.transition_id > row.transition_id,
-    )
-    return session.scalar(query.order_by(DeliveryRow.transition_id.desc()).limit(1))
 
 
 def _verdict(kind: str, record: journal.Record) -> Verdict:

@@ -12,16 +12,16 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
-from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
-from jitterscope.db import organization_session
+from jitterscope.db import clock, organization_session
 from jitterscope.notify.channels_service import ChannelUnusable, open_config
 from jitterscope.notify.kind import ChannelKind, HttpResponse, Message, Verdict
-from jitterscope.notify.models import ChannelRow, ThreadRow
+from jitterscope.notify.models import ThreadRow
 from jitterscope.notify.outgoing import post_of
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.record_fate import backoff_s
+from jitterscope.notify.store import threads
 from jitterscope.notify.wire import PostFailed, perform
 
 log = structlog.get_logger(__name__)
@@ -39,11 +39,6 @@ class _Task:
     message: Message
 
 
-def is_due(session: Session) -> bool:
-    """Whether a message of the organization shows an outdated state."""
-    return bool(session.scalar(select(exists().where(ThreadRow.wanted.is_not(None), _now()))))
-
-
 def refresh_due(organization_id: int) -> int:
     """Update outdated messages, a few at a time; returns how many were tried."""
     with organization_session(organization_id) as session:
@@ -56,17 +51,9 @@ def refresh_due(organization_id: int) -> int:
 
 
 def _claim(session: Session) -> list[_Task]:
-    query = (
-        select(ThreadRow, ChannelRow)
-        .join(ChannelRow, ChannelRow.id == ThreadRow.channel_id)
-        .where(ThreadRow.wanted.is_not(None), _now(), ChannelRow.enabled)
-        .order_by(ThreadRow.next_attempt_at)
-        .limit(_AT_ONCE)
-        .with_for_update(of=ThreadRow, skip_locked=True)
-    )
     tasks = []
-    for row, channel in session.execute(query):
-        row.next_attempt_at = func.clock_timestamp() + _LEASE
+    for row, channel in threads.due(session, _AT_ONCE):
+        row.next_attempt_at = clock() + _LEASE
         row.attempts += 1
         try:
             kind, config = open_config(channel)
@@ -95,16 +82,12 @@ def _settle(session: Session, task: _Task, verdict: Verdict) -> None:
     if row is None or row.wanted is None:
         return
     if row.wanted["transition"]["id"] != task.message.payload.transition.id:
-        row.next_attempt_at = func.clock_timestamp()  # the incident changed meanwhile
+        row.next_attempt_at = clock()  # the incident changed meanwhile
         return
     if verdict.outcome == "retry" and row.attempts < _MOST_ATTEMPTS:
         wait_s = verdict.retry_after_s if verdict.retry_after_s is not None else backoff_s(row.attempts)
-        row.next_attempt_at = func.clock_timestamp() + timedelta(seconds=wait_s)
+        row.next_attempt_at = clock() + timedelta(seconds=wait_s)
         return
     if verdict.outcome != "sent":
         log.info("message_not_changed", channel_id=row.channel_id, incident_id=row.incident_id, why=verdict.detail)
-    row.wanted, row.next_attempt_at = None, func.clock_timestamp()
-
-
-def _now() -> Any:  # noqa: ANN401
-    return ThreadRow.next_attempt_at <= func.clock_timestamp()
+    row.wanted, row.next_attempt_at = None, clock()

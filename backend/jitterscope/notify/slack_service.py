@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from datetime import timedelta
 
-from sqlalchemy import delete, func
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from jitterscope import worker
@@ -14,10 +12,11 @@ from jitterscope.db import after_commit
 from jitterscope.errors import Problem
 from jitterscope.notify.channels.slack import SlackConfig, takes_answers
 from jitterscope.notify.channels_service import ChannelUnusable, open_config
-from jitterscope.notify.models import ChannelRow, SlackPressRow, ThreadRow
+from jitterscope.notify.models import ChannelRow, ThreadRow
 from jitterscope.notify.outbox import deliver_soon
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.slack_press import TOLERANCE_S, Press, is_fresh, is_signed
+from jitterscope.notify.store import presses
 from jitterscope.tenancy import limits
 from jitterscope.tenancy.attempts import per_minute
 
@@ -76,15 +75,7 @@ def _config(session: Session, channel_id: int) -> SlackConfig | None:
 
 def once(session: Session, digest: bytes) -> None:
     """Record a signed request, in the transaction of its action. Raises Problem 409 if it was handled before."""
-    past = func.clock_timestamp() - timedelta(seconds=3 * TOLERANCE_S)
-    session.execute(delete(SlackPressRow).where(SlackPressRow.at < past))
-    noted = session.execute(
-        insert(SlackPressRow)
-        .values(organization_id=session.info["organization_id"], digest=digest)
-        .on_conflict_do_nothing()
-        .returning(SlackPressRow.digest)
-    )
-    if noted.first() is None:
+    if not presses.add(session, digest, forget_after=timedelta(seconds=3 * TOLERANCE_S)):
         raise Problem(409, "repeated", "Already handled", "This request was handled before.", "Press the button again.")
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import structlog
-from sqlalchemy import exists, func, or_, select
 
 from jitterscope import sealed, worker
 from jitterscope.db import each_organization, organization_ids, organization_session
-from jitterscope.notify import journal, refresh
+from jitterscope.notify import journal
 from jitterscope.notify.delivery import deliver_due, journal_folder
 from jitterscope.notify.kind import post_json
-from jitterscope.notify.models import DeliveryRow
 from jitterscope.notify.outgoing import post_of
 from jitterscope.notify.slack_message import escape
+from jitterscope.notify.store import deliveries, threads
 from jitterscope.notify.wire import PostFailed, perform
 from jitterscope.settings import settings
 
@@ -51,16 +50,7 @@ def sweep() -> None:
     """Find what is due: retries, and rows whose message was lost with a broker or a worker."""
     for organization_id in organization_ids():
         with organization_session(organization_id) as session:
-            due = session.scalar(
-                select(
-                    exists().where(
-                        or_(
-                            DeliveryRow.state == "sending",
-                            (DeliveryRow.state == "pending") & (DeliveryRow.next_attempt_at <= func.clock_timestamp()),
-                        )
-                    )
-                )
-            ) or refresh.is_due(session)
+            due = deliveries.any_due(session) or threads.any_due(session)
         if due:
             worker.app.send_task("notify.deliver", kwargs={"organization_id": organization_id}, expires=5, retry=False)
 

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, exists, select, tuple_
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.objective import BadObjective, Objective, parse
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.inventory import service as inventory
-from jitterscope.objectives import workloads
+from jitterscope.objectives import store, workloads
 from jitterscope.objectives.models import ObjectiveRow
 from jitterscope.objectives.workloads import Place
 
@@ -44,12 +42,7 @@ def settings_of(session: Session, resource_ids: Sequence[int]) -> dict[int, Sett
     """Settings of servers and cgroups, by id; other resources are absent."""
     places = workloads.places(session, resource_ids)
     wanted = {key for place in places.values() for key in place.keys}
-    rows: dict[tuple[str, int], ObjectiveRow] = {}
-    if wanted:
-        found = session.scalars(
-            select(ObjectiveRow).where(tuple_(ObjectiveRow.workload, ObjectiveRow.port).in_(sorted(wanted)))
-        )
-        rows = {(row.workload, row.port): row for row in found}
+    rows = store.of(session, sorted(wanted)) if wanted else {}
     return {one: _setting(place, rows) for one, place in places.items()}
 
 
@@ -79,39 +72,23 @@ def put(session: Session, organization_id: int, resource_id: int, objective: Obj
     Raises KeyError for other resources.
     """
     workload, port = workloads.places(session, [resource_id])[resource_id].keys[0]
-    before = _own(session, workload, port)
-    values = {"quantile": objective.quantile, "limit_us": objective.limit_us, "set_by": by}
-    statement = insert(ObjectiveRow).values(
-        organization_id=organization_id, workload=workload, port=port, **values
-    )  # fmt: skip
-    changed = {**values, "set_at": statement.excluded.set_at}
-    session.execute(
-        statement.on_conflict_do_update(index_elements=["organization_id", "workload", "port"], set_=changed)
-    )
+    before = store.own(session, workload, port)
+    store.put(session, organization_id, workload, port, objective.quantile, objective.limit_us, by)
     return before
 
 
 def remove(session: Session, resource_id: int) -> ObjectiveRow | None:
     """Remove what was set for a server or a cgroup; None if nothing was. Raises KeyError for other resources."""
     workload, port = workloads.places(session, [resource_id])[resource_id].keys[0]
-    before = _own(session, workload, port)
+    before = store.own(session, workload, port)
     if before is not None:
-        session.execute(delete(ObjectiveRow).where(ObjectiveRow.id == before.id))
+        store.remove(session, before.id)
     return before
-
-
-def _own(session: Session, workload: str, port: int) -> ObjectiveRow | None:
-    found = session.scalar(
-        select(ObjectiveRow).where(ObjectiveRow.workload == workload, ObjectiveRow.port == port).with_for_update()
-    )
-    if found is not None:
-        session.expunge(found)
-    return found
 
 
 def watched(session: Session, seen_after_us: int) -> list[int]:
     """Cgroups with a server that has an objective below 20 ms, by id: collectors send no triggers for misses."""
-    short = session.scalar(select(exists().where(ObjectiveRow.limit_us < SLOW_US)))
+    short = store.any_below(session, SLOW_US)
     servers = inventory.seen_servers(session, seen_after_us, annotated=None if short else workloads.ANNOTATION)
     below = [one for one, objective in in_effect(session, servers).items() if objective.limit_us < SLOW_US]
     owners = inventory.owning_subjects(session, below)

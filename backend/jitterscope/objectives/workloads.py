@@ -10,36 +10,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
 from jitterscope.inventory.successors import workload_of
 from jitterscope.inventory.types import ResourceKind
+from jitterscope.objectives import store
 
 ANNOTATION = "workload.objective"
 SERVERS: tuple[ResourceKind, ...] = ("dns_server", "tcp_server")
 _NAMES = ("workload.namespace", "workload.owner", "workload.pod", "workload.container", ANNOTATION)
-# From each resource up to its node, with the newest facts that name a workload.
-_CHAINS = text(
-    """
-    WITH RECURSIVE up AS (
-        SELECT r.id AS wanted, r.id, r.kind, r.key, r.node_id, r.parent_id, 0 AS depth
-          FROM resources r WHERE r.id = ANY(:ids)
-        UNION ALL
-        SELECT up.wanted, r.id, r.kind, r.key, r.node_id, r.parent_id, up.depth + 1
-          FROM up JOIN resources r ON r.id = up.parent_id WHERE up.depth < 64 AND r.id <> up.id
-    )
-    SELECT up.wanted, up.id, up.kind, up.key, up.node_id, up.depth, named.name, named.value
-      FROM up LEFT JOIN LATERAL (
-          SELECT DISTINCT ON (f.name) f.name, f.value FROM facts f
-           WHERE up.kind = 'cgroup' AND f.resource_id = up.id AND f.name = ANY(:names)
-           ORDER BY f.name, f.since_us DESC
-      ) AS named ON true
-     WHERE up.kind IN ('cgroup', 'dns_server', 'tcp_server')
-     ORDER BY up.wanted, up.depth
-    """
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("names", type_=ARRAY(TEXT)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +46,7 @@ def places(session: Session, resource_ids: Sequence[int]) -> dict[int, Place]:
     if not resource_ids:
         return {}
     chains: dict[int, dict[int, _Level]] = {}
-    for row in session.execute(_CHAINS, {"ids": sorted(set(resource_ids)), "names": list(_NAMES)}):
+    for row in store.chains(session, sorted(set(resource_ids)), _NAMES):
         level = chains.setdefault(row.wanted, {}).setdefault(row.id, _Level(row.kind, row.key, row.node_id, {}))
         if row.name is not None:
             level.facts[row.name] = row.value

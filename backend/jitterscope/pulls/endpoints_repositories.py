@@ -16,7 +16,9 @@ from jitterscope.db import organization_session
 from jitterscope.kit.declared import audited
 from jitterscope.paging import unpaged
 from jitterscope.pulls import repositories as service
+from jitterscope.pulls import store
 from jitterscope.pulls.schemas import Repository, RepositoryRequest, RepositoryTest, RepositoryUpdate
+from jitterscope.pulls.store import MOST_REPOSITORIES
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/repositories", tags=["pull requests"])
@@ -26,11 +28,11 @@ Writer = Annotated[Principal, Depends(require("repositories:write"))]
 
 @router.get("")
 @bounded(QUICK)
-@unpaged(f"An organization has at most {service.MOST} repositories.")
+@unpaged(f"An organization has at most {MOST_REPOSITORIES} repositories.")
 def list_repositories(principal: Reader) -> list[Repository]:
     """All repositories. If several have a workload, the first one is used."""
     with organization_session(principal.organization_id) as session:
-        return service.views(session, service.listed(session))
+        return service.views(session, store.repositories(session))
 
 
 @router.post("", status_code=201, dependencies=[audited("repository.create")])

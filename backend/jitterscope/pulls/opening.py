@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from jitterscope.audit import service as audit
@@ -23,7 +21,7 @@ from jitterscope.incidents.api import whole
 from jitterscope.incidents.api.schemas import Incident
 from jitterscope.incidents.api.views import incident_url
 from jitterscope.incidents.lifecycle import actions
-from jitterscope.pulls import kustomize, repositories, texts
+from jitterscope.pulls import kustomize, repositories, store, texts
 from jitterscope.pulls import plan as plans
 from jitterscope.pulls.hosts.host import Host, HostFailed, Opened
 from jitterscope.pulls.models import PullRequestRow, RepositoryRow
@@ -58,8 +56,8 @@ class Draft:
 def possibilities(session: Session, incident_id: int) -> list[FixPullRequest]:
     """Each fix of an incident, with its newest pull request."""
     incident = whole.incident(session, actions.get(session, incident_id))
-    rows = repositories.listed(session)
-    newest = {row.fix_id: row for row in _of_incident(session, incident_id) if row.state != "opening"}
+    rows = store.repositories(session)
+    newest = {row.fix_id: row for row in store.of_incident(session, incident_id) if row.state != "opening"}
     return [_possibility(fix, rows, newest.get(fix.id)) for fix in incident.fixes]
 
 
@@ -108,7 +106,7 @@ def open_(principal: Principal, incident_id: int, fix_id: str, form: Form) -> Pu
     organization_id = principal.organization_id
     with organization_session(organization_id) as session:
         actions.get(session, incident_id)
-        known = _place(session, incident_id, fix_id)
+        known = store.place(session, incident_id, fix_id)
         if known is not None and known.state == "open":
             return view(known)
         draft = _draft(session, incident_id, fix_id)
@@ -151,7 +149,7 @@ def _draft(session: Session, incident_id: int, fix_id: str) -> Draft:
         raise Problem(
             409, "no-file-holds-it", "No pull request is possible", reason, "Copy the patch and apply it by hand."
         )
-    rows = repositories.listed(session)
+    rows = store.repositories(session)
     changes = plans.changes_of(fix)
     chosen = plans.choose(changes, [repositories.files_of(row) for row in rows])
     if chosen is None:
@@ -160,7 +158,7 @@ def _draft(session: Session, incident_id: int, fix_id: str) -> Draft:
             "Ask an admin to add its file in Settings > Repositories.",
         )  # fmt: skip
     row = rows[chosen.repository]
-    earlier = sum(one.fix_id == fix_id and one.state != "opening" for one in _of_incident(session, incident_id))
+    earlier = sum(one.fix_id == fix_id and one.state != "opening" for one in store.of_incident(session, incident_id))
     branch = _branch(incident_id, fix_id, earlier + 1)
     return Draft(incident, fix, row, chosen.targets, repositories.host_of(row), branch)
 
@@ -219,41 +217,20 @@ def _take_back(host: Host, branch: str) -> None:
         return  # the earlier failure is what matters, and the next attempt uses another name
 
 
-def _of_incident(session: Session, incident_id: int) -> list[PullRequestRow]:
-    """The incident's pull requests, oldest first."""
-    query = select(PullRequestRow).where(PullRequestRow.incident_id == incident_id)
-    return list(session.scalars(query.order_by(PullRequestRow.id)))
-
-
-def _place(session: Session, incident_id: int, fix_id: str) -> PullRequestRow | None:
-    """The pull request that is open or being opened."""
-    query = select(PullRequestRow).where(
-        PullRequestRow.incident_id == incident_id,
-        PullRequestRow.fix_id == fix_id,
-        PullRequestRow.state.in_(("opening", "open")),
-    )
-    return session.scalars(query.with_for_update()).one_or_none()
-
-
 def _take_place(session: Session, draft: Draft, principal: Principal, known: PullRequestRow | None) -> int:
     """The id of a new row in the state `opening`. Raises Problem 409 if another request is already opening it."""
     if known is not None and known.opened_at < datetime.now(UTC) - _OPENING:
         session.delete(known)
         session.flush()
     row = draft.repository
-    statement = insert(PullRequestRow).values(
-        organization_id=principal.organization_id,
-        incident_id=draft.incident.id,
-        repository_id=row.id,
-        fix_id=draft.fix.id,
-        fix_title=draft.fix.title,
-        kind=row.kind,
-        repository=row.repository,
-        branch=draft.branch,
-        state="opening",
-        opened_by=principal.actor,
-    )
-    place_id: int | None = session.scalar(statement.on_conflict_do_nothing().returning(PullRequestRow.id))
+    place_id = store.take_place(
+        session,
+        {
+            "organization_id": principal.organization_id, "incident_id": draft.incident.id, "repository_id": row.id,
+            "fix_id": draft.fix.id, "fix_title": draft.fix.title, "kind": row.kind, "repository": row.repository,
+            "branch": draft.branch, "state": "opening", "opened_by": principal.actor,
+        },
+    )  # fmt: skip
     if place_id is None:
         raise Problem(
             409, "being-opened", "It is being opened", "Another request is opening this pull request.",

@@ -11,13 +11,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import structlog
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from jitterscope.audit import service as audit
 from jitterscope.db import isolated, organization_session
 from jitterscope.errors import Problem
-from jitterscope.pulls import news, repositories
+from jitterscope.pulls import news, repositories, store
 from jitterscope.pulls.hosts.host import Host, HostFailed, Status
 from jitterscope.pulls.models import PullRequestRow, RepositoryRow
 from jitterscope.pulls.news import News
@@ -42,7 +40,7 @@ def visit(organization_id: int) -> int:
     """Check what is due in an organization; returns how many were checked."""
     ends, done = time.monotonic() + _MOST_S, 0
     with organization_session(organization_id) as session:
-        due = _due(session)
+        due = store.due(session, _MOST)
     for pull_request_id in due:
         if time.monotonic() > ends:
             break
@@ -50,22 +48,6 @@ def visit(organization_id: int) -> int:
             _look(organization_id, pull_request_id)
         done += 1
     return done
-
-
-def _due(session: Session) -> list[int]:
-    """Pull requests whose state may change, or whose verdict is not yet written as a comment."""
-    now = datetime.now(UTC)
-    query = (
-        select(PullRequestRow.id)
-        .where(
-            PullRequestRow.state.in_(("open", "merged")),
-            PullRequestRow.next_check_at <= now,
-            PullRequestRow.repository_id.is_not(None),
-        )
-        .order_by(PullRequestRow.next_check_at)
-        .limit(_MOST)
-    )
-    return list(session.scalars(query))
 
 
 def _look(organization_id: int, pull_request_id: int) -> None:

@@ -5,29 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import SecretStr
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from jitterscope import sealed
 from jitterscope.audit import service as audit
 from jitterscope.errors import Problem, not_found
 from jitterscope.kit.secretbox import SecretUnreadable
+from jitterscope.pulls import store
 from jitterscope.pulls.hosts.connect import NAMES, URLS, connect
 from jitterscope.pulls.hosts.github import api_of as github_api
 from jitterscope.pulls.hosts.host import Host, HostFailed, Kind
-from jitterscope.pulls.models import PullRequestRow, RepositoryRow
+from jitterscope.pulls.models import RepositoryRow
 from jitterscope.pulls.schemas import Repository, RepositoryFile, RepositoryRequest, RepositoryTest, RepositoryUpdate
+from jitterscope.pulls.store import MOST_REPOSITORIES
 from jitterscope.settings import settings
 
-MOST = 50
 _PLAIN = ("url", "repository", "base_branch")
 
 
 def create(session: Session, request: RepositoryRequest, by: str) -> RepositoryRow:
     """A new one of the session's organization. Raises Problem 409, 422."""
-    if (session.scalar(select(func.count()).select_from(RepositoryRow)) or 0) >= MOST:
+    if store.count_repositories(session) >= MOST_REPOSITORIES:
         raise Problem(
-            409, "too-many-repositories", "Too many repositories", f"An organization has at most {MOST} repositories.",
+            409, "too-many-repositories", "Too many repositories",
+            f"An organization has at most {MOST_REPOSITORIES} repositories.",
             "Remove one that is no longer used.",
         )  # fmt: skip
     _check(request.kind, request.repository, url := request.url or URLS[request.kind])
@@ -80,19 +81,9 @@ def get(session: Session, repository_id: int) -> RepositoryRow:
     return row
 
 
-def listed(session: Session) -> list[RepositoryRow]:
-    """All, oldest first: of several that have a workload the first one counts."""
-    return list(session.scalars(select(RepositoryRow).order_by(RepositoryRow.id).limit(MOST)))
-
-
 def views(session: Session, rows: list[RepositoryRow]) -> list[Repository]:
     """As the API shows them."""
-    query = (
-        select(PullRequestRow.repository_id, func.count())
-        .where(PullRequestRow.state == "open", PullRequestRow.repository_id.in_([row.id for row in rows]))
-        .group_by(PullRequestRow.repository_id)
-    )
-    counts = {row[0]: row[1] for row in session.execute(query)}
+    counts = store.open_by_repository(session, [row.id for row in rows])
     names = Repository.model_fields.keys() - {"open_pull_requests"}
     return [
         Repository.model_validate(

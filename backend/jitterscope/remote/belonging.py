@@ -11,7 +11,7 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.external_resources import NODE_LABELS, POD_LABELS, host_of, is_local
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.series import external_search
-from jitterscope.series.external_search import Belonging, Clause
+from jitterscope.series.external_selection import Belonging, Clause
 
 _ALWAYS_US = 2**62
 # A series with such a label belongs to a pod, not to the node that the pod is on.

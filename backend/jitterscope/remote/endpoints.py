@@ -33,7 +33,8 @@ from jitterscope.remote.schemas import (
     View,
 )
 from jitterscope.series import external_metrics, external_search
-from jitterscope.series.external_search import Label, Match, Selection
+from jitterscope.series.external_search import Label
+from jitterscope.series.external_selection import Match, Selection
 from jitterscope.series.types import nullable
 from jitterscope.tenancy.auth import Principal, require
 

@@ -5,43 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.remote import store
 
 _MINUTE_US = 60_000_000
-# How many programs of one token are distinguished, however many names a sender invents.
-_MOST_AGENTS = 100
-_OTHER = "other"
 _MAX_AGENT = 60
-
-_RECORD = text(
-    """
-    INSERT INTO remote_write_senders AS known (organization_id, token_id, agent, requests, samples, not_written,
-        newest_us, minute, minute_samples, minute_before_samples)
-    SELECT :organization, :token, CASE WHEN (SELECT count(*) FROM remote_write_senders
-            WHERE token_id = :token AND agent <> :agent) < :most THEN :agent ELSE :other END,
-        1, :samples, :not_written, :newest_us, :minute, :samples, 0
-    ON CONFLICT (organization_id, token_id, agent) DO UPDATE SET
-        last_at = now(), requests = known.requests + 1, samples = known.samples + excluded.samples,
-        not_written = known.not_written + excluded.not_written,
-        newest_us = greatest(known.newest_us, excluded.newest_us),
-        minute = greatest(known.minute, excluded.minute),
-        minute_samples = CASE WHEN excluded.minute > known.minute THEN excluded.samples
-            WHEN excluded.minute = known.minute THEN known.minute_samples + excluded.samples
-            ELSE known.minute_samples END,
-        minute_before_samples = CASE WHEN excluded.minute <= known.minute THEN known.minute_before_samples
-            WHEN excluded.minute = known.minute + 1 THEN known.minute_samples ELSE 0 END
-    """
-)
-_LISTED = text(
-    "SELECT s.token_id, t.name AS token, s.agent, s.first_at, s.last_at, s.requests, s.samples, s.not_written, "
-    "s.newest_us, s.minute, s.minute_samples, s.minute_before_samples "
-    "FROM remote_write_senders s JOIN tokens t ON t.id = s.token_id ORDER BY s.last_at DESC, s.token_id, s.agent "
-    "LIMIT :limit"
-)
-_COUNT = text("SELECT count(*) FROM remote_write_senders")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +39,16 @@ def record(
 ) -> None:
     """Count a request, in a separate transaction, so that those that write samples do not wait for each other."""
     with db.organization_session(organization_id) as session:
-        session.execute(
-            _RECORD,
-            {
-                "organization": organization_id, "token": token_id, "agent": _program(agent), "samples": samples,
-                "not_written": not_written, "newest_us": newest_us, "minute": now_us // _MINUTE_US,
-                "most": _MOST_AGENTS, "other": _OTHER,
-            },
-        )  # fmt: skip
+        store.count_request(
+            session, organization_id, token_id, _program(agent), samples, not_written, newest_us, now_us // _MINUTE_US
+        )
 
 
 def listed(session: Session, now_us: int, limit: int) -> tuple[list[Sender], int]:
     """Senders, the most recent first, and how many there are."""
     minute = now_us // _MINUTE_US
     found = []
-    for row in session.execute(_LISTED, {"limit": limit}):
+    for row in store.listed(session, limit):
         last_minute = {minute: row.minute_before_samples, minute - 1: row.minute_samples}.get(row.minute, 0)
         found.append(
             Sender(
@@ -91,7 +56,7 @@ def listed(session: Session, now_us: int, limit: int) -> tuple[list[Sender], int
                 row.not_written, row.newest_us, last_minute / 60,
             )
         )  # fmt: skip
-    return found, session.execute(_COUNT).scalar_one()
+    return found, store.count(session)
 
 
 def _program(agent: str) -> str:

@@ -16,7 +16,7 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
-from jitterscope.saved_views import store
+from jitterscope.saved_views import service, store
 from jitterscope.saved_views.models import SavedViewRow
 from jitterscope.saved_views.schemas import Page as Path
 from jitterscope.saved_views.schemas import SavedView, SavedViewChange, SavedViewRequest
@@ -60,7 +60,7 @@ def create_view(principal: Writer, request: SavedViewRequest) -> SavedView:
         raise Problem(409, "no-owner", "No owner", "A view belongs to a member.", "Sign in, and save it again.")
     with organization_session(principal.organization_id) as session:
         row = SavedViewRow(organization_id=principal.organization_id, owner_id=user_id, **request.model_dump())
-        store.create(session, row)
+        service.create(session, row)
         audit.record(session, principal, "view.create", f"view {row.id}", request.model_dump())
         (view,) = _views(session, principal, [row])
         return view
@@ -122,7 +122,7 @@ def _check_sharing(principal: Principal, wanted: SavedViewChange) -> None:
 
 
 def _changeable(session: Session, principal: Principal, view_id: int) -> SavedViewRow:
-    row = store.visible(session, _user(principal), view_id)
+    row = service.visible(session, _user(principal), view_id)
     if not _may_change(principal, row):
         raise Problem(403, "not-yours", "View not changed", _NOT_YOURS, "Save a view of your own, or ask an admin.")
     return row

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from jitterscope.series.catalogue import METRICS
+from jitterscope.series.store import catalogue as store
 
 
 def after_migration(connection: Connection) -> None:
     """Upsert every metric; runs as the schema's owner, inside the migration's transaction."""
-    if connection.execute(text("SELECT to_regclass('metrics')")).scalar() is None:
-        return
-    connection.execute(
-        text(
-            "INSERT INTO metrics (id, name, unit, kind) VALUES (:id, :name, :unit, :kind) "
-            "ON CONFLICT (id) DO UPDATE SET name = excluded.name, unit = excluded.unit, kind = excluded.kind"
-        ),
-        [{"id": m.id, "name": m.name, "unit": m.unit, "kind": m.kind} for m in METRICS.values()],
-    )
+    store.put(connection, [{"id": m.id, "name": m.name, "unit": m.unit, "kind": m.kind} for m in METRICS.values()])

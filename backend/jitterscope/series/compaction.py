@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import psycopg
 from numpy.typing import NDArray
-from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from jitterscope import counted, db
+from jitterscope import db
 from jitterscope.series import codec, layouts, partitions, rollups
-from jitterscope.series.landing import driver
 from jitterscope.series.runs import runs
+from jitterscope.series.store import blocks as store
 from jitterscope.series.types import TICK_US, FloatArray
 
 IdArray = NDArray[np.int64]
@@ -26,17 +23,6 @@ GRACE_US = 30_000_000
 _CHUNK_VALUES = 2_000_000
 # Slices of blocks received together: one is as large as a batch at most.
 _ROWS_AT_ONCE = 10
-_LOCK_CLASS = 1785296757
-
-_SLICES = (
-    "SELECT start_us, tick_count, encoding, substring(payload FROM %b * tick_count * wire_width(encoding) + 1 "
-    "FOR %b * tick_count * wire_width(encoding)) FROM series_blocks "
-    "WHERE id = ANY(%b) AND start_us >= %b AND start_us < %b"
-)
-_SEGMENT = (
-    "INSERT INTO series_segments (organization_id, step_us, series_id, start_us, tick_count, payload) "
-    "SELECT %b, %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[]) AS one"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +38,7 @@ def compact(organization_id: int, now_us: int) -> int:
     """Compact all closed windows of an organization; returns how many. Safe to run concurrently."""
     with db.organization_session(organization_id) as session:
         closed_us = (now_us - GRACE_US) // WINDOW_US * WINDOW_US
-        found = session.execute(
-            text(
-                "SELECT DISTINCT node_id, step_us, start_us - start_us % :window AS start_us FROM series_blocks "
-                "WHERE start_us < :closed ORDER BY 3, 1, 2"
-            ),
-            {"window": WINDOW_US, "closed": closed_us},
-        )
-        parts = [Part(row.node_id, row.step_us, row.start_us) for row in found]
+        parts = [Part(*one) for one in store.closed_windows(session, WINDOW_US, closed_us)]
     done = 0
     for part in parts:
         partitions.ensure(part.start_us, part.start_us + WINDOW_US)  # for a table that is newer than the data
@@ -74,39 +53,23 @@ def compact(organization_id: int, now_us: int) -> int:
 
 def compact_part(session: Session, organization_id: int, part: Part) -> bool:
     """Compact one window in the session's transaction. False if another worker is compacting it."""
-    locked = session.execute(
-        text("SELECT pg_try_advisory_xact_lock(:class, CAST(:node % 2147483647 AS integer))"),
-        {"class": _LOCK_CLASS, "node": part.node_id},
-    ).scalar_one()
-    if not locked:
+    if not store.try_lock(session, part.node_id):
         return False
-    with driver(session).cursor(binary=True) as cursor:
-        blocks = cursor.execute(
-            "SELECT id, layout_id, start_us, tick_count FROM series_blocks "
-            "WHERE node_id = %b AND step_us = %b AND start_us >= %b AND start_us < %b",
-            (part.node_id, part.step_us, part.start_us, part.start_us + WINDOW_US),
-        ).fetchall()
-        if not blocks:
-            return False
-        _Window(cursor, session, organization_id, part, blocks).write()
-        # By id: a block that arrives meanwhile stays for the next run.
-        cursor.execute(
-            "DELETE FROM series_blocks WHERE id = ANY(%b) AND start_us >= %b AND start_us < %b",
-            ([block[0] for block in blocks], part.start_us, part.start_us + WINDOW_US),
-        )
+    span = (part.start_us, part.start_us + WINDOW_US)
+    blocks = store.of_window(session, part.node_id, part.step_us, *span)
+    if not blocks:
+        return False
+    _Window(session, organization_id, part, blocks).write()
+    # By id: a block that arrives meanwhile stays for the next run.
+    store.remove(session, [block[0] for block in blocks], *span)
     return True
 
 
 class _Window:
     def __init__(
-        self,
-        cursor: psycopg.Cursor[tuple[Any, ...]],
-        session: Session,
-        organization_id: int,
-        part: Part,
-        blocks: list[tuple[Any, ...]],
+        self, session: Session, organization_id: int, part: Part, blocks: list[tuple[int, int, int, int]]
     ) -> None:
-        self._cursor, self._session, self._organization_id, self._part = cursor, session, organization_id, part
+        self._session, self._organization_id, self._part = session, organization_id, part
         ends = [start_us + ticks * part.step_us for _, _, start_us, ticks in blocks]
         self._ticks = (max(ends) - part.start_us) // part.step_us
         self._blocks_of: dict[int, list[int]] = {}
@@ -135,8 +98,8 @@ class _Window:
             low, count = int(positions[0]), int(positions[-1] - positions[0]) + 1
             rows = np.searchsorted(series, content[positions])
             span = (part.start_us, part.start_us + WINDOW_US)
-            wanted = (low, count, self._blocks_of[layout_id], *span)
-            with counted.arriving(self._session, _SLICES, wanted, at_once=_ROWS_AT_ONCE) as found:
+            blocks = self._blocks_of[layout_id]
+            with store.slices(self._session, low, count, blocks, *span, at_once=_ROWS_AT_ONCE) as found:
                 for start_us, ticks, encoding, payload in found:
                     decoded = codec.decode_wire(encoding, payload, ticks)[positions - low]
                     first = (start_us - part.start_us) // part.step_us
@@ -154,7 +117,7 @@ class _Window:
             columns[2] += [last - first] * len(chosen)
             columns[3] += codec.encode_segments(values[chosen, first:last])
         if columns[0]:
-            self._cursor.execute(_SEGMENT, (self._organization_id, part.step_us, *columns))
+            store.add_segments(self._session, self._organization_id, part.step_us, columns)
 
     def _write_rollups(self, series: IdArray, values: FloatArray) -> None:
         second = rollups.roll_ticks(values, rollups.SECOND.step_us // self._part.step_us)

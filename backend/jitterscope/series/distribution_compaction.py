@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope import counted, db
+from jitterscope import db
 from jitterscope.kit.allowance import borrowed
 from jitterscope.series.compaction import GRACE_US, WINDOW_US
-from jitterscope.series.landing import driver
+from jitterscope.series.store import distributions as store
 from jitterscope.series.types import IntArray
 
 # How far back each run looks for windows: later data stays in short rows, which read the same.
@@ -19,29 +19,15 @@ _SERIES_AT_ONCE, _ROWS_AT_ONCE = 500, 50
 # More than any bucket number (limits.MAX_BUCKET of ingest).
 _BUCKETS = 2048
 
-_FIND = (
-    "SELECT start_us - start_us %% %s, step_us, series_id FROM distributions WHERE start_us >= %s AND start_us < %s "
-    "GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY 1, 2, 3"
-)
-# One statement reads and deletes: a row that arrives meanwhile is not touched.
-_TAKE = (
-    "DELETE FROM distributions WHERE series_id = ANY(%b) AND step_us = %b AND start_us >= %b AND start_us < %b "
-    "RETURNING series_id, start_us, tick_count, entries, buckets, counts"
-)
-_PUT = (
-    "INSERT INTO distributions (organization_id, step_us, series_id, start_us, tick_count, entries, buckets, counts) "
-    "SELECT %b, %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[], %b::bytea[], "
-    "%b::bytea[]) AS one"
-)
-
 
 def compact(organization_id: int, now_us: int) -> int:
     """Merge rows in the closed windows of the last hours; returns how many rows were written."""
     closed_us = (now_us - GRACE_US) // WINDOW_US * WINDOW_US
     windows: dict[tuple[int, int], list[int]] = {}
-    with db.organization_session(organization_id) as session, driver(session).cursor() as cursor:
-        for start_us, step_us, series in cursor.execute(_FIND, (WINDOW_US, closed_us - _LOOK_BACK_US, closed_us)):
-            windows.setdefault((start_us, step_us), []).append(series)
+    with db.organization_session(organization_id) as session:
+        found = store.in_several_rows(session, WINDOW_US, closed_us - _LOOK_BACK_US, closed_us)
+    for start_us, step_us, series_id in found:
+        windows.setdefault((start_us, step_us), []).append(series_id)
     made = 0
     for (start_us, step_us), series in windows.items():
         for at in range(0, len(series), _SERIES_AT_ONCE):
@@ -57,8 +43,7 @@ def compact(organization_id: int, now_us: int) -> int:
 
 def _join(session: Session, organization_id: int, series: list[int], step_us: int, start_us: int) -> int:
     taken: dict[int, list[tuple[Any, ...]]] = {}
-    wanted = (series, step_us, start_us, start_us + WINDOW_US)
-    with counted.rows(session, _TAKE, wanted, at_once=_ROWS_AT_ONCE) as found:
+    with store.take(session, series, step_us, start_us, start_us + WINDOW_US, _ROWS_AT_ONCE) as found:
         for row in found:
             taken.setdefault(row[0], []).append(row[1:])
     columns: list[list[object]] = [[] for _ in range(6)]
@@ -66,8 +51,7 @@ def _join(session: Session, organization_id: int, series: list[int], step_us: in
         for column, value in zip(columns, (identity, *_joined(rows, step_us)), strict=True):
             column.append(value)
     if columns[0]:
-        with driver(session).cursor(binary=True) as cursor:
-            cursor.execute(_PUT, (organization_id, step_us, *columns))
+        store.put(session, organization_id, step_us, columns)
     return len(columns[0])
 
 

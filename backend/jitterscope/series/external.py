@@ -12,15 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, BYTEA, TEXT
 from sqlalchemy.orm import Session
 
-from jitterscope import counted, db
+from jitterscope import db
 from jitterscope.db import after_commit
 from jitterscope.kit.allowance import borrowed, hold
 from jitterscope.kit.perobject import PerObject
-from jitterscope.series.landing import driver
+from jitterscope.series.store import external as stored
 from jitterscope.series.types import FloatArray, IntArray
 from jitterscope.tenancy import limits
 
@@ -49,36 +47,6 @@ class _Known:
 _Ids = dict[tuple[int, bytes], _Known]
 _caches: PerObject[_Ids] = PerObject(dict)
 
-_UPSERT = text(
-    """
-    INSERT INTO external_series (organization_id, resource_id, digest, name, labels, kind)
-    SELECT :organization, one.* FROM unnest(:resources, :digests, :names, CAST(:labels AS jsonb[]), :kinds)
-        AS one (resource, digest, name, labels, kind) ORDER BY digest
-    ON CONFLICT (organization_id, digest) DO UPDATE SET kind = excluded.kind, resource_id = excluded.resource_id,
-        last_seen_at = now() RETURNING id, digest, resource_id, xmax = 0 AS created
-    """
-).bindparams(
-    bindparam("resources", type_=ARRAY(BIGINT)), bindparam("digests", type_=ARRAY(BYTEA)),
-    bindparam("names", type_=ARRAY(TEXT)), bindparam("labels", type_=ARRAY(TEXT)),
-    bindparam("kinds", type_=ARRAY(TEXT)),
-)  # fmt: skip
-_INSERT = (
-    "INSERT INTO external_samples (organization_id, series_id, start_us, end_us, times_us, sample_values) "
-    "SELECT %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bytea[], %b::bytea[]) AS one"
-)
-_ROWS = (
-    "SELECT series_id, times_us, sample_values FROM external_samples "
-    "WHERE series_id = ANY(%b::bigint[]) AND start_us > %b AND start_us < %b AND end_us >= %b"
-)
-_SHORT = (
-    "SELECT series_id, sum(octet_length(times_us))::bigint FROM external_samples "
-    "WHERE start_us >= %b AND start_us < %b GROUP BY series_id HAVING count(*) > 1 ORDER BY series_id"
-)
-_TAKE = (
-    "DELETE FROM external_samples WHERE series_id = ANY(%b::bigint[]) AND start_us >= %b AND start_us < %b "
-    "RETURNING series_id, times_us, sample_values"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Samples:
@@ -105,15 +73,10 @@ def store(session: Session, organization_id: int, samples: Sequence[Samples]) ->
     _write(session, organization_id, columns)
 
 
-def stored(session: Session) -> int:
-    """How many series the organization has, including those that get no more samples and have not expired."""
-    return int(session.execute(text("SELECT count(*) FROM external_series")).scalar_one())
-
-
 def read(session: Session, series: Sequence[int], from_us: int, to_us: int) -> dict[int, tuple[IntArray, FloatArray]]:
     """Times (µs, ascending) and values of each series with samples in [from_us, to_us)."""
     parts: dict[int, list[tuple[bytes, bytes]]] = {}
-    with counted.rows(session, _ROWS, (list(series), from_us - ROW_US, to_us, from_us), at_once=_AT_ONCE) as found:
+    with stored.rows(session, series, from_us - ROW_US, to_us, from_us, _AT_ONCE) as found:
         for identity, times, values in found:
             hold(2 * len(times))  # the copies while parts are joined
             parts.setdefault(identity, []).append((times, values))
@@ -147,7 +110,7 @@ def _short(organization_id: int, hour_us: int) -> list[list[int]]:
     part_bytes = 0
     with (
         db.organization_session(organization_id) as session,
-        counted.rows(session, _SHORT, (hour_us, hour_us + ROW_US), at_once=1000) as found,
+        stored.in_several_rows(session, hour_us, hour_us + ROW_US, 1000) as found,
     ):
         for identity, size_bytes in found:
             if size_bytes > _PART_BYTES:
@@ -163,7 +126,7 @@ def _short(organization_id: int, hour_us: int) -> list[list[int]]:
 def _join(organization_id: int, series: Sequence[int], hour_us: int) -> int:
     rows: dict[int, list[tuple[bytes, bytes]]] = {}
     with db.organization_session(organization_id) as session:
-        with counted.rows(session, _TAKE, (list(series), hour_us, hour_us + ROW_US), at_once=_AT_ONCE) as found:
+        with stored.take(session, series, hour_us, hour_us + ROW_US, _AT_ONCE) as found:
             for identity, times, values in found:
                 rows.setdefault(identity, []).append((times, values))
         columns: list[list[object]] = [[] for _ in range(5)]
@@ -185,19 +148,17 @@ def _ids(session: Session, organization_id: int, samples: Sequence[Samples]) -> 
     }
     fresh: _Ids = {}
     if missing:
-        rows = session.execute(
-            _UPSERT,
-            {
-                "organization": organization_id,
-                "digests": list(missing),
-                "resources": [one.resource_id for one in missing.values()],
-                "names": [one.name for one in missing.values()],
-                "labels": [json.dumps(dict(one.labels)) for one in missing.values()],
-                "kinds": [one.kind for one in missing.values()],
-            },
-        ).all()
+        rows = stored.upsert(
+            session,
+            organization_id,
+            list(missing),
+            resources=[one.resource_id for one in missing.values()],
+            names=[one.name for one in missing.values()],
+            labels=[json.dumps(dict(one.labels)) for one in missing.values()],
+            kinds=[one.kind for one in missing.values()],
+        )
         if created := sum(row.created for row in rows):
-            limits.add_stored(organization_id, "external_series", created, lambda: stored(session))
+            limits.add_stored(organization_id, "external_series", created, lambda: stored.count(session))
         fresh = {(organization_id, bytes(row.digest)): _Known(row.id, row.resource_id, period) for row in rows}
         after_commit(session, lambda: _remember(cache, fresh))
     return [
@@ -243,5 +204,4 @@ def _append(columns: list[list[object]], identity: int, times: IntArray, values:
 
 def _write(session: Session, organization_id: int, columns: list[list[object]]) -> None:
     if columns[0]:
-        with driver(session).cursor() as cursor:
-            cursor.execute(_INSERT, (organization_id, *columns))
+        stored.add(session, organization_id, columns)

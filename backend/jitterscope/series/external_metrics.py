@@ -7,31 +7,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, TEXT
 from sqlalchemy.orm import Session
 
 from jitterscope.db import after_commit
 from jitterscope.kit.perobject import PerObject
 from jitterscope.series.external import SEEN_EVERY_S
+from jitterscope.series.store import external_metrics as stored
 
 # Suffixes of a histogram's or summary's parts, which are described under the name without them.
 FAMILY_SUFFIXES = ("_bucket", "_count", "_sum", "_total")
 _MAX_CACHED = 50_000
 _MAX_HELP, _MAX_UNIT = 1000, 50
-
-_UPSERT = text(
-    """
-    INSERT INTO external_metrics (organization_id, name, type, help, unit)
-    SELECT :organization, one.* FROM unnest(:names, :types, :helps, :units) AS one (name, type, help, unit)
-     ORDER BY name
-    ON CONFLICT (organization_id, name) DO UPDATE
-       SET type = excluded.type, help = excluded.help, unit = excluded.unit, last_seen_at = now()
-    """
-).bindparams(*(bindparam(name, type_=ARRAY(TEXT)) for name in ("names", "types", "helps", "units")))
-_OF = text("SELECT name, type, help, unit FROM external_metrics WHERE name = ANY(:names)").bindparams(
-    bindparam("names", type_=ARRAY(TEXT))
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +43,21 @@ def store(session: Session, organization_id: int, described: Mapping[str, Descri
     fresh = {name: cut[name] for (of, name), one in known.items() if cache.get((of, name)) != one}
     if not fresh:
         return
-    session.execute(
-        _UPSERT,
-        {
-            "organization": organization_id, "names": list(fresh), "types": [one.type for one in fresh.values()],
-            "helps": [one.help for one in fresh.values()], "units": [one.unit for one in fresh.values()],
-        },
-    )  # fmt: skip
+    stored.upsert(
+        session,
+        organization_id,
+        list(fresh),
+        types=[one.type for one in fresh.values()],
+        helps=[one.help for one in fresh.values()],
+        units=[one.unit for one in fresh.values()],
+    )
     after_commit(session, lambda: _remember(cache, known))
 
 
 def of(session: Session, names: Sequence[str]) -> dict[str, Described]:
     """Known metadata by metric name; the parts of a histogram get that of the whole."""
     wanted = {candidate for name in names for candidate in _candidates(name)}
-    rows = session.execute(_OF, {"names": sorted(wanted)}).all()
-    known = {row.name: Described(row.type, row.help, row.unit) for row in rows}
+    known = {row.name: Described(row.type, row.help, row.unit) for row in stored.of(session, wanted)}
     found = {}
     for name in names:
         candidate = next((one for one in _candidates(name) if one in known), None)

@@ -5,32 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import psycopg
 from sqlalchemy.orm import Session
 
 from jitterscope.series import layouts
 from jitterscope.series.layouts import IdArray
-
-# %b: binary parameters, so that payloads reach the server unchanged.
-_BLOCK = (
-    "INSERT INTO series_blocks (organization_id, node_id, layout_id, start_us, step_us, tick_count, encoding, payload) "
-    "VALUES (%s, %s, %s, %s, %s, %s, %s, %b)"
-)
-_HISTOGRAM = (
-    "INSERT INTO distributions (organization_id, series_id, start_us, step_us, tick_count, entries, buckets, counts) "
-    "VALUES (%s, %s, %s, %s, %s, %b, %b, %b)"
-)
-_EVENT = (
-    "INSERT INTO events (organization_id, resource_id, kind, start_us, duration_us, attributes) "
-    "VALUES (%s, %s, %s, %s, %s, %s)"
-)
-_QUERIES = (
-    "INSERT INTO query_blocks (organization_id, server_id, start_us, end_us, complete, offsets_us, latencies_us, "
-    "results, name_indices, client_indices, queue_waits_us, names, clients) "
-    "VALUES (%s, %s, %s, %s, %s, %b, %b, %b, %b, %b, %b, %s, %s)"
-)
+from jitterscope.series.store import landing as store
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +63,8 @@ class LandingQueries:
 
 def store_blocks(session: Session, organization_id: int, node_id: int, blocks: Sequence[LandingBlock]) -> None:
     """Write one row per block. Raises layouts.DuplicateSeries."""
-    _many(
+    store.add_blocks(
         session,
-        _BLOCK,
         [
             (
                 organization_id, node_id, layouts.layout_id(session, organization_id, block.series), block.start_us,
@@ -97,9 +76,8 @@ def store_blocks(session: Session, organization_id: int, node_id: int, blocks: S
 
 
 def store_histograms(session: Session, organization_id: int, histograms: Sequence[LandingHistogram]) -> None:
-    _many(
+    store.add_histograms(
         session,
-        _HISTOGRAM,
         [
             (organization_id, h.series_id, h.start_us, h.step_us, h.tick_count, h.entries, h.buckets, h.counts)
             for h in histograms
@@ -108,9 +86,8 @@ def store_histograms(session: Session, organization_id: int, histograms: Sequenc
 
 
 def store_events(session: Session, organization_id: int, events: Sequence[LandingEvent]) -> None:
-    _many(
+    store.add_events(
         session,
-        _EVENT,
         [
             (organization_id, e.resource_id, e.kind, e.start_us, e.duration_us, json.dumps(dict(e.attributes)))
             for e in events
@@ -119,9 +96,8 @@ def store_events(session: Session, organization_id: int, events: Sequence[Landin
 
 
 def store_queries(session: Session, organization_id: int, queries: Sequence[LandingQueries]) -> None:
-    _many(
+    store.add_queries(
         session,
-        _QUERIES,
         [
             (
                 organization_id, q.server_id, q.start_us, q.end_us, q.complete, q.offsets_us, q.latencies_us,
@@ -130,16 +106,3 @@ def store_queries(session: Session, organization_id: int, queries: Sequence[Land
             for q in queries
         ],
     )  # fmt: skip
-
-
-def driver(session: Session) -> psycopg.Connection[Any]:
-    """The psycopg connection of the session, inside the same transaction."""
-    connection = session.connection().connection.driver_connection
-    assert isinstance(connection, psycopg.Connection)
-    return connection
-
-
-def _many(session: Session, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-    if rows:
-        with driver(session).cursor() as cursor:
-            cursor.executemany(statement, rows)  # one round trip for all, in the protocol's pipeline mode

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
-from jitterscope import counted
 from jitterscope.db import after_commit
 from jitterscope.kit.allowance import borrowed, hold
 from jitterscope.kit.perobject import PerObject
+from jitterscope.series.store import layouts as store
 
 IdArray = NDArray[np.int64]
 
@@ -36,11 +34,6 @@ class _Cache:
 
 _caches = PerObject(_Cache)
 
-_UPSERT = text(
-    "INSERT INTO series_layouts (organization_id, digest, series_ids) VALUES (:organization, :digest, :series) "
-    "ON CONFLICT (organization_id, digest) DO UPDATE SET used_at = now() RETURNING id"
-).bindparams(bindparam("series", type_=ARRAY(BIGINT)))
-_CONTENTS = "SELECT id, series_ids FROM series_layouts WHERE id = ANY(%b::bigint[])"
 # Layouts received together: each has 200,000 series at most.
 _AT_ONCE = 4
 
@@ -60,9 +53,7 @@ def layout_id(session: Session, organization_id: int, series: IdArray) -> int:
         return cached[0]
     if len(np.unique(series)) != len(series):
         raise DuplicateSeries
-    identity: int = session.execute(
-        _UPSERT, {"organization": organization_id, "digest": digest, "series": series.tolist()}
-    ).scalar_one()
+    identity = store.upsert(session, organization_id, digest, series.tolist())
     after_commit(session, lambda: _remember(cache, key, identity, now))
     return identity
 
@@ -74,7 +65,7 @@ def contents(session: Session, organization_id: int, layout_ids: list[int]) -> d
     missing = [identity for identity in layout_ids if (organization_id, identity) not in known]
     if missing:
         read: dict[tuple[int, int], IdArray] = {}
-        with borrowed(), counted.arriving(session, _CONTENTS, (missing,), at_once=_AT_ONCE) as rows:
+        with borrowed(), store.contents(session, missing, _AT_ONCE) as rows:
             for identity, series in rows:
                 hold(8 * len(series))
                 read[organization_id, identity] = np.array(series, np.int64)

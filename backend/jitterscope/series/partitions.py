@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
-
 from jitterscope import db
 from jitterscope.kit.perobject import PerObject
+from jitterscope.series.store import partitions as store
 
 DAY_US = 86_400_000_000
 
@@ -22,8 +21,7 @@ def ensure(from_us: int, to_us: int) -> None:
     known = _known_days.of(db.engine())
     if days <= known:
         return
-    with db.system_session() as session:
-        session.execute(text("SELECT ensure_time_partitions(:from_us, :to_us)"), {"from_us": from_us, "to_us": to_us})
+    store.create(from_us, to_us)
     known |= days
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope import counted
 from jitterscope.kit.allowance import borrowed, hold, in_time
-from jitterscope.series.landing import driver
 from jitterscope.series.quantiles import BUCKETS
+from jitterscope.series.store import distributions as store
 from jitterscope.series.types import TICK_US, IntArray, StoredDistribution
 from jitterscope.series.window import MAX_ROW_US, Window
 
@@ -22,24 +21,13 @@ _ROWS_AT_ONCE = 50
 # Series whose histograms are read together.
 _SERIES_AT_ONCE = 8
 
-_ROWS = (
-    "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
-    "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b ORDER BY start_us"
-)
 # Types of its last columns.
 _TYPES = ("<u2", "<u2", "<u4")
-
-_EXTENT = (
-    "SELECT min(start_us), max(start_us) FROM distributions "
-    "WHERE series_id = %b AND start_us > %b AND start_us < %b AND step_us = %b"
-)
 
 
 def extent(session: Session, series: int, window: Window) -> tuple[int, int] | None:
     """The ticks (µs) of a window between which a series has histograms; None if it has none."""
-    with driver(session).cursor(binary=True) as cursor:
-        span = (series, window.earliest_row_us, window.end_us, window.step_us)
-        first_us, last_us = cursor.execute(_EXTENT, span).fetchone() or (None, None)
+    first_us, last_us = store.extent(session, series, window.earliest_row_us, window.end_us, window.step_us)
     if first_us is None or last_us is None:
         return None
     starts_us = max(first_us - first_us % window.step_us, window.start_us)
@@ -49,8 +37,8 @@ def extent(session: Session, series: int, window: Window) -> tuple[int, int] | N
 def read(session: Session, series: Sequence[int], window: Window) -> dict[int, StoredDistribution]:
     """Histograms of each series id that has any in the window, in order of ticks."""
     found: dict[int, list[tuple[int, bytes, bytes, bytes]]] = defaultdict(list)
-    wanted = (list(series), window.earliest_row_us, window.end_us, window.step_us)
-    with counted.arriving(session, _ROWS, wanted, at_once=_ROWS_AT_ONCE) as rows:
+    span = (window.earliest_row_us, window.end_us, window.step_us)
+    with store.rows(session, series, *span, at_once=_ROWS_AT_ONCE) as rows:
         for identity, start_us, *columns in rows:
             # Tick, bucket, and count of each entry, and their copies while they are joined.
             hold(24 * len(columns[1]))
@@ -85,7 +73,7 @@ def _whole(session: Session, series: Sequence[int], from_us: int, to_us: int) ->
     counts = np.zeros(BUCKETS)
     for after_us in range(window.earliest_row_us, window.end_us, _PIECE_US):
         span = (after_us, min(after_us + _PIECE_US + 1, window.end_us), window.step_us)
-        with borrowed(), counted.arriving(session, _ROWS, (list(series), *span), at_once=_ROWS_AT_ONCE) as rows:
+        with borrowed(), store.rows(session, series, *span, at_once=_ROWS_AT_ONCE) as rows:
             for _, start_us, *columns in rows:
                 hold(3 * sum(map(len, columns)))  # buckets and counts are widened for adding
                 entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))

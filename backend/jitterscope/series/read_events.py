@@ -6,17 +6,9 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from jitterscope import counted
+from jitterscope.series.store import events as store
 from jitterscope.series.types import StoredEvent
 from jitterscope.series.window import MAX_ROW_US
-
-_ROWS = """
-    SELECT id, resource_id, kind, start_us, duration_us, attributes FROM events
-     WHERE resource_id = ANY(%(resources)s::bigint[]) AND start_us > %(earliest)s AND start_us < %(to_us)s
-       AND (start_us >= %(from_us)s OR start_us + duration_us > %(from_us)s)
-       AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
-     ORDER BY start_us, id LIMIT %(most)s::bigint
-    """
 
 
 def read(
@@ -27,12 +19,8 @@ def read(
     kinds: Sequence[str] | None,
     most: int | None = None,
 ) -> dict[int, list[StoredEvent]]:
-    wanted = {
-        "resources": list(resource_ids), "earliest": from_us - MAX_ROW_US, "from_us": from_us, "to_us": to_us,
-        "kinds": None if kinds is None else list(kinds), "most": most,
-    }  # fmt: skip
     result: dict[int, list[StoredEvent]] = {}
-    with counted.rows(session, _ROWS, wanted) as found:
+    with store.rows(session, resource_ids, from_us - MAX_ROW_US, from_us, to_us, kinds, most) as found:
         for row in found:
             event = StoredEvent(*row)
             result.setdefault(event.resource_id, []).append(event)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope import counted
 from jitterscope.kit.allowance import hold
+from jitterscope.series.store import queries as store
 from jitterscope.series.types import IntArray, StoredQueries
 
 # No query block covers more time than this (limits.MAX_QUERY_SPAN_US of ingest).
@@ -18,17 +18,6 @@ _MAX_SPAN_US = 600_000_000
 # Six columns, and their copies while they are joined, besides what was received.
 _QUERY_BYTES = 75
 _AT_ONCE = 20
-
-_ROWS = (
-    "SELECT server_id, start_us, end_us, complete, offsets_us, latencies_us, results, name_indices, client_indices, "
-    "queue_waits_us, names, clients FROM query_blocks "
-    "WHERE server_id = ANY(%b::bigint[]) AND start_us > %b AND start_us < %b ORDER BY start_us"
-)
-
-_TIMES = (
-    "SELECT server_id, start_us, end_us, complete, offsets_us, latencies_us, results, queue_waits_us FROM query_blocks "
-    "WHERE server_id = ANY(%b::bigint[]) AND start_us > %b AND start_us < %b ORDER BY start_us"
-)
 
 
 @dataclass(slots=True)
@@ -45,7 +34,7 @@ class _Gathered:
 def read(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
     """Queries of each server that has any capture in the window."""
     servers: dict[int, _Gathered] = defaultdict(_Gathered)
-    with counted.rows(session, _ROWS, (list(server_ids), from_us - _MAX_SPAN_US, to_us), at_once=_AT_ONCE) as found:
+    with store.rows(session, server_ids, from_us - _MAX_SPAN_US, to_us, _AT_ONCE) as found:
         for row in found:
             server_id, start_us, end_us, complete, offsets, latencies, results, names, clients, waits = row[:10]
             if end_us < from_us:
@@ -104,7 +93,7 @@ def read_times(session: Session, server_ids: Sequence[int], from_us: int, to_us:
     servers: dict[int, list[tuple[IntArray, IntArray, IntArray, IntArray, IntArray]]] = defaultdict(list)
     complete: dict[int, list[tuple[int, int]]] = defaultdict(list)
     with_waits: set[int] = set()
-    with counted.rows(session, _TIMES, (list(server_ids), from_us - _MAX_SPAN_US, to_us), at_once=_AT_ONCE) as rows:
+    with store.times(session, server_ids, from_us - _MAX_SPAN_US, to_us, _AT_ONCE) as rows:
         for number, (server_id, start_us, end_us, whole, offsets, latencies, results, waits) in enumerate(rows):
             if end_us < from_us:
                 continue

@@ -7,38 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
 from jitterscope import counted
 from jitterscope.series import codec, layouts
-from jitterscope.series.landing import driver
+from jitterscope.series.store import blocks as store
 from jitterscope.series.types import FloatArray, IntArray
 from jitterscope.series.window import Grid, Window
-
-_NODES = text("SELECT DISTINCT CASE node_id WHEN 0 THEN id ELSE node_id END FROM resources WHERE id = ANY(:ids)")
-_NODES = _NODES.bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
-
-_LAYOUTS = (
-    "SELECT layout_id, max(octet_length(payload)) FROM series_blocks "
-    "WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s AND step_us = %s GROUP BY layout_id"
-)
-_FIRST = "SELECT min(start_us) FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s"
-# One row per block with the wanted series' values, one after another: only their bytes leave the server. A run is a
-# first position in the layout and a count.
-_BLOCKS = (
-    "SELECT b.layout_id, b.start_us, b.tick_count, b.encoding, (SELECT string_agg(substring(b.payload "
-    "FROM run.first * b.tick_count * wire_width(b.encoding) + 1 FOR run.size * b.tick_count * wire_width(b.encoding)), "
-    "''::bytea ORDER BY run.first) FROM unnest(%b::bigint[], %b::integer[], %b::integer[]) "
-    "AS run (layout_id, first, size) WHERE run.layout_id = b.layout_id) "
-    "FROM series_blocks b WHERE b.layout_id = ANY(%b) "
-    "AND b.node_id = ANY(%b) AND b.start_us > %b AND b.start_us < %b AND b.step_us = %b"
-)
-_SEGMENTS = (
-    "SELECT series_id, start_us, tick_count, payload FROM series_segments "
-    "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b"
-)
 
 # Unwanted series between two wanted ones that are read with them instead of skipped.
 _BRIDGED = 16
@@ -59,8 +34,7 @@ class Scope:
 
 def scope_of(session: Session, resource_ids: Sequence[int]) -> Scope:
     """The scope of series of these resources."""
-    nodes = tuple(session.execute(_NODES, {"ids": list(resource_ids)}).scalars())
-    return Scope(session, session.info["organization_id"], nodes)
+    return Scope(session, session.info["organization_id"], store.nodes_of(session, resource_ids))
 
 
 def read(scope: Scope, series: Sequence[int], window: Window, *, landed_only: bool = False) -> dict[int, FloatArray]:
@@ -78,9 +52,7 @@ def read(scope: Scope, series: Sequence[int], window: Window, *, landed_only: bo
 
 def first_landed_us(scope: Scope, window: Window) -> int | None:
     """Start of the nodes' earliest landing block that may reach into the window."""
-    with driver(scope.session).cursor() as cursor:
-        found = cursor.execute(_FIRST, (list(scope.nodes), window.earliest_row_us, window.end_us)).fetchone()
-    return None if found is None else found[0]
+    return store.first_us(scope.session, scope.nodes, window.earliest_row_us, window.end_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,24 +69,23 @@ class _Part:
 
 
 def _put_blocks(scope: Scope, grid: Grid, series: IntArray) -> None:
-    window, nodes = grid.window, list(scope.nodes)
+    window = grid.window
     span = (window.earliest_row_us, window.end_us, window.step_us)
-    parts = _parts(scope, series, (nodes, *span))
+    parts = _parts(scope, series, span)
     if not parts:
         return
     runs = [(layout_id, *run) for layout_id, part in parts.items() for run in part.runs]
-    columns = [list(column) for column in zip(*runs, strict=True)]
+    layout_ids, firsts, sizes = zip(*runs, strict=True)
     at_once = _BYTES_AT_ONCE // max(1, *(part.row_bytes for part in parts.values()))
-    wanted = (*columns, list(parts), nodes, *span)
-    with counted.arriving(scope.session, _BLOCKS, wanted, at_once=min(max(1, at_once), _BLOCKS_AT_ONCE)) as found:
+    at_once = min(max(1, at_once), _BLOCKS_AT_ONCE)
+    with store.parts(scope.session, (layout_ids, firsts, sizes), list(parts), scope.nodes, span, at_once) as found:
         for rows in counted.groups(found, lambda row: len(row[4]) // codec.WIDTHS[row[3]], _MAX_VALUES):
             for layout_id, blocks in _decoded(rows, parts).items():
                 grid.put(parts[layout_id].series, blocks)
 
 
-def _parts(scope: Scope, series: IntArray, where: tuple[object, ...]) -> dict[int, _Part]:
-    with driver(scope.session).cursor(binary=True) as cursor:
-        used: dict[int, int] = dict(cursor.execute(_LAYOUTS, where).fetchall())
+def _parts(scope: Scope, series: IntArray, span: store.Span) -> dict[int, _Part]:
+    used = store.layouts(scope.session, scope.nodes, span)
     ordered = np.sort(series)
     parts: dict[int, _Part] = {}
     for layout_id, content in layouts.contents(scope.session, scope.organization_id, list(used)).items():
@@ -156,8 +127,8 @@ def _runs(positions: IntArray) -> tuple[list[tuple[int, int]], IntArray]:
 
 def _put_segments(session: Session, grid: Grid, series: list[int]) -> None:
     window = grid.window
-    wanted = (series, window.earliest_row_us, window.end_us, window.step_us)
-    with counted.arriving(session, _SEGMENTS, wanted, at_once=_SEGMENTS_AT_ONCE) as found:
+    span = (window.earliest_row_us, window.end_us, window.step_us)
+    with store.segments(session, series, span, _SEGMENTS_AT_ONCE) as found:
         for rows in counted.groups(found, lambda row: row[2], _MAX_VALUES):
             decoded = codec.decode_segments([row[3] for row in rows], [row[2] for row in rows])
             for (identity, start_us, _, _), values in zip(rows, decoded, strict=True):

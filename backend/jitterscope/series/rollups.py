@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from jitterscope import counted
 from jitterscope.kit.allowance import borrowed, hold
 from jitterscope.series import codec
-from jitterscope.series.landing import driver
 from jitterscope.series.runs import runs
+from jitterscope.series.store import rollups as store
 from jitterscope.series.types import FloatArray
 from jitterscope.series.window import MAX_ROW_US
 
@@ -122,14 +122,7 @@ def write(
         for column, values in zip(columns[3:], payloads, strict=True):
             column += values
     if columns[0]:
-        with driver(session).cursor() as cursor:
-            cursor.execute(
-                f"INSERT INTO {level.table} "  # noqa: S608
-                "(organization_id, series_id, start_us, tick_count, low, high, total, ticks) "
-                "SELECT %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[], %b::bytea[], "
-                "%b::bytea[], %b::bytea[]) AS one",
-                (organization_id, *columns),
-            )
+        store.add(session, level.table, organization_id, columns)
 
 
 def read(
@@ -154,12 +147,7 @@ def read(
     to_us = from_us + steps * level.step_us if before_us is None else before_us
     after_us = from_us - level.row_us - MAX_ROW_US if earliest_us is None else earliest_us - 1
     columns = 4 if totals else 2
-    statement = (
-        f"SELECT series_id, start_us, tick_count, low, high{', total, ticks' if totals else ''} "  # noqa: S608
-        f"FROM {level.table} WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b"
-    )
-    wanted = (list(series), after_us, to_us)
-    with counted.arriving(session, statement, wanted, at_once=_READ_AT_ONCE) as found:
+    with store.rows(session, level.table, series, after_us, to_us, _READ_AT_ONCE, totals=totals) as found:
         for rows in counted.groups(found, lambda row: columns * int(row[2]), _MAX_VALUES):
             payloads = [payload for row in rows for payload in row[3:]]
             decoded = codec.decode_segments(payloads, [row[2] for row in rows for _ in range(columns)])
@@ -173,16 +161,9 @@ def read(
 
 def complete(session: Session, level: Level, finer: Level, series: Sequence[int], from_us: int, to_us: int) -> bool:
     """Whether a level covers all that a finer one does in a window: it lacks data compacted before it existed."""
-    with driver(session).cursor(binary=True) as cursor:
-        firsts: list[int | None] = [
-            cursor.execute(
-                f"SELECT min(start_us) FROM {one.table} "  # noqa: S608
-                "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b",
-                (list(series), from_us - one.row_us - MAX_ROW_US, to_us),
-            ).fetchall()[0][0]
-            for one in (level, finer)
-        ]
-    own, others = firsts
+    own, others = (
+        store.first_us(session, one.table, series, from_us - one.row_us - MAX_ROW_US, to_us) for one in (level, finer)
+    )
     return others is None or (own is not None and own <= others)
 
 
@@ -192,22 +173,14 @@ def merge_rows(session: Session, organization_id: int, level: Level, from_us: in
     Longer rows that begin earlier stay as they are.
     """
     to_us = from_us + level.row_us
-    with driver(session).cursor() as cursor:
-        found = cursor.execute(
-            f"SELECT series_id, max(start_us + tick_count * {level.step_us}::bigint) FROM {level.table} "  # noqa: S608
-            "WHERE start_us >= %s AND start_us < %s GROUP BY series_id HAVING count(*) > 1 ORDER BY series_id",
-            (from_us, to_us),
-        ).fetchall()
-        for at in range(0, len(found), _MERGED_AT_ONCE):
-            chunk = found[at : at + _MERGED_AT_ONCE]
-            series = [identity for identity, _ in chunk]
-            # The last row can extend beyond the end of the window.
-            steps = (max(end for _, end in chunk) - from_us) // level.step_us
-            with borrowed():
-                rollup = read(session, level, series, from_us, steps, earliest_us=from_us, before_us=to_us)
-                cursor.execute(
-                    f"DELETE FROM {level.table} WHERE series_id = ANY(%s) AND start_us >= %s AND start_us < %s",  # noqa: S608
-                    (series, from_us, to_us),
-                )
-                write(session, organization_id, level, np.array(series, np.int64), from_us, rollup)
+    found = store.in_several_rows(session, level.table, level.step_us, from_us, to_us)
+    for at in range(0, len(found), _MERGED_AT_ONCE):
+        chunk = found[at : at + _MERGED_AT_ONCE]
+        series = [identity for identity, _ in chunk]
+        # The last row can extend beyond the end of the window.
+        steps = (max(end for _, end in chunk) - from_us) // level.step_us
+        with borrowed():
+            rollup = read(session, level, series, from_us, steps, earliest_us=from_us, before_us=to_us)
+            store.remove(session, level.table, series, from_us, to_us)
+            write(session, organization_id, level, np.array(series, np.int64), from_us, rollup)
     return len(found)

@@ -9,7 +9,8 @@ import structlog
 from jitterscope import cache, db
 from jitterscope.cache import ValkeyError
 from jitterscope.series import compaction, distribution_compaction, external, partitions, retention, rollups
-from jitterscope.series.landing import driver
+from jitterscope.series.store import external as stored_external
+from jitterscope.series.store import rollups as stored_rollups
 from jitterscope.tenancy import limits
 from jitterscope.worker import periodic
 
@@ -61,12 +62,7 @@ def merge_closed(organization_id: int, now_us: int, back_us: int = _MERGE_BACK_U
         for from_us in range(first_us, closed_us, level.row_us):
             with db.organization_session(organization_id) as session:
                 # Two workers on one span would each write all of it.
-                with driver(session).cursor() as cursor:
-                    locked = cursor.execute(
-                        "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))",
-                        (f"merge {level.table} {organization_id}", from_us),
-                    ).fetchone()
-                if locked == (True,):
+                if stored_rollups.try_lock(session, level.table, organization_id, from_us):
                     rollups.merge_rows(session, organization_id, level, from_us)
 
 
@@ -80,7 +76,7 @@ def expire() -> None:
         if deleted:
             log.info("expired", organization=organization_id, **deleted)
         with db.organization_session(organization_id) as session:
-            series = external.stored(session)
+            series = stored_external.count(session)
         try:
             limits.set_stored(organization_id, "external_series", series)
         except ValkeyError as error:

@@ -12,8 +12,7 @@ from jitterscope.diagnosis.core.objective import Objective
 from jitterscope.incidents.api import queries
 from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.inventory import service as inventory
-from jitterscope.inventory.servers import Server
-from jitterscope.inventory.types import FactRow, ResourceRow
+from jitterscope.inventory.types import FactRow, ResourceRow, Server
 from jitterscope.objectives import service as objectives
 from jitterscope.services import calls, figures
 from jitterscope.services.calls import Call

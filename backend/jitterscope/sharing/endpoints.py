@@ -16,7 +16,7 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
-from jitterscope.sharing import links, views
+from jitterscope.sharing import links, store, views
 from jitterscope.sharing.models import SharingPolicyRow
 from jitterscope.sharing.schemas import NewSharedLink, SharedLink, SharedLinkRequest, SharingPolicy, SharingState
 from jitterscope.tenancy.auth import Principal, require
@@ -99,6 +99,6 @@ def _listed(principal: Principal, incident_id: int | None, limit: int, cursor: s
     with organization_session(principal.organization_id) as session:
         if incident_id is not None:
             actions.get(session, incident_id)
-        rows = links.listed(session, incident_id=incident_id, before_id=before, limit=limit + 1)
+        rows = store.links(session, incident_id=incident_id, before_id=before, limit=limit + 1)
         items = views.links_of(session, principal.organization_id, rows[:limit])
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)

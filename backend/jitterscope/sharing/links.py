@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from sqlalchemy import ColumnElement, func, or_, select, text, update
 from sqlalchemy.orm import Session
 
-from jitterscope import db
 from jitterscope.errors import Problem, not_found
-from jitterscope.sharing.models import SharedLinkRow, SharingPolicyRow
+from jitterscope.sharing import store
+from jitterscope.sharing.models import SharedLinkRow
 from jitterscope.tenancy import secrets, tokens
 from jitterscope.tenancy.auth import Principal
 from jitterscope.tenancy.scopes import Role, role_allows
@@ -34,12 +33,6 @@ class Holder:
     expires_at: datetime
 
 
-def allowed(session: Session) -> bool:
-    """Whether the session's organization lets its members share incidents by link."""
-    found = session.scalar(select(SharingPolicyRow.links_allowed))
-    return True if found is None else found
-
-
 def create(session: Session, principal: Principal, incident_id: int, days: int) -> tuple[SharedLinkRow, str]:
     """A new link and its secret, which is kept nowhere. Raises Problem 403 where the organization forbids links.
 
@@ -47,7 +40,7 @@ def create(session: Session, principal: Principal, incident_id: int, days: int) 
     """
     if principal.person is None:
         raise RuntimeError("a caller without a person behind it")
-    if not allowed(session):
+    if not store.links_allowed(session):
         raise Problem(
             403,
             "links-forbidden",
@@ -57,9 +50,6 @@ def create(session: Session, principal: Principal, incident_id: int, days: int) 
         )
     tokens.hold(session, principal)
     secret = secrets.new_secret(PREFIX)
-    expires_at: ColumnElement[datetime] = func.now() + timedelta(days=days)
-    if principal.expires_at is not None:
-        expires_at = func.least(expires_at, principal.expires_at)
     row = SharedLinkRow(
         organization_id=principal.organization_id,
         incident_id=incident_id,
@@ -68,22 +58,12 @@ def create(session: Session, principal: Principal, incident_id: int, days: int) 
         created_by=principal.actor,
         owner_id=principal.person,
         token_id=principal.token_id,
-        expires_at=expires_at,
+        expires_at=store.days_from_now(days, principal.expires_at),
     )
     session.add(row)
     session.flush()
     session.refresh(row)
     return row, secret
-
-
-def listed(session: Session, *, incident_id: int | None, before_id: int | None, limit: int) -> list[SharedLinkRow]:
-    """Links of the session's organization, newest first, ended ones too."""
-    query = select(SharedLinkRow).order_by(SharedLinkRow.id.desc()).limit(limit)
-    if incident_id is not None:
-        query = query.where(SharedLinkRow.incident_id == incident_id)
-    if before_id is not None:
-        query = query.where(SharedLinkRow.id < before_id)
-    return list(session.scalars(query))
 
 
 def revoke(session: Session, link_id: int) -> tuple[SharedLinkRow, bool]:
@@ -106,10 +86,7 @@ def holder_of(secret: str) -> Holder:
     """Whom a secret stands for. Raises Problem 401 where it is unknown or the link has ended, and says which."""
     if not secret.startswith(PREFIX) or len(secret) > tokens.MAX_SECRET_LENGTH:
         raise _refused(None)
-    with db.lookup_connection() as connection:
-        found = connection.execute(
-            text("SELECT * FROM auth_shared_link(:hash)"), {"hash": secrets.digest(secret)}
-        ).one_or_none()
+    found = store.with_hash(secrets.digest(secret))
     if found is None:
         raise _refused(None)
     why = _ended(found.revoked_at, found.expires_at, found.owner_role, found.links_allowed)
@@ -120,13 +97,7 @@ def holder_of(secret: str) -> Holder:
 
 def note_use(session: Session, holder: Holder) -> None:
     """Remember when the link was last used, to 10 s: a page that asks again writes nothing."""
-    used = SharedLinkRow.last_used_at
-    session.execute(
-        update(SharedLinkRow)
-        .where(SharedLinkRow.id == holder.link_id, or_(used.is_(None), used < func.now() - _NOTED_EVERY))
-        .values(last_used_at=func.now())
-        .execution_options(synchronize_session=False)
-    )
+    store.note_use(session, holder.link_id, _NOTED_EVERY)
 
 
 def _ended(

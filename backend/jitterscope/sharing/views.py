@@ -15,7 +15,7 @@ from jitterscope.incidents.api.views import cause_title
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.kit.instant import time_of
 from jitterscope.settings import settings
-from jitterscope.sharing import links
+from jitterscope.sharing import links, store
 from jitterscope.sharing.models import SharedLinkRow, SharingPolicyRow
 from jitterscope.sharing.schemas import (
     SharedAffected,
@@ -44,7 +44,7 @@ _OWN_WORDS = (
 def links_of(session: Session, organization_id: int, rows: Sequence[SharedLinkRow]) -> list[SharedLink]:
     """Links with the titles of their incidents and whether they work now."""
     roles: Mapping[int, Role] = {one.user_id: one.role for one in members.listed(session, organization_id)}
-    links_allowed = links.allowed(session)
+    links_allowed = store.links_allowed(session)
     ids = {row.incident_id for row in rows}
     titles = actions.titles(session, ids)
     return [

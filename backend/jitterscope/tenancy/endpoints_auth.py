@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from sqlalchemy import select, text
 
 from jitterscope import db, mail, proxies
 from jitterscope.answers import refuses
@@ -18,7 +17,6 @@ from jitterscope.settings import settings
 from jitterscope.tenancy import devices, joining, login, mail_limits, secrets, sessions
 from jitterscope.tenancy.attempts import per_minute
 from jitterscope.tenancy.auth import COOKIE, Principal, authenticate, check_origin, unauthenticated
-from jitterscope.tenancy.models import Organization, User
 from jitterscope.tenancy.schemas import (
     AcceptRequest,
     InstallationWarning,
@@ -32,6 +30,7 @@ from jitterscope.tenancy.schemas import (
     SwitchRequest,
 )
 from jitterscope.tenancy.scopes import INGEST, scopes_of
+from jitterscope.tenancy.store import organizations, signing_in
 
 router = APIRouter(tags=["sign in"])
 Caller = Annotated[Principal, Depends(authenticate)]
@@ -183,7 +182,7 @@ def _limit_links(request: Request) -> None:
 
 def _email(principal: Principal) -> str:
     with db.organization_session(principal.organization_id) as session:
-        return session.scalars(select(User.email).where(User.id == principal.user_id)).one()
+        return organizations.email_of(session, principal.user_id)
 
 
 @router.post("/me/verification", status_code=202, dependencies=[audited("user.send_verification")])
@@ -254,19 +253,11 @@ def change_password(body: PasswordChange, principal: Caller) -> None:
     attempts = per_minute(settings().login_attempts_per_minute, "password", str(user_id))
     attempts.take("attempts to change the password")
     with db.organization_session(principal.organization_id) as session:
-        email = session.scalars(select(User.email).where(User.id == user_id)).one()
+        email = organizations.email_of(session, user_id)
         given = body.current_password.get_secret_value()
         old = login.password_hash(session, email, user_id, principal.organization_id, given)
-        changed = session.execute(
-            text("SELECT auth_set_password(:user, :old, :new, :session)"),
-            {
-                "user": user_id,
-                "old": old,
-                "new": secrets.hash_password(body.new_password.get_secret_value()),
-                "session": principal.session_id,
-            },
-        ).scalar_one()
-        if not changed:
+        new = secrets.hash_password(body.new_password.get_secret_value())
+        if not signing_in.set_password(session, user_id, old, new, principal.session_id):
             raise Problem(
                 401, "wrong-credentials", "Wrong password", "The current password is incorrect.", "Enter it again."
             )
@@ -288,9 +279,8 @@ def _session_user(principal: Principal) -> int:
 
 def _me(principal: Principal, cookie: str) -> Me:
     with db.organization_session(principal.organization_id) as session:
-        organization = session.scalars(select(Organization).where(Organization.id == principal.organization_id)).one()
-        query = select(User).where(User.id == principal.user_id)
-        user = session.scalars(query).one_or_none() if principal.user_id is not None else None
+        organization = organizations.with_id(session, principal.organization_id)
+        user = None if principal.user_id is None else organizations.user(session, principal.user_id)
     role = principal.role
     scopes = [scope for scope in (*scopes_of("admin"), *INGEST) if principal.can(scope)]
     return Me(

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from sqlalchemy import select, text
 
 from jitterscope import db, mail
 from jitterscope.answers import refuses
@@ -29,6 +28,7 @@ from jitterscope.tenancy.schemas import (
     OrganizationChange,
     RoleChange,
 )
+from jitterscope.tenancy.store import organizations
 
 router = APIRouter(tags=["organizations"])
 ReadOrganizations = Annotated[Principal, Depends(require("organizations:read"))]
@@ -42,8 +42,7 @@ WriteMembers = Annotated[Principal, Depends(require("members:write"))]
 def get_organization(principal: ReadOrganizations) -> Organization:
     """The caller's organization."""
     with db.organization_session(principal.organization_id) as session:
-        query = select(models.Organization).where(models.Organization.id == principal.organization_id)
-        return Organization.model_validate(session.scalars(query).one())
+        return Organization.model_validate(organizations.with_id(session, principal.organization_id))
 
 
 @router.get("/organizations/current/limits")
@@ -65,8 +64,7 @@ def list_limits(principal: ReadOrganizations) -> list[LimitUse]:
 def rename_organization(body: OrganizationChange, principal: WriteOrganizations) -> Organization:
     """Rename the caller's organization."""
     with db.organization_session(principal.organization_id) as session:
-        query = select(models.Organization).where(models.Organization.id == principal.organization_id)
-        row = session.scalars(query.with_for_update()).one()
+        row = organizations.locked(session, principal.organization_id)
         row.name = body.name
         target = f"organization {principal.organization_id}"
         audit.record(session, principal, "organization.rename", target, audit.changes_of(row, ("name",)))
@@ -80,9 +78,7 @@ def create_organization(body: OrganizationChange, principal: WriteOrganizations,
     """Create an organization with the caller as its administrator. Only for operators of the installation."""
     cookie = request.cookies.get(COOKIE, "") if principal.kind == "session" else ""
     with db.system_session() as session:
-        created = session.execute(
-            text("SELECT auth_create_organization(:hash, :name)"), {"hash": secrets.digest(cookie), "name": body.name}
-        ).scalar_one()
+        created = organizations.create(session, secrets.digest(cookie), body.name)
         if created is not None:
             for organization_id in (principal.organization_id, created):
                 db.enter_organization(session, organization_id)
@@ -98,8 +94,7 @@ def create_organization(body: OrganizationChange, principal: WriteOrganizations,
             "Ask an operator of this installation.",
         )
     with db.organization_session(created) as session:
-        query = select(models.Organization).where(models.Organization.id == created)
-        return Organization.model_validate(session.scalars(query).one())
+        return Organization.model_validate(organizations.with_id(session, created))
 
 
 @router.get("/members")
@@ -183,8 +178,7 @@ def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvita
         # After #, so that the token reaches no server log.
         link = f"{settings().public_url}/accept#{token}"
         if mailed:
-            query = select(models.Organization.name).where(models.Organization.id == principal.organization_id)
-            name = session.scalars(query).one()
+            name = organizations.name_of(session, principal.organization_id)
             # Before the commit: an invitation whose mail was refused must not exist.
             until = f"{invitation.expires_at:%Y-%m-%d %H:%M} UTC"
             letter = _INVITED.format(name=name, link=link, until=until)

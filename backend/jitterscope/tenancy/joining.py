@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from jitterscope import db
 from jitterscope.errors import Problem
 from jitterscope.tenancy import secrets
 from jitterscope.tenancy.scopes import Role
+from jitterscope.tenancy.store import joining as store
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +26,7 @@ class Invited:
 
 def invitation(token: str) -> Invited:
     """The open invitation of a link. Raises Problem 404."""
-    with db.system_session() as session:
-        query = text("SELECT * FROM auth_invitation(:hash)")
-        found = session.execute(query, {"hash": secrets.digest(token)}).one_or_none()
+    found = store.invitation(secrets.digest(token))
     if found is None:
         raise Problem(
             404,
@@ -68,10 +65,7 @@ def accept_as(session: Session, invited: Invited, token: str, cookie: str, email
 
 
 def _accept(session: Session, token: str, session_hash: bytes | None, name: str, password_hash: str) -> int:
-    joined = session.execute(
-        text("SELECT auth_accept_invitation(:hash, :session, :name, :password)"),
-        {"hash": secrets.digest(token), "session": session_hash, "name": name, "password": password_hash},
-    ).scalar_one()
+    joined = store.accept(session, secrets.digest(token), session_hash, name, password_hash)
     if joined is None:
         raise Problem(
             409,
@@ -80,25 +74,19 @@ def _accept(session: Session, token: str, session_hash: bytes | None, name: str,
             "The invitation was just used, or the address is a member of the organization already.",
             "Sign in. An administrator of the organization can change your role.",
         )
-    return int(joined)
+    return joined
 
 
 def start_verification(session: Session, cookie: str) -> tuple[str, str] | None:
     """(address, secret for the link) of the session's account; None if its address is already verified."""
     secret = secrets.new_secret()
-    email = session.execute(
-        text("SELECT auth_start_verification(:session, :token)"),
-        {"session": secrets.digest(cookie), "token": secrets.digest(secret)},
-    ).scalar_one()
-    return None if email is None else (str(email), secret)
+    email = store.start_verification(session, secrets.digest(cookie), secrets.digest(secret))
+    return None if email is None else (email, secret)
 
 
 def verify_email(session: Session, cookie: str, token: str) -> None:
     """Verify the address of the session's account with the secret that was mailed to it. Raises Problem 404, 409."""
-    result = session.execute(
-        text("SELECT auth_verify_email(:session, :token)"),
-        {"session": secrets.digest(cookie), "token": secrets.digest(token)},
-    ).scalar_one()
+    result = store.verify_email(session, secrets.digest(cookie), secrets.digest(token))
     if result == "unknown":
         raise Problem(
             404,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from jitterscope import db
@@ -15,6 +14,7 @@ from jitterscope.settings import settings
 from jitterscope.tenancy import devices, refusals, secrets, sessions
 from jitterscope.tenancy.attempts import Bucket, per_minute
 from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.store import signing_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Verified:
 
 def password_hash(session: Session, email: str, user_id: int, organization_id: int, password: str) -> str:
     """The hash of this password for this member of an organization."""
-    return secrets.hash_with(dict(_salts(session, email, organization_id)).get(user_id), password)
+    return secrets.hash_with(dict(signing_in.salts(session, email, organization_id)).get(user_id), password)
 
 
 def _accounts(email: str, organization_id: int | None, network: str, device: str) -> _Accounts:
@@ -59,7 +59,7 @@ def _accounts(email: str, organization_id: int | None, network: str, device: str
     account: an account of the same address in another organization opens no way around the limits.
     """
     with db.system_session() as session:
-        salts: Sequence[tuple[int, str | None]] = _salts(session, email, organization_id) or [(0, None)]
+        salts: Sequence[tuple[int, str | None]] = signing_in.salts(session, email, organization_id) or [(0, None)]
     limit = settings().login_attempts_per_minute
     known = {user_id: devices.known(device, user_id) for user_id, _ in salts}
     of_network = per_minute(settings().login_attempts_per_network, "sign-in", network)
@@ -89,11 +89,10 @@ def _verify(email: str, password: str, organization_id: int | None, address: str
     found = []
     with db.system_session() as session:
         for account in accounts.tried:
-            query = text("SELECT organization_id FROM auth_login(:user, :hash)")
             hashed = secrets.hash_with(account.salt, password)
-            rows = session.execute(query, {"user": account.user_id, "hash": hashed}).all()
-            if rows:
-                organizations = [row.organization_id for row in rows if row.organization_id is not None]
+            opened = signing_in.organizations_opened(session, account.user_id, hashed)
+            if opened:
+                organizations = [one for one in opened if one is not None]
                 found.append((account, _Verified(account.user_id, organizations)))
     if not found and accounts.refusal is not None:
         raise accounts.refusal
@@ -110,12 +109,6 @@ def _verify(email: str, password: str, organization_id: int | None, address: str
     # Only this account's: the password was wrong for the others of the address.
     account.attempts.forget()
     return verified
-
-
-def _salts(session: Session, email: str, organization_id: int | None) -> list[tuple[int, str]]:
-    query = text("SELECT user_id, salt FROM auth_password_salts(:email, CAST(:organization AS bigint))")
-    rows = session.execute(query, {"email": email, "organization": organization_id})
-    return [(row.user_id, row.salt) for row in rows]
 
 
 def log_in(

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, cast
 
-from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from jitterscope.errors import Problem, not_found
 from jitterscope.tenancy import secrets, tokens
 from jitterscope.tenancy.auth import Principal
-from jitterscope.tenancy.models import Invitation, Membership, Token, User, UserSession
+from jitterscope.tenancy.models import Invitation, Membership, Token
 from jitterscope.tenancy.scopes import Role, role_allows
+from jitterscope.tenancy.store import members as store
+from jitterscope.tenancy.store.members import MemberRow as MemberRow
+from jitterscope.tenancy.store.members import invitations as invitations
+from jitterscope.tenancy.store.members import listed as listed
 
 INVITATION_DAYS = 7
 MOST_INVITATIONS = 200
@@ -31,27 +34,6 @@ class Removed:
     settled: list[Token]
 
 
-@dataclass(frozen=True, slots=True)
-class MemberRow:
-    user_id: int
-    email: str
-    name: str
-    role: Role
-    joined_at: datetime
-    email_verified: bool
-
-
-def listed(session: Session, organization_id: int) -> list[MemberRow]:
-    """All members in the order of joining."""
-    rows = session.execute(
-        select(User.id, User.email, User.name, Membership.role, Membership.created_at, User.verified_at.is_not(None))
-        .join(Membership, Membership.user_id == User.id)
-        .where(Membership.organization_id == organization_id)
-        .order_by(Membership.id)
-    )
-    return [MemberRow(row[0], row[1], row[2], cast(Role, row[3]), row[4], row[5]) for row in rows]
-
-
 def change_role(
     session: Session, principal: Principal, user_id: int, role: Role, ingest_tokens: IngestTokens | None
 ) -> tuple[Role, list[Token], list[Invitation]]:
@@ -65,7 +47,7 @@ def change_role(
     membership = _membership(session, principal, user_id)
     settled = [] if role_allows(role, "collectors:write") else _settle(session, principal, user_id, ingest_tokens)
     # A trigger ends the invitations of an administrator who is none any more.
-    ended = [] if role_allows(role, "members:write") else _invited_by(session, principal.organization_id, user_id)
+    ended = [] if role_allows(role, "members:write") else store.invited_by(session, principal.organization_id, user_id)
     before, membership.role = cast(Role, membership.role), role
     return before, settled, ended
 
@@ -78,15 +60,9 @@ def remove(session: Session, principal: Principal, user_id: int, ingest_tokens: 
     (removed,) = (one for one in listed(session, organization_id) if one.user_id == user_id)
     settled = _settle(session, principal, user_id, ingest_tokens)
     ended = tokens.owned(session, organization_id, user_id)
-    invited = _invited_by(session, organization_id, user_id)
+    invited = store.invited_by(session, organization_id, user_id)
     session.flush()
-    # Triggers end the tokens and invitations whenever a membership is deleted.
-    session.execute(
-        delete(Membership).where(Membership.organization_id == organization_id, Membership.user_id == user_id)
-    )
-    session.execute(
-        delete(UserSession).where(UserSession.organization_id == organization_id, UserSession.user_id == user_id)
-    )
+    store.remove(session, organization_id, user_id)
     return Removed(removed, ended, invited, settled)
 
 
@@ -103,19 +79,11 @@ def may_give(principal: Principal, role: Role) -> None:
 
 
 def _membership(session: Session, principal: Principal, user_id: int) -> Membership:
-    query = select(Membership).where(
-        Membership.organization_id == principal.organization_id, Membership.user_id == user_id
-    )
-    membership = session.scalars(query.with_for_update()).one_or_none()
+    membership = store.locked(session, principal.organization_id, user_id)
     if membership is None:
         raise not_found("member", user_id)
     may_give(principal, cast(Role, membership.role))
     return membership
-
-
-def _invited_by(session: Session, organization_id: int, user_id: int) -> list[Invitation]:
-    query = select(Invitation).where(Invitation.organization_id == organization_id, Invitation.owner_id == user_id)
-    return list(session.scalars(query.where(Invitation.accepted_at.is_(None)).order_by(Invitation.id)))
 
 
 def _settle(session: Session, principal: Principal, user_id: int, choice: IngestTokens | None) -> list[Token]:
@@ -146,12 +114,7 @@ def _settle(session: Session, principal: Principal, user_id: int, choice: Ingest
 
 def _keep_an_administrator(session: Session, organization_id: int, leaving: int) -> None:
     # Locked, so that two administrators cannot demote each other at the same moment.
-    administrators = session.scalars(
-        select(Membership.user_id)
-        .where(Membership.organization_id == organization_id, Membership.role == "admin")
-        .with_for_update()
-    ).all()
-    if list(administrators) == [leaving]:
+    if list(store.administrators(session, organization_id)) == [leaving]:
         raise Problem(
             409,
             "last-administrator",
@@ -170,8 +133,7 @@ def invite(session: Session, principal: Principal, email: str, role: Role, *, ma
     if principal.person is None:
         raise RuntimeError("a caller without a person behind it")
     tokens.hold(session, principal)
-    of_organization = select(func.count()).where(Membership.organization_id == principal.organization_id)
-    if (session.scalar(of_organization) or 0) >= MOST_MEMBERS:
+    if store.count(session, principal.organization_id) >= MOST_MEMBERS:
         raise Problem(
             409,
             "too-many-members",
@@ -206,20 +168,9 @@ def invite(session: Session, principal: Principal, email: str, role: Role, *, ma
     return invitation, secret
 
 
-def invitations(session: Session, organization_id: int) -> list[Invitation]:
-    """Open invitations, newest first."""
-    query = select(Invitation).where(
-        Invitation.organization_id == organization_id,
-        Invitation.accepted_at.is_(None),
-        Invitation.expires_at > func.now(),
-    )
-    return list(session.scalars(query.order_by(Invitation.id.desc())))
-
-
 def withdraw(session: Session, organization_id: int, invitation_id: int) -> Invitation:
     """Delete an invitation and return it. Raises Problem 404."""
-    query = select(Invitation).where(Invitation.organization_id == organization_id, Invitation.id == invitation_id)
-    invitation = session.scalars(query.with_for_update()).one_or_none()
+    invitation = store.invitation(session, organization_id, invitation_id)
     if invitation is None:
         raise not_found("invitation", invitation_id)
     session.delete(invitation)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import structlog
 from fastapi import Request
-from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from jitterscope import cache, db
@@ -15,6 +14,7 @@ from jitterscope.audit import service as audit
 from jitterscope.errors import Problem
 from jitterscope.tenancy import attempts
 from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.store import signing_in
 
 log = structlog.get_logger(__name__)
 # One entry per caller and operation in this time: a loop of refused requests must not fill the trail.
@@ -46,10 +46,7 @@ def record_failed_sign_in(email: str, address: str) -> None:
     """Record it in the trail of each organization that the address belongs to; nothing for an unknown address."""
     try:
         if _first(f"failed sign-in {email} {address}"):
-            with db.system_session() as session:
-                session.execute(
-                    text("SELECT auth_record_failed_sign_in(:email, :address)"), {"email": email, "address": address}
-                )
+            signing_in.record_failure(email, address)
     except SQLAlchemyError as error:
         log.warning("failed_sign_in_not_recorded", error=str(error)[:300])
 

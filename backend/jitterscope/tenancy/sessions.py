@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, delete, text
+from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
 from jitterscope import db
@@ -14,6 +14,7 @@ from jitterscope.settings import settings
 from jitterscope.tenancy import secrets
 from jitterscope.tenancy.auth import Principal
 from jitterscope.tenancy.models import UserSession
+from jitterscope.tenancy.store import signing_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,7 @@ def principal_of(cookie: str) -> Principal | None:
 
 
 def _principal(connection: Connection, cookie: str) -> Principal | None:
-    query = text("SELECT * FROM auth_session(:hash)")
-    row = connection.execute(query, {"hash": secrets.digest(cookie)}).one_or_none()
+    row = signing_in.of_session(connection, secrets.digest(cookie))
     if row is None:
         return None
     return Principal(
@@ -79,12 +79,8 @@ def _principal(connection: Connection, cookie: str) -> Principal | None:
 
 def organizations_of(cookie: str) -> list[OrganizationRef]:
     """Every organization that the session's user belongs to."""
-    with db.system_session() as session:
-        rows = session.execute(
-            text("SELECT organization_id, name, role FROM auth_session_organizations(:hash)"),
-            {"hash": secrets.digest(cookie)},
-        )
-        return [OrganizationRef(row.organization_id, row.name, row.role) for row in rows]
+    rows = signing_in.organizations_of(secrets.digest(cookie))
+    return [OrganizationRef(row.organization_id, row.name, row.role) for row in rows]
 
 
 def end(principal: Principal, why: str) -> None:
@@ -98,4 +94,4 @@ def end_within(session: Session, principal: Principal, why: str) -> None:
     session.flush()
     db.enter_organization(session, principal.organization_id)
     audit.record(session, principal, "session.end", f"user {principal.user_id}", {"reason": why})
-    session.execute(delete(UserSession).where(UserSession.id == principal.session_id))
+    signing_in.end_session(session, principal.session_id)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import ColumnElement, func, select, text, update
 from sqlalchemy.orm import Session
 
-from jitterscope import db
 from jitterscope.errors import Problem, not_found
 from jitterscope.tenancy import secrets
 from jitterscope.tenancy.auth import API_PREFIX, INGEST_PREFIX, Principal, unauthenticated
 from jitterscope.tenancy.models import Token
 from jitterscope.tenancy.scopes import INGEST
+from jitterscope.tenancy.store import tokens as store
+from jitterscope.tenancy.store.tokens import owned as owned
 
 Kind = Literal["api", "ingest"]
 _SCOPE = re.compile(r"(\*|[a-z_]+):(\*|[a-z_]+)")
@@ -30,11 +30,7 @@ def principal_of(secret: str) -> Principal | None:
     """The caller that a bearer token stands for; None if it is unknown, expired, or revoked."""
     if not secret.startswith((API_PREFIX, INGEST_PREFIX)) or len(secret) > MAX_SECRET_LENGTH:
         return None
-    with db.lookup_connection() as connection:
-        row = connection.execute(
-            text("SELECT * FROM auth_token(:hash)"),
-            {"hash": secrets.digest(secret)},
-        ).one_or_none()
+    row = store.with_hash(secrets.digest(secret))
     if row is None:
         return None
     return Principal(
@@ -92,8 +88,7 @@ def create_for(
     if principal.person is None:
         raise RuntimeError("a caller without a person behind it")
     hold(session, principal)
-    of_kind = select(func.count()).where(Token.organization_id == principal.organization_id, Token.kind == kind)
-    if (session.scalar(of_kind.where(_valid())) or 0) >= MOST:
+    if store.count_valid(session, principal.organization_id, kind) >= MOST:
         raise Problem(
             409,
             "too-many-tokens",
@@ -119,10 +114,8 @@ def hold(session: Session, principal: Principal) -> None:
 
     Raises Problem 401 if it is already revoked.
     """
-    if principal.token_id is not None:
-        query = select(Token.id).where(Token.id == principal.token_id, Token.revoked_at.is_(None))
-        if session.scalars(query.with_for_update()).one_or_none() is None:
-            raise unauthenticated("The token was just revoked.")
+    if principal.token_id is not None and not store.lock_unless_revoked(session, principal.token_id):
+        raise unauthenticated("The token was just revoked.")
 
 
 def _expiry(principal: Principal, wanted: datetime | None) -> datetime | None:
@@ -164,45 +157,19 @@ def check_scopes(principal: Principal, scopes: Sequence[str]) -> None:
 
 def listed(session: Session, organization_id: int, kind: Kind) -> list[Token]:
     """The valid tokens of a kind and the newest of those that have ended, newest first."""
-    query = select(Token).where(Token.organization_id == organization_id, Token.kind == kind).order_by(Token.id.desc())
-    valid = session.scalars(query.where(_valid()))
-    ended = session.scalars(query.where(~_valid()).limit(_MOST_ENDED))
-    return sorted([*valid, *ended], key=lambda token: token.id, reverse=True)
+    return store.listed(session, organization_id, kind, _MOST_ENDED)
 
 
 def revoke(session: Session, organization_id: int, kind: Kind, token_id: int) -> Token:
     """Revoke a token and those created with it, at once. Repeating it changes nothing. Raises Problem 404."""
-    token = session.scalars(
-        select(Token).where(Token.organization_id == organization_id, Token.id == token_id, Token.kind == kind)
-    ).one_or_none()
+    token = store.of_kind(session, organization_id, kind, token_id)
     if token is None:
         raise not_found("token", token_id)
-    _end(session, [token_id])
+    store.end(session, [token_id])
     session.refresh(token)
     return token
 
 
-def owned(session: Session, organization_id: int, user_id: int) -> list[Token]:
-    """A member's valid tokens."""
-    query = select(Token).where(Token.organization_id == organization_id, Token.owner_id == user_id)
-    return list(session.scalars(query.where(_valid()).order_by(Token.id).with_for_update()))
-
-
-def _valid() -> ColumnElement[bool]:
-    return Token.revoked_at.is_(None) & (Token.expires_at.is_(None) | (Token.expires_at > func.now()))
-
-
 def end_all(session: Session, tokens: Sequence[Token]) -> None:
     """Revoke tokens and those created with them."""
-    _end(session, [token.id for token in tokens])
-
-
-def _end(session: Session, token_ids: Sequence[int]) -> None:
-    """Revoke level by level: the update locks each level before its children are looked up."""
-    level = list(token_ids)
-    while level:
-        revoked = (
-            update(Token).where(Token.id.in_(level)).values(revoked_at=func.coalesce(Token.revoked_at, func.now()))
-        )
-        session.execute(revoked)
-        level = list(session.scalars(select(Token.id).where(Token.parent_id.in_(level))))
+    store.end(session, [token.id for token in tokens])

@@ -15,9 +15,9 @@ from jitterscope.diagnosis.core.finding import Found
 from jitterscope.incidents.lifecycle.apply import apply_diagnosis
 from jitterscope.incidents.models import TransitionRow
 from jitterscope.incidents.retention import windows
-from jitterscope.incidents.scheduling import diagnoses
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.snapshots import load
+from jitterscope.incidents.store import incidents
 from jitterscope.recordings.model import Recording
 
 
@@ -130,11 +130,11 @@ def test_incidents_of_a_resource_that_is_gone_are_closed(service: Any, gc_fault:
     with organization_session(organization.id) as session:
         session.execute(text("DELETE FROM resources WHERE id = :id"), {"id": subject_id})
     with organization_session(organization.id) as session:
-        assert diagnoses.active_subjects(session) == {subject_id}
+        assert incidents.active_subjects(session) == {subject_id}
     assert service.diagnose(subject_id) is None
     assert service.get("/incidents")["items"][0]["state"] == "resolved"
     with organization_session(organization.id) as session:
-        assert diagnoses.active_subjects(session) == set()
+        assert incidents.active_subjects(session) == set()
         assert schedule.state(session, subject_id) is None
 
 

@@ -20,7 +20,7 @@ from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.scheduling import diagnoses, snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.dispatch import Trigger, triggered
-from jitterscope.inventory.nodes import MAX_PROCESSES
+from jitterscope.inventory.store.nodes import MAX_PROCESSES
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
 from jitterscope.recordings.snapshots import recording_of, snapshot_of

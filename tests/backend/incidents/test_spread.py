@@ -17,7 +17,7 @@ from jitterscope.incidents import retention
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.lifecycle import shared_trouble
 from jitterscope.incidents.lifecycle.apply import apply_diagnosis
-from jitterscope.incidents.scheduling import diagnoses
+from jitterscope.incidents.store import incidents
 from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.settings import Settings
 from tests.support.batches import CGROUP, DNS_SERVER, BatchBuilder
@@ -102,7 +102,7 @@ def test_the_second_server_joins_the_first_ones_incident(trio: Servers) -> None:
     for name in ("a", "b", "c"):
         assert trio.service.get("/incidents", subject=trio.ids[name])["items"] == [incident]
     with organization_session(trio.service.organization.id) as session:
-        assert set(trio.ids.values()) <= diagnoses.active_subjects(session)
+        assert set(trio.ids.values()) <= incidents.active_subjects(session)
         assert set(trio.ids.values()) <= set(retention.subjects(session))
 
 

@@ -13,7 +13,8 @@ from jitterscope import db
 from jitterscope.pb import prometheus_v1_pb2 as v1
 from jitterscope.pb import prometheus_v2_pb2 as v2
 from jitterscope.series import external, external_metrics, external_search
-from jitterscope.series.external_search import Selection
+from jitterscope.series.external_selection import Selection
+from jitterscope.series.store import external as stored
 from jitterscope.settings import Settings
 from tests.backend.ingest.remote_writer import V1, post, request_of
 from tests.support.batches import CGROUP, BatchBuilder
@@ -148,7 +149,7 @@ def test_series_are_limited_and_metadata_is_counted(
     assert "may use 5 series" in refused.json()["detail"]
     assert [write(3, 5).status_code, write(0, 5).status_code] == [204, 204], "what is known goes on"
     with db.organization_session(organization.id) as session:
-        assert external.stored(session) == 5
+        assert stored.count(session) == 5
     before = used()["unpacked_bytes"]
     content = v1.WriteRequest(metadata=[v1.MetricMetadata(metric_family_name="x", help="Help")]).SerializeToString()
     assert post(api, organization, content).status_code == 204

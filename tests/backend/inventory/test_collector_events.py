@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.ingest import store
+from jitterscope.ingest import service
 from jitterscope.inventory import tasks
 from tests.support.batches import BatchBuilder
 
@@ -26,7 +26,7 @@ def told(monkeypatch: pytest.MonkeyPatch, organization: Any, other_organization:
         if organization_id in (organization.id, other_organization.id):
             events.append((organization_id, type, details))
 
-    monkeypatch.setattr(store, "publish", publish)
+    monkeypatch.setattr(service, "publish", publish)
     monkeypatch.setattr(tasks, "publish", publish)
     return events
 

@@ -15,13 +15,13 @@ from jitterscope import counted, db
 from jitterscope.bounds import CHART
 from jitterscope.captures import service as captures
 from jitterscope.charts.endpoints import list_resource_events
-from jitterscope.inventory import facts
 from jitterscope.inventory.endpoints import get_resource, list_resources
+from jitterscope.inventory.store import facts
 from jitterscope.kit import allowance
 from jitterscope.kit.allowance import Allowance, TooMuch
 from jitterscope.series import external, external_search
 from jitterscope.series import service as series
-from jitterscope.series.external_search import Match, Selection
+from jitterscope.series.external_selection import Match, Selection
 from tests.backend.ingest.remote_writer import every, now_ms
 from tests.backend.ingest.remote_writer import send as write
 from tests.support.batches import CGROUP, BatchBuilder, now_us

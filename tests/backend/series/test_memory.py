@@ -16,6 +16,7 @@ from jitterscope.kit import allowance, memory
 from jitterscope.series import codec, landing, layouts, partitions, read_ticks, rollups
 from jitterscope.series.codec import decode_segments, encode_segments
 from jitterscope.series.landing import LandingBlock
+from jitterscope.series.store.driver import driver
 from jitterscope.series.window import Grid, Window
 from tests.support.batches import TICK_US, now_us
 from tests.support.peak import peak_bytes
@@ -81,7 +82,7 @@ def test_ticks_sent_many_times_are_never_in_memory_together(organization: Any) -
         landing.store_blocks(session, organization.id, 1, [block])
         copied(session, "series_blocks", "node_id, layout_id, step_us, encoding, payload", 300)
         payloads = codec.encode_segments(ticks)
-        with landing.driver(session).cursor() as cursor:
+        with driver(session).cursor() as cursor:
             for identity, payload in zip(ids.tolist(), payloads, strict=True):
                 cursor.execute(
                     "INSERT INTO series_segments (organization_id, step_us, series_id, start_us, tick_count, payload) "

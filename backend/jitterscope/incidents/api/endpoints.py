@@ -27,6 +27,7 @@ from jitterscope.incidents.api.schemas import (
 from jitterscope.incidents.lifecycle import actions, notes
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.mutes import service as mutes
+from jitterscope.incidents.store import incidents as stored
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
@@ -60,7 +61,7 @@ def list_incidents(
     """Incidents, newest first. A filter given more than once matches any of its values. `q` searches titles, subjects,
     nodes, and causes; `since`: seen at or after that time; `muted`: only those that are muted now, or that are not."""
     with organization_session(principal.organization_id) as session:
-        rows = queries.incidents(
+        rows = stored.listed(
             session,
             states=state or (),
             severities=severity or (),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session, load_only
+from sqlalchemy.orm import Session
 
 from jitterscope.incidents.lifecycle.reach import reach_of
 from jitterscope.incidents.models import IncidentRow, TransitionRow
+from jitterscope.incidents.store import incidents as stored
+from jitterscope.incidents.store import transitions
 from jitterscope.notify.payload import ACTIONS
 from jitterscope.notify.rules import Event, state_after
 
@@ -34,23 +35,12 @@ class Week:
 def load(session: Session) -> Week:
     """Load the week."""
     week_ago = datetime.now(UTC) - timedelta(days=DAYS)
-    newest = session.scalars(select(TransitionRow).order_by(TransitionRow.id.desc()).limit(MOST_CHANGES + 1)).all()
+    newest = transitions.newest(session, MOST_CHANGES + 1)
     recent = [row for row in newest if row.at >= week_ago]
     changes, complete = recent[:MOST_CHANGES][::-1], len(recent) <= MOST_CHANGES
-    incidents = _incidents(session, changes)
+    incidents = stored.for_rules(session, {row.incident_id for row in changes})
     since = week_ago if complete or not changes else changes[0].at
     return Week(since, complete, _events(session, changes, incidents), incidents)
-
-
-def _incidents(session: Session, changes: list[TransitionRow]) -> dict[int, IncidentRow]:
-    columns = (
-        IncidentRow.id, IncidentRow.title, IncidentRow.severity, IncidentRow.cause, IncidentRow.subject_id,
-        IncidentRow.subject_kind, IncidentRow.subject_key, IncidentRow.subject_name, IncidentRow.subject_node,
-        IncidentRow.successor_id, IncidentRow.state, IncidentRow.resolved_at, IncidentRow.also_affected,
-    )  # fmt: skip
-    wanted = {row.incident_id for row in changes}
-    rows = session.scalars(select(IncidentRow).where(IncidentRow.id.in_(wanted)).options(load_only(*columns)))
-    return {row.id: row for row in rows}
 
 
 def _events(session: Session, changes: list[TransitionRow], incidents: dict[int, IncidentRow]) -> list[Event]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from sqlalchemy import select
-
 from jitterscope.db import organization_session
 from jitterscope.events.publish import publish
 from jitterscope.incidents.models import TransitionRow
+from jitterscope.incidents.store import transitions
 
 
 class Event(TypedDict):
@@ -28,12 +27,7 @@ def event_of(row: TransitionRow) -> Event:
 def transitions_since(organization_id: int, transition_id: int, limit: int) -> list[Event]:
     """Events after a transition, oldest first; only the newest `limit` if there are more."""
     with organization_session(organization_id) as session:
-        rows = session.scalars(
-            select(TransitionRow)
-            .where(TransitionRow.organization_id == organization_id, TransitionRow.id > transition_id)
-            .order_by(TransitionRow.id.desc())
-            .limit(limit)
-        ).all()
+        rows = transitions.newest_after(session, organization_id, transition_id, limit)
     return [event_of(row) for row in reversed(rows)]
 
 

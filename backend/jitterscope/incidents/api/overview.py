@@ -6,33 +6,26 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
-from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.incidents.api.overview_schemas import AppliedFix, SeverityCount
-from jitterscope.incidents.api.queries import muted_now
 from jitterscope.incidents.api.verification_schemas import VerifiedMeasure
 from jitterscope.incidents.api.views import cause_title
-from jitterscope.incidents.models import IncidentRow, lives_on
-from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.store import incidents
+from jitterscope.incidents.verification import store as verifications
 from jitterscope.inventory import service as inventory
 
 # The worst first.
 _SEVERITIES: tuple[Severity, ...] = tuple(sorted(get_args(Severity), key=("critical", "warning", "info").index))
 _RECENT = timedelta(days=1)
 _MOST_NOT_KNOWN = 1000
-_RANK = case({name: rank for rank, name in enumerate(_SEVERITIES)}, value=IncidentRow.severity)
 
 
 def counts(session: Session) -> tuple[list[SeverityCount], int]:
     """How many incidents are not over, by severity, and how many of them are muted."""
-    muted = func.count().filter(muted_now())
-    rows = session.execute(
-        select(IncidentRow.severity, func.count(), muted)
-        .where(IncidentRow.resolved_at.is_(None))
-        .group_by(IncidentRow.severity)
-    ).all()
+    rows = incidents.counts(session)
     by_severity = {severity: count for severity, count, _ in rows}
     found = [SeverityCount(severity=one, incidents=by_severity[one]) for one in _SEVERITIES if one in by_severity]
     return found, sum(held for _, _, held in rows)
@@ -40,36 +33,18 @@ def counts(session: Session) -> tuple[list[SeverityCount], int]:
 
 def not_known(session: Session) -> int:
     """How many incidents ended in the last day as not known, and are on nodes that are still silent."""
-    ended = select(lives_on).where(
-        IncidentRow.state == "not_known", IncidentRow.resolved_at >= datetime.now(UTC) - _RECENT
-    )
-    subjects = session.scalars(ended.order_by(IncidentRow.resolved_at.desc()).limit(_MOST_NOT_KNOWN)).all()
+    subjects = incidents.ended_as_not_known(session, datetime.now(UTC) - _RECENT, _MOST_NOT_KNOWN)
     silent = inventory.on_silent_nodes(session, subjects) if subjects else set()
     return sum(one in silent for one in subjects)
 
 
 def worst(session: Session, limit: int) -> list[IncidentRow]:
     """The worst incidents that are not over; within a severity the newest first, muted ones last."""
-    active = select(IncidentRow).where(IncidentRow.resolved_at.is_(None))
-    return list(session.scalars(active.order_by(muted_now(), _RANK, IncidentRow.id.desc()).limit(limit)))
+    return incidents.worst(session, _SEVERITIES, limit)
 
 
 def fixes(session: Session, states: Sequence[str], before_id: int | None, limit: int) -> list[AppliedFix]:
     """Applied fixes, without the blocks behind the figures: they are large."""
-    of = VerificationRow
-    query = (
-        select(
-            of.id, of.incident_id, IncidentRow.title, IncidentRow.cause, of.subject_id, of.subject_name, of.fix_title,
-            of.state, of.started_by, of.applied_at, of.finished_at, of.verdict, of.result["measures"].label("measures"),
-        )
-        .join(IncidentRow, IncidentRow.id == of.incident_id)
-        .order_by(of.id.desc())
-        .limit(limit)
-    )  # fmt: skip
-    if states:
-        query = query.where(of.state.in_(states))
-    if before_id is not None:
-        query = query.where(of.id < before_id)
     return [
         AppliedFix(
             id=row.id,
@@ -87,7 +62,7 @@ def fixes(session: Session, states: Sequence[str], before_id: int | None, limit:
             verdict=row.verdict,
             measure=_deciding([VerifiedMeasure.model_validate(one) for one in row.measures or ()]),
         )
-        for row in session.execute(query)
+        for row in verifications.listed(session, states, before_id, limit)
     ]
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import UTC, datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.audit.service import Actor
 from jitterscope.errors import Problem, not_found
-from jitterscope.incidents.lifecycle.apply import lock_subject
 from jitterscope.incidents.lifecycle.transitions import record
-from jitterscope.incidents.models import IncidentRow, TransitionRow
-
-
-def titles(session: Session, ids: Collection[int]) -> dict[int, str]:
-    """Titles of the existing incidents by id."""
-    rows = session.execute(select(IncidentRow.id, IncidentRow.title).where(IncidentRow.id.in_(ids)))
-    return {row.id: row.title for row in rows}
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.store.incidents import titles as titles
+from jitterscope.incidents.store.locks import lock_subject
+from jitterscope.incidents.store.transitions import history as history
 
 
 def get(session: Session, incident_id: int) -> IncidentRow:
@@ -27,12 +21,6 @@ def get(session: Session, incident_id: int) -> IncidentRow:
     if row is None:
         raise not_found("incident", incident_id)
     return row
-
-
-def history(session: Session, incident_id: int) -> list[TransitionRow]:
-    """The incident's transitions, oldest first."""
-    query = select(TransitionRow).where(TransitionRow.incident_id == incident_id).order_by(TransitionRow.id)
-    return list(session.scalars(query))
 
 
 def acknowledge(session: Session, principal: Actor, incident_id: int, note: str | None) -> IncidentRow:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections.abc import Callable
 
-from sqlalchemy import BigInteger, cast, delete, func, or_, select, text, update
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from jitterscope.db import clock
 from jitterscope.diagnosis.core.engine import Diagnosis
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.incidents.api.schemas import SubjectRef
@@ -17,13 +15,12 @@ from jitterscope.incidents.lifecycle import decide as lifecycle
 from jitterscope.incidents.lifecycle import predictions, remainder, shared_trouble
 from jitterscope.incidents.lifecycle.decide import Known, Strength
 from jitterscope.incidents.lifecycle.transitions import record
-from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on
+from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.incidents.store import of_subject, risks
+from jitterscope.incidents.store.locks import lock_subject
 from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
-
-_LOCK_CLASS = 0x6A6469  # "jdi": our namespace of advisory locks
-
 
 # The displayed data of an ongoing risk may be this old (data time).
 _RISK_SHOWN_US = 60_000_000
@@ -33,14 +30,6 @@ _RETURNED = {
     "not_known": "There is data again, and it shows the same symptom with the same cause.",
 }
 _NEWS = lifecycle.Open | lifecycle.Update | lifecycle.Reopen | lifecycle.Reclassify
-
-
-def lock_subject(session: Session, subject_id: int) -> None:
-    """Wait until no other transaction is deciding about this subject; held until the end of the transaction."""
-    session.execute(
-        text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :class))"),
-        {"name": f"subject {subject_id}", "class": _LOCK_CLASS},
-    )
 
 
 class _Findings:
@@ -77,7 +66,7 @@ def apply_diagnosis(
     lock_subject(session, subject.resource_id)
     if not schedule.advance(session, subject.resource_id, window[1]):
         return []
-    rows = {row.id: row for row in _relevant(session, subject.resource_id)}
+    rows = {row.id: row for row in of_subject.relevant(session, subject.resource_id)}
     known = [_known(session, row) for row in rows.values()]
     changes = lifecycle.decide(known, diagnosis.findings, diagnosis.not_found, window[0])
     missing = [item.model_dump(mode="json") for item in diagnosis.not_enough_data]
@@ -119,13 +108,8 @@ def _has_moved_on(session: Session, subject_id: int, found: Found) -> bool:
 
     A rollout replaced the subject, but its earlier data is still in the window.
     """
-    told = select(IncidentRow.id).where(
-        IncidentRow.subject_id.in_(inventory.lives_of(session, subject_id)),
-        IncidentRow.successor_id.is_not(None),
-        IncidentRow.cause == found.cause,
-        IncidentRow.last_seen_at >= time_of(found.onset_us),
-    )
-    return session.scalar(told.limit(1)) is not None
+    lives = inventory.lives_of(session, subject_id)
+    return of_subject.moved_on(session, lives, found.cause, time_of(found.onset_us))
 
 
 def _elsewhere(
@@ -218,12 +202,12 @@ def _new(
         pinned=False,
         onset_at=time_of(found.onset_us),
         baseline_at=time_of(found.onset_us),
-        opened_at=func.clock_timestamp(),
+        opened_at=clock(),
         last_seen_at=time_of(found.last_us),
     )
     _show(row, subject, found, window, missing)
     session.add(row)
-    session.execute(delete(RiskRow).where(RiskRow.subject_id == subject.resource_id, RiskRow.cause == found.cause))
+    risks.remove(session, subject.resource_id, found.cause)
     session.flush()
     session.refresh(row)
     return row
@@ -254,12 +238,7 @@ def _seen(row: IncidentRow, found: Found) -> None:
 
 def _touch_risk(session: Session, subject_id: int, found: Found) -> bool:
     """Record that a risk still exists; False if there is none yet, or its displayed data is old."""
-    shown_us = cast(RiskRow.finding["last_us"].astext, BigInteger)
-    fresh = update(RiskRow).where(
-        RiskRow.subject_id == subject_id, RiskRow.cause == found.cause, shown_us > found.last_us - _RISK_SHOWN_US
-    )
-    seen = func.greatest(RiskRow.last_seen_at, time_of(found.last_us))
-    return session.scalar(fresh.values(last_seen_at=seen).returning(RiskRow.id)) is not None
+    return risks.touch(session, subject_id, found.cause, found.last_us, found.last_us - _RISK_SHOWN_US)
 
 
 def _note_risk(session: Session, subject: SubjectRef, found: Found) -> None:
@@ -271,23 +250,12 @@ def _note_risk(session: Session, subject: SubjectRef, found: Found) -> None:
         "last_seen_at": time_of(found.last_us),
         "finding": found.model_dump(mode="json"),
     }
-    statement = insert(RiskRow).values(values)
-    session.execute(
-        statement.on_conflict_do_update(
-            index_elements=["organization_id", "subject_id", "cause"],
-            set_={
-                "first_seen_at": func.least(RiskRow.first_seen_at, statement.excluded.first_seen_at),
-                "last_seen_at": func.greatest(RiskRow.last_seen_at, statement.excluded.last_seen_at),
-                "finding": statement.excluded.finding,
-                "subject_name": statement.excluded.subject_name,
-            },
-        )
-    )
+    risks.put(session, values)
 
 
 def _prepare(session: Session, subject_id: int, diagnosis: Diagnosis, start_us: int, findings: _Findings) -> None:
     """Have the fixes of findings that will be shown computed before any lock is held."""
-    known = [_known(session, row) for row in _relevant(session, subject_id, lock=False)]
+    known = [_known(session, row) for row in of_subject.relevant(session, subject_id, lock=False)]
     for change in lifecycle.decide(known, diagnosis.findings, diagnosis.not_found, start_us):
         match change:
             case lifecycle.Open(found) | lifecycle.Reopen(_, found) | lifecycle.Reclassify(_, found):
@@ -298,22 +266,6 @@ def _prepare(session: Session, subject_id: int, diagnosis: Diagnosis, start_us: 
                 findings.full(found)
             case _:
                 pass
-
-
-def _relevant(session: Session, subject_id: int, *, lock: bool = True) -> Sequence[IncidentRow]:
-    """Active incidents of the subject, and those of the last day that could reopen."""
-    newest = select(func.max(IncidentRow.last_seen_at)).where(lives_on == subject_id).scalar_subquery()
-    query = (
-        select(IncidentRow)
-        .where(
-            lives_on == subject_id,
-            or_(IncidentRow.resolved_at.is_(None), IncidentRow.resolved_at >= newest - timedelta(days=2)),
-        )
-        .order_by(IncidentRow.id)
-    )
-    if lock:
-        query = query.with_for_update().execution_options(populate_existing=True)
-    return session.scalars(query).all()
 
 
 def _known(session: Session, row: IncidentRow) -> Known:
@@ -343,7 +295,7 @@ def _subject_columns(subject: SubjectRef) -> dict[str, object]:
 def resolve_gone(session: Session, subject_id: int) -> list[IncidentRow]:
     """Close active incidents of a subject that is no longer stored, or no longer has data."""
     lock_subject(session, subject_id)
-    rows = session.scalars(select(IncidentRow).where(lives_on == subject_id, IncidentRow.resolved_at.is_(None))).all()
+    rows = of_subject.active(session, subject_id)
     for row in rows:
         row.state, row.resolved_at = "resolved", row.last_seen_at
         record(session, row, "resolved", "The resource no longer exists and its data has expired.")

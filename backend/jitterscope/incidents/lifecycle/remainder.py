@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.incidents.api.verification_schemas import VerificationResult
 from jitterscope.incidents.lifecycle.decide import Remainder, shares_of
 from jitterscope.incidents.models import IncidentRow
-from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.incidents.verification import store as verifications
 
 # One window can show twice what was measured over many.
 _MARGIN = 2.0
@@ -18,10 +17,7 @@ def of(session: Session, row: IncidentRow) -> Remainder | None:
     """None if the incident was not closed by a verification, or nothing of the fault was left."""
     if row.state != "verified":
         return None
-    query = select(VerificationRow.result).where(
-        VerificationRow.incident_id == row.id, VerificationRow.state == "verified"
-    )
-    content = session.scalars(query.order_by(VerificationRow.id.desc()).limit(1)).first()
+    content = verifications.last_verified_result(session, row.id)
     if not content:
         return None
     after = {one.metric: one.after or 0.0 for one in VerificationResult.model_validate(content).measures}

@@ -15,10 +15,8 @@ listed in `also_affected` and keep it open as long as any of them is in trouble.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Float, Select, and_, cast, or_, select, text
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Found
@@ -28,16 +26,15 @@ from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.api.views import subject_of, time_of
 from jitterscope.incidents.lifecycle.decide import severity_rank
 from jitterscope.incidents.lifecycle.transitions import record
-from jitterscope.incidents.models import IncidentRow, lives_on
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.store import shared_trouble as store
+from jitterscope.incidents.store.locks import lock_organization
 from jitterscope.inventory import service as inventory
 
-# Troubles of two subjects are the same if they overlap, or are no further apart than a retry takes.
-SAME_TIME = timedelta(seconds=10)
 # Replicas' incidents are searched among this many incidents of one cause.
 _MOST_INCIDENTS = 500
 # The list is for users; beyond this, trouble still keeps the incident open.
 MAX_MEMBERS = 200
-_LOCK_CLASS = 0x6A6470  # "jdp"
 
 
 def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
@@ -56,10 +53,7 @@ def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
         tree = None if subject.kind == "node" else inventory.subject_tree(session, subject_id)
         if tree is not None and not tree.dns_servers and not tree.tcp_servers:
             return False
-    session.execute(
-        text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :class))"),
-        {"name": f"organization {session.info['organization_id']}", "class": _LOCK_CLASS},
-    )
+    lock_organization(session)
     return True
 
 
@@ -67,21 +61,12 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
     """The active incident of another subject that the finding is part of; the oldest if there are several."""
     if (host := _of_replica(session, subject_id, found)) is not None:
         return host
-    ways: list[ColumnElement[bool]] = []
-    if _spreads(found.cause):
-        ways.append(IncidentRow.cause == found.cause)
     asked = sorted(_asked(session, subject_id, found))
-    ways += [and_(or_(lives_on == one, _lists(one)), _is_explained()) for one in asked]
-    if is_residual(found.cause) and (subject := inventory.resource(session, subject_id)) is not None:
-        slow = cast(IncidentRow.finding["impact"][SLOW_QUERIES.id].astext, Float)
-        ways.append(and_(lives_on == subject.node_id, slow > 0))
-    if ways:
-        simultaneous = _simultaneous(subject_id, found).where(or_(*ways))
-        # The blamed server's own incident, before any that only lists the server.
-        own_first = simultaneous.order_by(None).order_by(lives_on.not_in(asked), IncidentRow.id)
-        host = session.scalars(own_first.limit(1)).first()
-        if host is not None:
-            return host
+    subject = inventory.resource(session, subject_id) if is_residual(found.cause) else None
+    node_id = None if subject is None else subject.node_id
+    host = store.host(session, subject_id, found, same_cause=_spreads(found.cause), asked=asked, node_id=node_id)
+    if host is not None:
+        return host
     return _blaming(session, subject_id, found) if is_residual(found.cause) else None
 
 
@@ -98,13 +83,10 @@ def _is_replica(session: Session, subject_id: int) -> bool:
 
 def _of_replica(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
     """The oldest active incident of the same cause in another replica of the subject's workload."""
-    goes_on = and_(IncidentRow.resolved_at.is_(None), IncidentRow.cause == found.cause)
-    others = select(IncidentRow.id, lives_on).where(goes_on, lives_on != subject_id).order_by(IncidentRow.id)
-    rows = session.execute(others.limit(_MOST_INCIDENTS)).all()
+    rows = store.others_of_cause(session, subject_id, found.cause, _MOST_INCIDENTS)
     replicas = inventory.replicas_among(session, subject_id, {subject for _, subject in rows}) if rows else set()
     wanted = [incident for incident, subject in rows if subject in replicas]
-    locked = select(IncidentRow).where(goes_on, IncidentRow.id.in_(wanted)).order_by(IncidentRow.id).with_for_update()
-    return session.scalars(locked.limit(1)).first() if wanted else None
+    return store.oldest(session, found.cause, wanted) if wanted else None
 
 
 def _blaming(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
@@ -112,7 +94,7 @@ def _blaming(session: Session, subject_id: int, found: Found) -> IncidentRow | N
 
     It says more than late answers without a cause.
     """
-    rows = session.scalars(_simultaneous(subject_id, found).where(_blames())).all()
+    rows = store.blaming(session, subject_id, found)
     return next((row for row in rows if subject_id in _asked_by(session, row)), None)
 
 
@@ -123,9 +105,9 @@ def followers(session: Session, subject_id: int, found: Found) -> list[IncidentR
     subject waits for that server; and, if the subject is a node whose trouble delayed answers, of its servers whose
     late answers have no cause of their own.
     """
-    statement = _simultaneous(subject_id, found).where(or_(_blames(), ~_is_explained()))
     asked = _asked(session, subject_id, found)
-    return [row for row in session.scalars(statement).all() if _follows(session, row, subject_id, found, asked)]
+    rows = store.blaming_or_unexplained(session, subject_id, found)
+    return [row for row in rows if _follows(session, row, subject_id, found, asked)]
 
 
 def _follows(session: Session, row: IncidentRow, subject_id: int, found: Found, asked: set[int]) -> bool:
@@ -136,15 +118,6 @@ def _follows(session: Session, row: IncidentRow, subject_id: int, found: Found, 
         is_slow = (found.impact.get(SLOW_QUERIES.id) or 0) > 0
         return is_slow and subject is not None and subject.node_id == subject_id
     return not is_residual(found.cause) and subject_id in _asked_by(session, row)
-
-
-def _blames() -> ColumnElement[bool]:
-    blamed: ColumnElement[bool] = IncidentRow.finding["upstream"].astext.is_not(None)
-    return blamed
-
-
-def _is_explained() -> ColumnElement[bool]:
-    return IncidentRow.cause.not_in([one.id for one in all_causes().values() if one.is_residual])
 
 
 def _asked_by(session: Session, row: IncidentRow) -> set[int]:
@@ -160,24 +133,6 @@ def _asked(session: Session, subject_id: int, found: Found) -> set[int]:
     return {one for at in ways for one in at(session, subject_id, found.upstream, *window)}
 
 
-def _simultaneous(subject_id: int, found: Found) -> Select[IncidentRow]:
-    """Active incidents of others at the time of a finding, and those that the subject is already part of."""
-    same_time = and_(
-        IncidentRow.onset_at <= time_of(found.last_us) + SAME_TIME,
-        IncidentRow.last_seen_at >= time_of(found.onset_us) - SAME_TIME,
-    )
-    return (
-        select(IncidentRow)
-        .where(IncidentRow.resolved_at.is_(None), lives_on != subject_id, or_(same_time, _lists(subject_id)))
-        .order_by(IncidentRow.id)
-        .with_for_update()
-    )
-
-
-def _lists(subject_id: int) -> ColumnElement[bool]:
-    return IncidentRow.also_affected.contains([{"resource_id": subject_id}])
-
-
 def _spreads(cause_id: str) -> bool:
     cause = all_causes().get(cause_id)
     return cause is not None and cause.spreads
@@ -189,12 +144,8 @@ def _may_join(found: Found) -> bool:
 
 def is_told(session: Session, subject_id: int, found: Found) -> bool:
     """Whether an incident that is over already covers the subject's newest symptom."""
-    same = IncidentRow.cause == found.cause
-    reached = _lists(subject_id) if _may_join(found) else and_(same, _lists(subject_id))
     others = [one for one in inventory.lives_of(session, subject_id) if one != subject_id]
-    ways = or_(reached, and_(same, IncidentRow.subject_id.in_(others)))
-    over = select(IncidentRow.id).where(IncidentRow.resolved_at >= time_of(found.last_us), ways)
-    return session.scalar(over.limit(1)) is not None
+    return store.is_told(session, subject_id, others, found, any_cause=_may_join(found))
 
 
 def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found) -> bool:

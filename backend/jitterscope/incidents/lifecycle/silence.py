@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from jitterscope.incidents.lifecycle.apply import lock_subject
 from jitterscope.incidents.lifecycle.transitions import record
-from jitterscope.incidents.models import IncidentRow, lives_on
+from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.scheduling import plan
+from jitterscope.incidents.store import of_subject
+from jitterscope.incidents.store.locks import lock_subject
 from jitterscope.incidents.verification import verifications
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow
@@ -28,12 +28,7 @@ def end(session: Session, subject: ResourceRow) -> list[IncidentRow]:
         return []
     silent_since = time_of(since_us)
     why = f"no data from {node.name} since {silent_since:%Y-%m-%d %H:%M:%S} UTC."
-    query = select(IncidentRow).where(
-        lives_on == subject.id,
-        IncidentRow.resolved_at.is_(None),
-        IncidentRow.last_seen_at < func.now() - plan.SILENCE,
-    )
-    rows = session.scalars(query.with_for_update().execution_options(populate_existing=True)).all()
+    rows = of_subject.active_without_data(session, subject.id, plan.SILENCE)
     for row in rows:
         if (waiting := verifications.waiting(session, row.id)) is not None:
             verifications.replace(waiting, f"Not known: {why}")

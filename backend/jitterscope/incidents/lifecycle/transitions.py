@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from jitterscope.audit import service as audit
@@ -18,6 +17,7 @@ from jitterscope.incidents.coincidence import before_onset
 from jitterscope.incidents.lifecycle.reach import reach_of
 from jitterscope.incidents.models import IncidentRow, TransitionRow
 from jitterscope.incidents.mutes import covering
+from jitterscope.incidents.store import transitions as store
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.notify import outbox
 from jitterscope.notify.payload import ACTIONS, SHOWN
@@ -47,8 +47,7 @@ MOST_BY_USERS, MOST_NOTES = 1000, 500
 
 def check_room(session: Session, incident_id: int, most: int = MOST_BY_USERS) -> None:
     """Raise Problem 409 if users have made that many entries in the incident's history: each answer has all of them."""
-    by_users = select(TransitionRow.id).where(TransitionRow.incident_id == incident_id, TransitionRow.actor != _SERVICE)
-    if (session.scalar(select(func.count()).select_from(by_users.limit(most).subquery())) or 0) >= most:
+    if store.count_without(session, incident_id, _SERVICE, most) >= most:
         raise Problem(
             409, "history-full", "History is full", f"Users have made {most} entries in the history of this incident.",
             "Write the rest into its post-mortem.",

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Literal
 
 import structlog
-from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
@@ -17,10 +16,10 @@ from jitterscope.diagnosis.core.engine import detect, shows_nothing, with_fixes
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.incidents.lifecycle import silence
 from jitterscope.incidents.lifecycle.apply import apply_diagnosis, resolve_gone
-from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
 from jitterscope.incidents.scheduling import plan, snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.plan import Entry, Look
+from jitterscope.incidents.store import incidents
 from jitterscope.incidents.verification import landing
 from jitterscope.inventory import service as inventory
 from jitterscope.objectives import service as objectives
@@ -113,7 +112,7 @@ def first_look(session: Session, entry: Entry) -> Outcome | Literal["open"] | No
             silence.end(session, subject)
         return None
     # A subject in trouble shows it: reading its signs first would only add work.
-    if not plan.is_calm(entry) or is_active(session, subject.id):
+    if not plan.is_calm(entry) or incidents.is_active(session, subject.id):
         return "open"
     signs = snapshots.load_signs(session, subject, clock_us, _window_us())
     if signs is None or not shows_nothing(signs):
@@ -130,16 +129,10 @@ def _window_us() -> int:
 
 def look_of(session: Session, subject_id: int, outcome: Outcome | None) -> Look:
     """The part of a diagnosis that the schedule needs."""
-    active = (outcome is None or not outcome.calm) and is_active(session, subject_id)
+    active = (outcome is None or not outcome.calm) and incidents.is_active(session, subject_id)
     if outcome is None:
         return Look((), 0, news=False, active=active, visited=False)
     return Look(tuple(outcome.causes), outcome.harm_us, news=True, active=active, visited=outcome.visited)
-
-
-def is_active(session: Session, subject_id: int) -> bool:
-    """Whether a subject has an incident that is not over, or was reached by one."""
-    own = or_(lives_on == subject_id, IncidentRow.also_affected.contains([{"resource_id": subject_id}]))
-    return session.scalar(select(IncidentRow.id).where(IncidentRow.resolved_at.is_(None), own).limit(1)) is not None
 
 
 def plan_visits(organization_id: int) -> None:
@@ -151,7 +144,7 @@ def plan_visits(organization_id: int) -> None:
     every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
     # Two transactions: whoever locks several rows of the schedule must do so in order of their ids.
     with organization_session(organization_id) as session:
-        schedule.visit(session, sorted(active_subjects(session)), timedelta(0))
+        schedule.visit(session, sorted(incidents.active_subjects(session)), timedelta(0))
     with organization_session(organization_id) as session:
         schedule.visit(session, visited_subjects(session), every)
 
@@ -161,10 +154,3 @@ def visited_subjects(session: Session) -> list[int]:
     after_us = time.time_ns() // 1000 - SEEN_US
     watched = objectives.watched(session, after_us)
     return sorted({*inventory.dns_cgroups(session, after_us), *inventory.nodes_seen(session, after_us), *watched})
-
-
-def active_subjects(session: Session) -> set[int]:
-    """Subjects that an active incident is about, and those that it reached."""
-    active = select(lives_on).where(IncidentRow.resolved_at.is_(None))
-    reached = select(reached_ids).where(IncidentRow.resolved_at.is_(None))
-    return set(session.scalars(active.union(reached)))

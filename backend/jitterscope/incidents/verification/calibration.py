@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.verification.plan import measure_of
@@ -15,8 +14,8 @@ from jitterscope.incidents.api.verification_schemas import (
     MetricCalibration,
     PredictionOutcome,
 )
-from jitterscope.incidents.verification import explained
-from jitterscope.incidents.verification.models import OutcomeRow, VerificationRow
+from jitterscope.incidents.verification import explained, store
+from jitterscope.incidents.verification.models import OutcomeRow
 
 LEVEL = 0.9
 # A change that no fix of the incident proposes is still predicted and measured.
@@ -27,15 +26,9 @@ _CONSIDERED = 5_000
 
 def read(session: Session, recent: int) -> Calibration:
     """The record over the organization's newest outcomes; `recent` of them are listed."""
-    rows = session.scalars(select(OutcomeRow).order_by(OutcomeRow.id.desc()).limit(_CONSIDERED)).all()
-    kind = func.coalesce(VerificationRow.fix_id, OTHER)
-    verdicts = session.execute(
-        select(kind, VerificationRow.state, func.count())
-        .where(VerificationRow.state.in_(("verified", "did_not_help", "made_worse")))
-        .group_by(kind, VerificationRow.state)
-    )
+    rows = store.outcomes(session, _CONSIDERED)
     counts: dict[str, dict[str, int]] = {}
-    for fix_id, state, count in verdicts:
+    for fix_id, state, count in store.verdicts(session, without_fix=OTHER):
         counts.setdefault(fix_id, {})[state] = count
     for row in rows:
         counts.setdefault(row.fix_id, {})

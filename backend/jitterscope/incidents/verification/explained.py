@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope import cache
@@ -21,7 +20,7 @@ from jitterscope.diagnosis.core.served import METRICS
 from jitterscope.diagnosis.core.stats import BoolArray
 from jitterscope.incidents.api.verification_schemas import Explained
 from jitterscope.incidents.api.views import time_of, us_of
-from jitterscope.incidents.models import IncidentRow, lives_on
+from jitterscope.incidents.store import incidents
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.kit.allowance import borrowed
@@ -94,17 +93,9 @@ def _covered(spans: Sequence[_Span], from_us: int, minutes: int) -> BoolArray:
 
 def _explained_spans(session: Session, from_us: int) -> Mapping[int, Sequence[_Span]]:
     """When each resource had an incident with a known cause; a container's spans are those of all its cgroups."""
-    newest = (
-        select(
-            IncidentRow.cause, IncidentRow.subject_id, lives_on, IncidentRow.also_affected, IncidentRow.onset_at,
-            IncidentRow.last_seen_at,
-        )
-        .where(IncidentRow.last_seen_at >= time_of(from_us))
-        .order_by(IncidentRow.id.desc())
-        .limit(_MOST_INCIDENTS)
-    )  # fmt: skip
+    newest = incidents.seen_since(session, time_of(from_us), _MOST_INCIDENTS)
     of_subjects: dict[int, list[_Span]] = {}
-    for cause, subject_id, successor_id, also_affected, onset_at, last_seen_at in session.execute(newest):
+    for cause, subject_id, successor_id, also_affected, onset_at, last_seen_at in newest:
         if is_residual(cause):
             continue
         for resource_id in {subject_id, successor_id, *(int(one["resource_id"]) for one in also_affected)}:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import structlog
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
@@ -17,6 +16,7 @@ from jitterscope.incidents.api.views import time_of, us_of
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.store import of_subject
 from jitterscope.incidents.verification import predict, verifications, workload
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.incidents.verification.verifications import Change
@@ -159,10 +159,7 @@ def _absorb(session: Session, row: IncidentRow, seen: Observed) -> None:
     if seen.subject.id == row.subject_id:
         return
     row.also_affected = [one for one in row.also_affected if one["resource_id"] != seen.subject.id]
-    same = select(IncidentRow).where(
-        IncidentRow.subject_id == seen.subject.id, IncidentRow.cause == row.cause, IncidentRow.resolved_at.is_(None)
-    )
-    for other in session.scalars(same.where(IncidentRow.id != row.id)):
+    for other in of_subject.active_of_cause(session, seen.subject.id, row.cause, without_id=row.id):
         other.state, other.resolved_at = "resolved", max(other.last_seen_at, datetime.now(UTC))
         record(session, other, "resolved", f"Continues as incident {row.id}: the same workload in a new cgroup.")
     session.flush()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Interval
@@ -18,15 +17,19 @@ from jitterscope.errors import Problem
 from jitterscope.incidents.api.verification_schemas import SettingStep, VerificationResult
 from jitterscope.incidents.lifecycle import actions, predictions
 from jitterscope.incidents.lifecycle.transitions import record
-from jitterscope.incidents.models import IncidentRow, lives_on
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.store import of_subject
+from jitterscope.incidents.verification import store
 from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.incidents.verification.store import MOST_OF_INCIDENT as MOST_OF_INCIDENT
+from jitterscope.incidents.verification.store import newest as newest
+from jitterscope.incidents.verification.store import of_incident as of_incident
+from jitterscope.incidents.verification.store import waiting as waiting
 from jitterscope.tenancy.auth import Principal
 
 # The most time on either side of a change that is compared; on a node (True), faults are rare.
 BEFORE = {False: timedelta(minutes=30), True: timedelta(hours=3)}
 ANOTHER = "Another change"
-# Verifications of one incident that are read.
-MOST_OF_INCIDENT = 200
 # How much of the compared time may precede the first symptom.
 _LEAD = timedelta(seconds=10)
 _SHORTEST_BEFORE = timedelta(microseconds=SHORTEST_BEFORE_US)
@@ -47,24 +50,6 @@ class Change:
     subject_id: int
     subject_name: str
     predicted: Mapping[str, Interval]
-
-
-def newest(session: Session, incident_id: int) -> VerificationRow | None:
-    """The last fix that was applied to an incident; None if there was none."""
-    query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
-    return session.scalars(query.order_by(VerificationRow.id.desc()).limit(1)).first()
-
-
-def of_incident(session: Session, incident_id: int) -> list[VerificationRow]:
-    """Verifications of an incident, newest first; of very many only the newest."""
-    query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
-    return list(session.scalars(query.order_by(VerificationRow.id.desc()).limit(MOST_OF_INCIDENT)))
-
-
-def waiting(session: Session, incident_id: int) -> VerificationRow | None:
-    """The verification that has no verdict yet."""
-    query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
-    return session.scalars(query.where(VerificationRow.state == "waiting").with_for_update()).one_or_none()
 
 
 def start_by_hand(
@@ -166,10 +151,7 @@ def begin(
 
 def fault_since(session: Session, row: IncidentRow) -> datetime:
     """Since when the fault existed with the settings before the change: after an earlier fix, if there was one."""
-    query = select(VerificationRow).where(
-        VerificationRow.incident_id == row.id, VerificationRow.state.in_(("did_not_help", "made_worse"))
-    )
-    last = session.scalars(query.order_by(VerificationRow.id.desc()).limit(1)).first()
+    last = store.last_failed(session, row.id)
     if last is not None:
         after_from = VerificationResult.model_validate(last.result).after_from
         if after_from is not None and after_from <= row.baseline_at:
@@ -210,11 +192,7 @@ def _must_be_alone(session: Session, row: IncidentRow) -> None:
     """Refuse unless a closed incident is alone: it can be measured again only while no other of its kind is active."""
     if row.resolved_at is None:
         return
-    other = session.scalars(
-        select(IncidentRow.id).where(
-            lives_on == row.lives_on, IncidentRow.cause == row.cause, IncidentRow.resolved_at.is_(None)
-        )
-    ).first()
+    other = of_subject.active_alike(session, row.lives_on, row.cause)
     if other is not None:
         raise Problem(
             409,

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from jitterscope.db import engine, organization_session
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.lifecycle.transitions import record
-from jitterscope.incidents.models import IncidentRow, lives_on
-from jitterscope.incidents.verification import landing, verifications
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.verification import landing, store, verifications
 from jitterscope.incidents.verification.calibration import OTHER
 from jitterscope.incidents.verification.measure import Measured, due, measure
 from jitterscope.incidents.verification.models import OutcomeRow, VerificationRow
@@ -35,12 +34,10 @@ def with_news(organization_id: int) -> list[int]:
     Something changed on their node since this process last sent a visitor, a fix waits for its verdict, or the last
     visit was a while ago.
     """
-    waiting = exists().where(VerificationRow.incident_id == IncidentRow.id, VerificationRow.state == "waiting")
-    active = select(IncidentRow.id, lives_on.label("subject_id"), waiting.label("waits"))
     with organization_session(organization_id) as session:
-        rows = session.execute(active.where(IncidentRow.resolved_at.is_(None))).all()
+        rows = store.active_incidents(session)
         changed = inventory.facts_changed_at(session, [row.subject_id for row in rows]) if rows else {}
-        now: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+        now = store.clock(session)
     visited = _visited.of(engine())
     before = {row.id: visited.get(row.id) for row in rows}
     wanted = [

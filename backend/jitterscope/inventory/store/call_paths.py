@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import dns_servers, tree
+from jitterscope.inventory.store import dns_servers, tree
 from jitterscope.inventory.types import ResourceKind, ResourceRow
 
 # Servers in the containers of one answer.

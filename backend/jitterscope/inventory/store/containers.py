@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, as_resource
+from jitterscope.inventory.store.tree import COLUMNS, SEEN_SLACK_US, as_resource
 from jitterscope.inventory.types import ResourceRow
 
 # A container has a name, or is an unnamed leaf. Pods and slices contain other cgroups.

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory.tree import UPWARDS
+from jitterscope.inventory.store.tree import UPWARDS
 
 # In the newest value: a label can be removed.
 _OWN = text(

@@ -102,6 +102,18 @@ _PROBES = text(
     f"SELECT {COLUMNS} FROM resources WHERE kind = 'probe' AND node_id = :node "  # noqa: S608
     "AND (parent_id = ANY(:servers) OR split_part(key, '@', 2) = ANY(:keys)) ORDER BY id LIMIT :room"
 ).bindparams(bindparam("servers", type_=ARRAY(BIGINT)))
+# The depth limit stops a cycle.
+_UNDER = text(
+    """
+    WITH RECURSIVE up AS (
+        SELECT id AS wanted, parent_id AS at, 0 AS depth FROM resources WHERE id = ANY(:ids)
+        UNION ALL
+        SELECT up.wanted, r.parent_id, up.depth + 1 FROM up JOIN resources r ON r.id = up.at
+         WHERE up.depth < 64 AND up.at <> :subject AND r.parent_id <> r.id
+    )
+    SELECT DISTINCT wanted FROM up WHERE at = :subject
+    """
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 
 
 def microseconds(at: datetime) -> int:
@@ -199,3 +211,8 @@ def _seen_in(row: ResourceRow, from_us: int | None, to_us: int | None) -> bool:
     # first_seen_us is when a batch first named it, which can be later than the ticks in that batch.
     after = from_us is None or row.last_seen_us + SEEN_SLACK_US >= from_us
     return after and (to_us is None or row.first_seen_us - SEEN_SLACK_US < to_us)
+
+
+def under(session: Session, resource_ids: Sequence[int], ancestor_id: int) -> set[int]:
+    """Those of the resources that are below another one."""
+    return set(session.execute(_UNDER, {"ids": list(resource_ids), "subject": ancestor_id}).scalars())

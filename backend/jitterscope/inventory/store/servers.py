@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, TEXT
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, as_resource
-from jitterscope.inventory.types import ResourceKind, ResourceRow
+from jitterscope.inventory.store.tree import COLUMNS, SEEN_SLACK_US, as_resource
+from jitterscope.inventory.types import ResourceKind, Server
 
 KINDS: tuple[ResourceKind, ...] = ("dns_server", "tcp_server")
 
@@ -47,14 +45,6 @@ _SEEN = text(
      ORDER BY s.last_seen_at DESC, s.id LIMIT 1000
     """
 ).bindparams(bindparam("kinds", type_=ARRAY(TEXT)))
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A server and its listening process, if known."""
-
-    resource: ResourceRow
-    process_id: int | None
 
 
 def find(session: Session, containing: str, from_us: int, to_us: int, limit: int) -> tuple[list[Server], int]:

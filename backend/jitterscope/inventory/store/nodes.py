@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import bindparam, text
+from sqlalchemy import Row, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import dns_servers
-from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, ancestors, as_resource, by_id
+from jitterscope.inventory.store import dns_servers
+from jitterscope.inventory.store.tree import COLUMNS, SEEN_SLACK_US, ancestors, as_resource, by_id
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
 # Limits on what one diagnosis of a node reads, whatever runs there.
@@ -37,6 +38,14 @@ _CGROUPS = text(
 ).bindparams(bindparam("telling", type_=ARRAY(TEXT)), bindparam("serving", type_=ARRAY(BIGINT)))
 _NODES = text(
     "SELECT id FROM resources WHERE kind = 'node' AND last_seen_at > to_timestamp(:after_us / 1e6) ORDER BY id"
+)
+_NAMESAKES = text(
+    """
+    SELECT id, name, key FROM (
+        SELECT id, name, key, count(*) OVER (PARTITION BY name) AS namesakes
+          FROM resources WHERE kind = 'node' AND node_id = 0
+    ) AS nodes WHERE namesakes > 1 ORDER BY name
+    """
 )
 
 
@@ -78,3 +87,15 @@ def _cgroup_of(session: Session, server: ResourceRow) -> int | None:
 
 def _by_id(rows: Iterable[ResourceRow]) -> tuple[ResourceRow, ...]:
     return tuple(sorted(rows, key=lambda row: row.id))
+
+
+def with_key(session: Session, key: str) -> int | None:
+    """The node whose collector gives it this key."""
+    query = text("SELECT id FROM resources WHERE node_id = 0 AND kind = 'node' AND key = :key")
+    found: int | None = session.scalar(query, {"key": key})
+    return found
+
+
+def namesakes(session: Session) -> Sequence[Row[Any]]:
+    """Nodes whose name another node has too, by name: `id`, `name`, and `key`."""
+    return session.execute(_NAMESAKES).all()
