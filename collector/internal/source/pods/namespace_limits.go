@@ -64,19 +64,42 @@ func (n *namespaceLimits) Start(ctx context.Context, registry *sampler.Registry)
 func (n *namespaceLimits) loop(ctx context.Context) {
 	ticker := time.NewTicker(n.looks)
 	defer ticker.Stop()
-	var due time.Time
+	var pace limitsPace
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
-			if here := n.namespaces.here(); len(here) > 0 && !now.Before(due) {
-				wait := namespaceLimitsEvery + time.Duration(n.ask(ctx, here, now))*namespaceLimitsItem
-				due = now.Add(wait + rand.N(wait/4)) // not all nodes at the same time
+			if here := n.namespaces.here(); pace.isDue(here, now) {
+				pace.asked(here, n.ask(ctx, here, now), now)
 			}
 			n.tell()
 		}
 	}
+}
+
+// limitsPace says when to request the lists.
+type limitsPace struct {
+	at      time.Time
+	wait    time.Duration
+	covered map[string]bool // the namespaces that were here then
+}
+
+// isDue reports that it is time, which comes sooner if there are containers of a namespace that was not here.
+func (p *limitsPace) isDue(here map[string]bool, now time.Time) bool {
+	wait := p.wait
+	for namespace := range here {
+		if !p.covered[namespace] {
+			wait = p.wait / 4
+		}
+	}
+	return len(here) > 0 && now.Sub(p.at) >= wait
+}
+
+func (p *limitsPace) asked(here map[string]bool, items int, now time.Time) {
+	p.at, p.covered = now, here
+	p.wait = namespaceLimitsEvery + time.Duration(items)*namespaceLimitsItem
+	p.wait += rand.N(p.wait / 4) // not all nodes at the same time
 }
 
 // ask reads both lists; that one is forbidden does not prevent the other. It returns how many items they have.

@@ -104,6 +104,23 @@ func TestNamespaceLimitsThatAreForbidden(t *testing.T) {
 	}
 }
 
+func TestLimitsPace(t *testing.T) {
+	at := time.Date(2026, 11, 26, 3, 0, 0, 0, time.UTC)
+	shop, both := map[string]bool{"shop": true}, map[string]bool{"shop": true, "data": true}
+	var pace limitsPace
+	if pace.isDue(map[string]bool{}, at) || !pace.isDue(shop, at) {
+		t.Error("first")
+	}
+	pace.asked(shop, 240, at) // 6 to 7.5 min
+	for after, want := range map[time.Duration][2]bool{
+		time.Minute: {false, false}, 2 * time.Minute: {false, true}, 5 * time.Minute: {false, true}, 8 * time.Minute: {true, true},
+	} {
+		if got := [2]bool{pace.isDue(shop, at.Add(after)), pace.isDue(both, at.Add(after))}; got != want {
+			t.Errorf("after %s: %v", after, got)
+		}
+	}
+}
+
 // TestQuotaHistory has pods that come and go.
 func TestQuotaHistory(t *testing.T) {
 	quotas := func(hard, used float64) kubeapi.Quotas {
