@@ -126,8 +126,8 @@ def test_a_memory_limit() -> None:
     needed = GIB - 16 * MIB + wanted * MIB - old
     assert [one for one in fix.caveats if one.startswith("The namespace's")] == [
         f"The namespace's LimitRange allows a container at most 32 MiB: raise it to {wanted} MiB first.",
-        f"The namespace's quota team had 16 MiB of 1,024 MiB left (limits.memory), and this takes {wanted - old // MIB} "
-        f"MiB more: raise limits.memory to {needed // MIB:,} MiB first.",
+        "The namespace's quota team had 16 MiB of 1,024 MiB left (limits.memory), and this takes "
+        f"{wanted - old // MIB} MiB more: raise limits.memory to {needed // MIB:,} MiB first.",
     ]
 
 

@@ -87,7 +87,9 @@ def _by_limit_range(snapshot: Snapshot, kind: _Kind, old: float, new: float) -> 
     allowed = _parsed(snapshot.subject.fact(LIMIT_RANGE)) or {}
     most = _number(allowed, "container", kind.most)
     if most is not None and new > most * _EXACT:
-        yield f"The namespace's LimitRange allows a container at most {kind.show(most)}: raise it to {kind.up(new)} first."
+        yield (
+            f"The namespace's LimitRange allows a container at most {kind.show(most)}: raise it to {kind.up(new)} first."
+        )
     most = _number(allowed, "pod", kind.most)
     together = max(new, _of_pod(snapshot, kind) - old + new)
     if most is not None and together > most * _EXACT:
