@@ -38,11 +38,11 @@ def refusals(snapshot: Snapshot) -> list[str]:
 
 def test_a_limit_above_the_limit_range() -> None:
     assert refusals(limited({"container": {"max_cpus": 1}})) == [
-        "The namespace's LimitRange allows a container at most 1 CPU: raise it to 2 CPU first."
+        "The namespace's LimitRange allows a container at most 1 CPU: raise that to 2 CPU first."
     ]
     assert refusals(limited({"container": {"max_cpus": 2, "max_bytes": 1}, "pod": {"max_cpus": 2}})) == []
     assert refusals(limited({"pod": {"max_cpus": 1.5}})) == [
-        "The namespace's LimitRange allows a pod at most 1.5 CPU, and its containers would have 2 CPU: raise it first."
+        "The namespace's LimitRange allows a pod at most 1.5 CPU, and this makes 2 CPU: raise that first."
     ]
 
 
@@ -53,7 +53,7 @@ def test_a_pod_with_other_containers() -> None:
     pod = ResourceView(70, "cgroup", "/kubepods/pod1", "kube-system/coredns-7c9f-x2")
     pod = told(pod, {"workload.pod": "coredns-7c9f-x2", "cpu.quota_us": "200000", "cpu.period_us": "100000"})
     assert refusals(replace(snapshot, ancestors=(pod,))) == [
-        "The namespace's LimitRange allows a pod at most 3 CPU, and its containers would have 3.5 CPU: raise it first."
+        "The namespace's LimitRange allows a pod at most 3 CPU, and this makes 3.5 CPU: raise that first."
     ]
 
 
@@ -117,15 +117,15 @@ def test_a_memory_limit() -> None:
     plain = simulate_memory(BEFORE).snapshot
     raised = memory_fixes(managed(plain, manager="kubernetes"))["raise_memory_limit"]
     wanted = int(raised.title.split(" to ")[1].removesuffix(" MiB").replace(",", ""))
-    old = (BEFORE.limit_mib or 0) * MIB
+    old = int(BEFORE.limit_mib or 0) * MIB
     allowed = {"container": {"max_bytes": 32 * MIB}}
     used = {"team": {"limits.memory": {"hard": GIB, "used": GIB - 16 * MIB}}}
-    fix = memory_fixes(
-        managed(plain, manager="kubernetes", limit_range=json.dumps(allowed), quota=json.dumps(used))
-    )["raise_memory_limit"]
+    fix = memory_fixes(managed(plain, manager="kubernetes", limit_range=json.dumps(allowed), quota=json.dumps(used)))[
+        "raise_memory_limit"
+    ]
     needed = GIB - 16 * MIB + wanted * MIB - old
     assert [one for one in fix.caveats if one.startswith("The namespace's")] == [
-        f"The namespace's LimitRange allows a container at most 32 MiB: raise it to {wanted} MiB first.",
+        f"The namespace's LimitRange allows a container at most 32 MiB: raise that to {wanted:,} MiB first.",
         "The namespace's quota team had 16 MiB of 1,024 MiB left (limits.memory), and this takes "
         f"{wanted - old // MIB} MiB more: raise limits.memory to {needed // MIB:,} MiB first.",
     ]

@@ -18,7 +18,7 @@ from tests.backend.incidents.stories import changed, moved, recorded
 QUOTA = json.dumps({"team": {"limits.cpu": {"hard": 4, "used": 3.5}}})
 
 
-def fed(service: Any, pod: str, quota: str | None = QUOTA, minutes_ago: int = 0) -> int:
+def fed(service: Any, pod: str, quota: str | None = QUOTA, ends_us: int | None = None) -> int:
     run = moved(recorded(Workload(seconds=5)), f"/kubepods/{pod}/coredns", pod)
 
     def told(one: RecordedResource) -> RecordedResource:
@@ -26,7 +26,6 @@ def fed(service: Any, pod: str, quota: str | None = QUOTA, minutes_ago: int = 0)
             return one
         return replace(one, facts=(*one.facts, FactRow(namespace_limits.QUOTA, quota, run.start_us)))
 
-    ends_us = time.time_ns() // 1000 - minutes_ago * 60_000_000
     return int(service.feed(changed(run, told), ends_us=ends_us, suffix=f"-{pod}"))
 
 
@@ -38,11 +37,12 @@ def replicas(service: Any, subject_id: int) -> int | None:
 
 
 def test_pods_of_the_workload_on_all_nodes_are_counted(service: Any) -> None:
-    fed(service, "coredns-7c9d8bb6f4-gone0", minutes_ago=60)
-    first = fed(service, "coredns-7c9d8bb6f4-x2x9q")
+    now_us = time.time_ns() // 1000
+    fed(service, "coredns-7c9d8bb6f4-gone0", ends_us=now_us - 3600_000_000)
+    first = fed(service, "coredns-7c9d8bb6f4-x2x9q", ends_us=now_us)
     assert replicas(service, first) == 1
     for pod in ("coredns-7c9d8bb6f4-a1b2c", "coredns-7c9d8bb6f4-d3e4f", "other-7c9d8bb6f4-g5h6i"):
-        fed(service, pod)
+        fed(service, pod, ends_us=now_us)
     assert replicas(service, first) == 3
 
 

@@ -88,14 +88,15 @@ def _by_limit_range(snapshot: Snapshot, kind: _Kind, old: float, new: float) -> 
     most = _number(allowed, "container", kind.most)
     if most is not None and new > most * _EXACT:
         yield (
-            f"The namespace's LimitRange allows a container at most {kind.show(most)}: raise it to {kind.up(new)} first."
+            f"The namespace's LimitRange allows a container at most {kind.show(most)}: raise that to {kind.up(new)} "
+            "first."
         )
     most = _number(allowed, "pod", kind.most)
     together = max(new, _of_pod(snapshot, kind) - old + new)
     if most is not None and together > most * _EXACT:
         yield (
-            f"The namespace's LimitRange allows a pod at most {kind.show(most)}, and its containers would have "
-            f"{kind.up(together)}: raise it first."
+            f"The namespace's LimitRange allows a pod at most {kind.show(most)}, and this makes {kind.up(together)}: raise "
+            "that first."
         )
     ratio, request = _number(allowed, "container", kind.ratio), number(snapshot.subject.fact(kind.requested))
     # Requests of a Guaranteed pod rise with its limits.

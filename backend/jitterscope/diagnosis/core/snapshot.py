@@ -111,8 +111,8 @@ class Snapshot:
     cgroup upwards. `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers,
     which the subject may query or be queried by; `workloads` cgroups of the node with facts alone (their resolv.conf,
     their address). `replicas`: how many pods of its workload were there at the end of the window, where a quota of the
-    namespace makes that matter; None: not known. `unavailable` names sources that could not deliver here, with what they need, so that a cause can
-    say why it does not have enough data.
+    namespace makes that matter; None: not known. `unavailable` names sources that could not deliver here, with what
+    they need, so that a cause can say why it does not have enough data.
     """
 
     start_us: int

@@ -89,7 +89,7 @@ func TestNamespaceLimits(t *testing.T) {
 func TestNamespaceLimitsThatAreForbidden(t *testing.T) {
 	r, n, path := limited(t, map[string]string{quotasPath: fmt.Sprintf(resourceQuotas, "1500m")})
 	n.once(t, time.Now())
-	if got := r.Status("namespace_limits"); !strings.HasPrefix(got, "DEGRADED:") || !strings.Contains(got, rangesPath+" is forbidden") {
+	if got := r.Status("namespace_limits"); !strings.HasPrefix(got, "DEGRADED:") || !strings.Contains(got, rangesPath) || !strings.Contains(got, "forbidden") {
 		t.Error(got)
 	}
 	if got := r.Fact(path, catalogue.FactWorkloadLimitRange); got != "" {
