@@ -95,8 +95,8 @@ def _by_limit_range(snapshot: Snapshot, kind: _Kind, old: float, new: float) -> 
     together = max(new, _of_pod(snapshot, kind) - old + new)
     if most is not None and together > most * _EXACT:
         yield (
-            f"The namespace's LimitRange allows a pod at most {kind.show(most)}, and this makes {kind.up(together)}: raise "
-            "that first."
+            f"The namespace's LimitRange allows a pod at most {kind.show(most)}, and this makes {kind.up(together)}: "
+            "raise that first."
         )
     ratio, request = _number(allowed, "container", kind.ratio), number(snapshot.subject.fact(kind.requested))
     # Requests of a Guaranteed pod rise with its limits.
