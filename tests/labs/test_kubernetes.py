@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -67,6 +68,77 @@ def placeholder(here: Watched) -> Iterator[None]:
         here.cluster.kubectl("-n", "default", "delete", "pod", "placeholder", "--wait=false")
 
 
+@contextmanager
+def bounded(here: Watched) -> Iterator[None]:
+    """A namespace with a LimitRange, a quota, and a pod that counts in it."""
+    cluster = here.cluster
+    cluster.kubectl("create", "namespace", "bounded")
+    try:
+        sizes = {"type": "Container", "max": {"cpu": "1"}, "maxLimitRequestRatio": {"cpu": "4"}}
+        cluster.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "LimitRange",
+                "metadata": {"name": "sizes", "namespace": "bounded"},
+                "spec": {"limits": [sizes]},
+            }
+        )
+        cluster.kubectl("-n", "bounded", "create", "quota", "team", "--hard=limits.cpu=4,limits.memory=1Gi,pods=5")
+        # Until its status is known, the API server refuses pods.
+        known = "--for=jsonpath={.status.hard.pods}=5"
+        cluster.kubectl("-n", "bounded", "wait", known, "quota/team", "--timeout=60s")
+        resources = {"limits": {"cpu": "500m", "memory": "64Mi"}, "requests": {"cpu": "125m"}}
+        room = {
+            "name": "room",
+            "image": layout.SANDBOX_IMAGE,
+            "imagePullPolicy": "Never",
+            "resources": resources,
+        }
+        cluster.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "small", "namespace": "bounded"},
+                "spec": {"automountServiceAccountToken": False, "containers": [room]},
+            }
+        )
+        yield
+    finally:
+        cluster.kubectl("delete", "namespace", "bounded", "--wait=false")
+
+
+def facts_of(here: Watched, name: str) -> dict[str, str]:
+    """The facts of the cgroup with a name; none while it is not there."""
+    found = [one["id"] for one in here.product.resources("cgroup") if one["name"] == name]
+    facts = here.product.resource(int(found[0]))["facts"] if found else []
+    return {one["name"]: one["value"] for one in facts}
+
+
+def bounds_are_told(here: Watched) -> None:
+    """What the API server stores of a LimitRange and a quota arrives as facts of the container."""
+    with bounded(here):
+
+        def told() -> dict[str, str] | None:
+            facts = facts_of(here, "bounded/small/room")
+            return facts if "workload.limit_range" in facts and "workload.quota" in facts else None
+
+        # The next request of the collector, as soon as a namespace is new to its node.
+        facts = here.product.wait_for("what its namespace allows", told, 90)
+        assert json.loads(facts["workload.limit_range"]) == {"container": {"max_cpus": 1, "max_cpu_ratio": 4}}
+        assert json.loads(facts["workload.quota"]) == {
+            "team": {
+                "limits.cpu": {"hard": 4, "used": 0.5},
+                "limits.memory": {"hard": 1 << 30, "used": 64 << 20},
+            }
+        }
+        # Nothing restricts another namespace, which is known as well.
+        here.product.wait_for(
+            "that nothing restricts others",
+            lambda: facts_of(here, "default/placeholder/room").get("workload.limit_range") == "{}",
+            30,
+        )
+
+
 def plugin(here: Watched, words: str) -> str:
     """Output of `kubectl jitterscope`."""
     product = here.product
@@ -82,7 +154,7 @@ def cpu_limit(here: Watched) -> str:
 
 
 @pytest.mark.timeout(2400)
-@live(60, gc.CASE.cause, by_turn=BUILT)
+@live(90, gc.CASE.cause, by_turn=BUILT)
 def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
     with case.watched(say) as here, placeholder(here), gc.CASE.made(here.cluster, say) as fault:
         server = f"kube-system/{fault.pod}/coredns"
@@ -115,6 +187,8 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
 
         here.product.wait_for("the pod that started", lambda: ("kube-system", fault.pod) in started(), 30)
 
+        bounds_are_told(here)
+
         # Each right of the chart's roles is used, and nothing was requested without one.
         held = rights.granted(here.cluster, f"app.kubernetes.io/instance={chart.RELEASE}")
         account = f"{chart.NAMESPACE}:{chart.RELEASE}-collector"
@@ -123,7 +197,7 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
             used = rights.asked(here.cluster.files.audit_log, account).allowed
             return {one for one in held if not any(one.covers(other) for other in used)}
 
-        assert len(held) == 6, held
+        assert len(held) == 8, held
         here.product.wait_for("the use of every right", lambda: not unused(), 60)
         assert not rights.asked(here.cluster.files.audit_log, account).refused
 

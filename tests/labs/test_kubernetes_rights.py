@@ -84,7 +84,7 @@ def try_without(here: Watched, right: Right, wanted: set[str]) -> None:
 
 
 @pytest.mark.timeout(2400)
-@live(180, cpus=0.0, by_turn=False)
+@live(240, cpus=0.0, by_turn=False)
 def test_each_right_is_used_and_stops_what_is_said() -> None:
     of_docs = {privileges.words(row[0])[0]: set(privileges.words(row[1])) for row in privileges.rows("right")}
     with case.watched(say) as here:

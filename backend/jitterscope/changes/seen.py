@@ -33,6 +33,7 @@ _PLACES: Mapping[Of, ResourceKind] = {
 # Facts of one change arrive one after another.
 _TOGETHER_US = 5_000_000
 _WORKLOAD = ("workload.namespace", "workload.owner", "workload.pod", "workload.container")
+_OF_NAMESPACES = frozenset(one.fact for one in LISTED if one.of_namespace)
 _PROGRAM = ("process.executable", "process.command")
 
 Facts = dict[str, str]
@@ -85,10 +86,11 @@ def _read(session: Session, rows: Sequence[ResourceRow], complete: bool, from_us
     for row in rows:
         groups.setdefault(_group(row, history[row.id], named), []).append(_life(row, history[row.id], from_us))
     found = [
-        Seen(at_us, nodes.get(row.id, row), nodes[row.node_id], _name(named, row), is_rollout, 1, made)
+        Seen(at_us, nodes.get(row.id, row), nodes[row.node_id], place, is_own and is_rollout, 1, part)
         for lives in groups.values()
         for at_us, row, is_rollout, made in _changes(lives, watched[lives[0].row.kind], from_us)
         if row.node_id in nodes and at_us <= to_us
+        for is_own, place, part in _places(row, made, named)
     ]
     scaled = replicas.seen(rows, history, nodes, from_us, to_us) if complete else ()
     evicted = evictions.seen(session, [nodes[row.id] for row in rows if row.id in nodes], from_us, to_us)
@@ -144,6 +146,18 @@ def _name(named: Mapping[int, tuple[str, str, str]], row: ResourceRow) -> str | 
     return None if workload is None else "/".join(part.rpartition("/")[2] for part in workload if part)
 
 
+def _places(
+    row: ResourceRow, made: tuple[Step, ...], named: Mapping[int, tuple[str, str, str]]
+) -> Iterator[tuple[bool, str | None, tuple[Step, ...]]]:
+    """Steps of a resource itself (true), and those of its namespace, which all containers of that show."""
+    of_namespace = tuple(step for step in made if step.name in _OF_NAMESPACES)
+    own = tuple(step for step in made if step.name not in _OF_NAMESPACES)
+    if own:
+        yield True, _name(named, row), own
+    if of_namespace and row.id in named:
+        yield False, f"namespace {named[row.id][0]}", of_namespace
+
+
 def _life(row: ResourceRow, facts: Sequence[FactRow], from_us: int) -> _Life:
     born_us = min((row.first_seen_us, *(one.since_us for one in facts)))
     made_us = max(from_us, born_us + SHORTEST_BEFORE_US)
@@ -193,7 +207,7 @@ def _is_read(one: WatchedFact, facts: Facts) -> bool:
 
 
 def _merged(found: Iterable[Seen]) -> Iterator[Seen]:
-    """Merge the same change of several resources of a workload, or of several nodes, into one."""
+    """Merge the same change of several resources of a workload or namespace, or of several nodes, into one."""
     same: dict[tuple[str, str, bool, tuple[Step, ...]], Seen] = {}
     for one in sorted(found, key=lambda one: (one.at_us, one.subject.id)):
         of = one.workload or ("" if one.subject.kind == "node" else str(one.subject.id))

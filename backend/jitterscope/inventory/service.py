@@ -295,6 +295,11 @@ def same_workload(session: Session, cgroup_id: int, seen_us: int, limit: int) ->
     return rollouts.same_workload(session, cgroup_id, seen_us, limit)
 
 
+def pods_at(session: Session, cgroup_id: int, at_us: int) -> int | None:
+    """How many pods of a container's workload were there at a time, its own among them; None: it is not in a pod."""
+    return rollouts.pods_at(session, cgroup_id, at_us)
+
+
 def within(session: Session, cgroup_ids: Sequence[int], seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
     """Processes and DNS servers in cgroups seen since a time: the latest, at most `limit`, and how many there are."""
     return tree.within(session, cgroup_ids, seen_us, limit)

@@ -17,6 +17,8 @@ _APPENDED = re.compile(r"(-[a-f0-9]{6,10})?(-[a-z0-9]{5}|-[0-9]+)$")
 
 
 Workload = tuple[str, str, str]
+_POD, _CREATED = "workload.pod", "workload.created_at"
+_MOST_PODS = 500
 
 
 def workload_of(known: dict[str, str]) -> Workload | None:
@@ -53,6 +55,20 @@ def same_workload(session: Session, resource_id: int, seen_us: int, limit: int) 
     workloads = _workloads(session, [one.id for one in found])
     same = [one for one in found if workloads.get(one.id) == workload]
     return same, len(same) + total - len(found)
+
+
+def pods_at(session: Session, resource_id: int, at_us: int) -> int | None:
+    """How many pods of a container's workload were there at a time, its own among them; None: it is not in a pod.
+
+    At most `_MOST_PODS` others are counted.
+    """
+    found, _ = same_workload(session, resource_id, at_us - tree.SEEN_SLACK_US, _MOST_PODS)
+    ids = [resource_id, *(one.id for one in found if one.first_seen_us <= at_us)]
+    known = facts.in_effect(session, ids, _FOREVER_US, names=[_POD, _CREATED])
+    named = {one: {fact.name: fact.value for fact in rows} for one, rows in known.items()}
+    # A restarted container has a new cgroup in the same pod, and a StatefulSet names a new pod like the one before.
+    pods = {(one[_POD], one.get(_CREATED)) for one in named.values() if one.get(_POD)}
+    return len(pods) if named[resource_id].get(_POD) else None
 
 
 def replicas_among(session: Session, resource_id: int, others: Collection[int]) -> set[int]:

@@ -230,6 +230,8 @@ FACTS: Final[dict[str, Name]] = {
     "workload.requested_cpus": Name("workload.requested_cpus", "cgroup", "names", "CPU request of a Kubernetes container, in CPUs, as in effect; 0: none"),
     "workload.requested_bytes": Name("workload.requested_bytes", "cgroup", "names", "Memory request of a Kubernetes container, as in effect; 0: none"),
     "workload.qos_class": Name("workload.qos_class", "cgroup", "names", "QoS class of the pod: Guaranteed, Burstable or BestEffort"),
+    "workload.limit_range": Name("workload.limit_range", "cgroup", "namespace_limits", "JSON {container, pod}: what the LimitRanges of a container's namespace allow each container, and all of a pod's together, as {max_cpus, max_bytes, min_cpus, min_bytes, max_cpu_ratio, max_memory_ratio}, the ratios of limit to request; absent keys: not restricted"),
+    "workload.quota": Name("workload.quota", "cgroup", "namespace_limits", "JSON of the ResourceQuotas of a container's namespace by name: limits.cpu, limits.memory, requests.cpu, and requests.memory, each as {hard, used} in CPUs or bytes; without quotas that apply to some pods only. Recorded again when hard changes, when a quarter less is left, or when more is left for an hour"),
     "process.command": Name("process.command", "process", "process", "comm"),
     "process.executable": Name("process.executable", "process", "process", "Base name of the executable"),
     "process.affinity_cpus": Name("process.affinity_cpus", "process", "process", "CPUs the process may run on"),

@@ -236,6 +236,8 @@ const (
 	FactWorkloadRequestedCpus  = "workload.requested_cpus"  // CPU request of a Kubernetes container, in CPUs, as in effect; 0: none
 	FactWorkloadRequestedBytes = "workload.requested_bytes" // Memory request of a Kubernetes container, as in effect; 0: none
 	FactWorkloadQosClass       = "workload.qos_class"       // QoS class of the pod: Guaranteed, Burstable or BestEffort
+	FactWorkloadLimitRange     = "workload.limit_range"     // JSON {container, pod}: what the LimitRanges of a container's namespace allow each container, and all of a pod's together, as {max_cpus, max_bytes, min_cpus, min_bytes, max_cpu_ratio, max_memory_ratio}, the ratios of limit to request; absent keys: not restricted
+	FactWorkloadQuota          = "workload.quota"           // JSON of the ResourceQuotas of a container's namespace by name: limits.cpu, limits.memory, requests.cpu, and requests.memory, each as {hard, used} in CPUs or bytes; without quotas that apply to some pods only. Recorded again when hard changes, when a quarter less is left, or when more is left for an hour
 	FactProcessCommand         = "process.command"          // comm
 	FactProcessExecutable      = "process.executable"       // Base name of the executable
 	FactProcessAffinityCpus    = "process.affinity_cpus"    // CPUs the process may run on

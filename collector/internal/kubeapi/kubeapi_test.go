@@ -208,12 +208,14 @@ func TestMilli(t *testing.T) {
 	}
 }
 
-func FuzzNodes(f *testing.F) {
+func FuzzLists(f *testing.F) {
 	f.Add(`{"metadata":{"continue":"x"},"items":[{"status":{"allocatable":{"cpu":"1"}}}]}`)
 	f.Add(`{"items":null,"x":[1,{}]}`)
 	f.Fuzz(func(_ *testing.T, text string) {
 		var next string
-		_ = eachNode(strings.NewReader(text), &next, func(*node) {})
+		_ = eachItem(strings.NewReader(text), &next, func(*node) {})
+		_ = eachItem(strings.NewReader(text), &next, func(one *limitRange) { one.bounds(Bounds{}, Bounds{}) })
+		_ = eachItem(strings.NewReader(text), &next, func(one *resourceQuota) { one.shares() })
 		Parsed(map[string]string{"a": text}, "a", "b")
 	})
 }

@@ -2,8 +2,6 @@ package kubeapi
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -11,8 +9,6 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/quantity"
 )
-
-const nodesPerPage = "200"
 
 type node struct {
 	Spec struct {
@@ -28,27 +24,14 @@ type node struct {
 // Nodes counts the schedulable nodes and their allocatable CPUs, as the cluster-proportional-autoscaler does. The list
 // is read in pages, one node at a time.
 func (s Server) Nodes(ctx context.Context) (nodes int, milliCPU int64, err error) {
-	next := ""
-	for range 100 {
-		page := "/api/v1/nodes?limit=" + nodesPerPage
-		if next != "" {
-			page += "&continue=" + url.QueryEscape(next)
+	err = list(ctx, s, "/api/v1/nodes", fromStore, func(n *node) {
+		if n.Spec.Unschedulable {
+			return
 		}
-		next = ""
-		err := s.read(ctx, page, func(body io.Reader) error {
-			return eachNode(body, &next, func(n *node) {
-				if n.Spec.Unschedulable {
-					return
-				}
-				nodes++
-				milliCPU += milli(n.Status.Allocatable.CPU)
-			})
-		})
-		if err != nil || next == "" {
-			return nodes, milliCPU, err
-		}
-	}
-	return nodes, milliCPU, nil
+		nodes++
+		milliCPU += milli(n.Status.Allocatable.CPU)
+	})
+	return nodes, milliCPU, err
 }
 
 // NodeState is what the cluster says about a node.
@@ -64,7 +47,7 @@ func (s Server) NodeState(ctx context.Context, name string) (state NodeState, er
 	found := false
 	err = s.read(ctx, path, func(body io.Reader) error {
 		var next string
-		return eachNode(body, &next, func(n *node) { state, found = n.state(), true })
+		return eachItem(body, &next, func(n *node) { state, found = n.state(), true })
 	})
 	if err == nil && !found {
 		err = fmt.Errorf("API server: node %s %w", name, ErrNotFound)
@@ -88,53 +71,6 @@ func (n *node) state() NodeState {
 	}
 	return state
 }
-
-// eachNode reads a v1.NodeList.
-func eachNode(body io.Reader, next *string, visit func(*node)) error {
-	decoder := json.NewDecoder(body)
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return errors.Join(errNoList, err)
-	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		switch key {
-		case "metadata":
-			var metadata struct{ Continue string }
-			if err := decoder.Decode(&metadata); err != nil {
-				return err
-			}
-			*next = metadata.Continue
-		case "items":
-			if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
-				if token == nil && err == nil {
-					continue // null
-				}
-				return errors.Join(errNoList, err)
-			}
-			for decoder.More() {
-				var n node
-				if err := decoder.Decode(&n); err != nil {
-					return err
-				}
-				visit(&n)
-			}
-			if _, err := decoder.Token(); err != nil {
-				return err
-			}
-		default:
-			var skipped json.RawMessage
-			if err := decoder.Decode(&skipped); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-var errNoList = errors.New("not a list of nodes")
 
 // milli parses a quantity of CPUs, "4" or "3920m".
 func milli(cpus string) int64 {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -32,6 +33,39 @@ def test_a_changed_request_is_a_change(api: TestClient, node: Node) -> None:
     (change,) = told(api)
     assert change[:2] == ("config", "shop/cart/cart")
     assert sorted(change[2].split("; ")) == ["CPU request 0.1 → 0.25 CPU", "Memory request not set → 128 MiB"]
+
+
+def test_what_a_namespace_allows_is_one_change(api: TestClient, node: Node) -> None:
+    def told_of(hours_ago: float, pod: str, max_cpus: int, hard: int, used: float) -> None:
+        node.tell(
+            hours_ago, CGROUP, f"/kubepods/{pod}/cart",
+            workload_limit__range=json.dumps({"container": {"max_cpus": max_cpus}}),
+            workload_quota=json.dumps({"team": {"limits.cpu": {"hard": hard, "used": used}}}),
+        )  # fmt: skip
+
+    for pod in ("cart-1", "cart-2"):
+        node.pod(30, pod, "cart:1")
+        told_of(29, pod, 1, 10, 2)
+    for number, pod in enumerate(("cart-1", "cart-2")):
+        told_of(3, pod, 1, 10, 8)  # more is used: nobody changed anything
+        told_of(2 - number * 0.01, pod, 2, 12, 8)
+    (change,) = told(api)
+    assert change[:2] == ("config", "namespace shop")
+    assert sorted(change[2].split("; ")) == [
+        "LimitRange container: CPU at most 1 → container: CPU at most 2",
+        "Quota team: limits.cpu 10 → team: limits.cpu 12",
+    ]
+
+
+def test_a_container_and_its_namespace_that_change_at_once(api: TestClient, node: Node) -> None:
+    at = "/kubepods/cart-1/cart"
+    node.pod(30, "cart-1", "cart:1")
+    node.tell(29, CGROUP, at, workload_limit__range="{}")
+    node.tell(2, CGROUP, at, workload_limit__range='{"pod": {"max_cpus": 4}}', cpu_quota__us="100000")
+    assert sorted(told(api)) == [
+        ("config", "namespace shop", "LimitRange none → pod: CPU at most 4"),
+        ("config", "shop/cart/cart", "CPU limit 0.5 → 1 CPU"),
+    ]
 
 
 def test_a_workload_that_is_scaled(api: TestClient, node: Node) -> None:

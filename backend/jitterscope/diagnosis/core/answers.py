@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jitterscope.diagnosis.core import impact, qos, served, settings
+from jitterscope.diagnosis.core import impact, namespace_limits, qos, served, settings
 from jitterscope.diagnosis.core.area import Amounts, Load, WatchedFact, measured
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.landing import Facts
@@ -131,4 +131,5 @@ LISTED = (
     WatchedFact("workload.requested_cpus", "CPU request", "subject", _requested_cpus, unit="CPU"),
     WatchedFact("workload.requested_bytes", "Memory request", "subject", _requested_bytes),
     WatchedFact(qos.FACT, "QoS class", "subject"),
+    *namespace_limits.WATCHED,
 )

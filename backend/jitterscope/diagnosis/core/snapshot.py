@@ -110,8 +110,9 @@ class Snapshot:
     `called_servers` are TCP servers of the node that are known to be behind those; `ancestors` runs from its parent
     cgroup upwards. `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers,
     which the subject may query or be queried by; `workloads` cgroups of the node with facts alone (their resolv.conf,
-    their address). `unavailable` names sources that could not deliver here, with what they need, so that a cause can
-    say why it does not have enough data.
+    their address). `replicas`: how many pods of its workload were there at the end of the window, where a quota of the
+    namespace makes that matter; None: not known. `unavailable` names sources that could not deliver here, with what
+    they need, so that a cause can say why it does not have enough data.
     """
 
     start_us: int
@@ -129,6 +130,7 @@ class Snapshot:
     neighbours: tuple[ResourceView, ...] = ()
     workloads: tuple[ResourceView, ...] = ()
     cgroups: tuple[ResourceView, ...] = ()
+    replicas: int | None = None
     unavailable: Mapping[str, str] = field(default_factory=dict)
     step_us: int = 100_000
     # What was computed from it so far: see core/reading.py. A copy with other contents starts empty.

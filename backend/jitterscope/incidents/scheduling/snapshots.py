@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from sqlalchemy.orm import Session
 
+from jitterscope.diagnosis.core import namespace_limits
 from jitterscope.diagnosis.core.engine import signs_read
 from jitterscope.diagnosis.core.objective import Objective
 from jitterscope.diagnosis.core.snapshot import (
@@ -183,8 +184,15 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         neighbours=tuple(map(reader.view, tree.neighbours)),
         workloads=tuple(map(reader.view, tree.workloads)),
         cgroups=tuple(map(reader.view, tree.cgroups)),
+        replicas=None if of_node else _replicas(session, reader.facts.get(tree.subject.id, ()), tree.subject, end_us),
         unavailable=MappingProxyType(unavailable_sources(session, tree.node.id)),
     )
+
+
+def _replicas(session: Session, facts: Sequence[FactRow], subject: ResourceRow, end_us: int) -> int | None:
+    """They are counted only where a quota counts them too."""
+    is_counted = namespace_limits.has_quota({fact.name: fact.value for fact in facts})
+    return inventory.pods_at(session, subject.id, end_us) if is_counted else None
 
 
 def unavailable_sources(session: Session, node_id: int) -> dict[str, str]:

@@ -23,6 +23,7 @@ type workloadNames struct {
 	registry *sampler.Registry
 	resolver *names.Resolver
 	ends     *names.Ends
+	spaces   *namespaces
 	asking   sync.WaitGroup
 	wake     chan struct{}
 
@@ -65,6 +66,7 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 	w.groups, w.complete, w.promised = map[string]*sampler.Group{}, map[string]bool{}, map[string]bool{}
 	w.resolver = names.NewResolver(options.directories()...)
 	w.ends = registry.Shared("container_ends", func() any { return &names.Ends{} }).(*names.Ends)
+	w.spaces = sharedNamespaces(registry)
 	w.wake = make(chan struct{}, 1)
 	registry.AskOfContainers(w.resolver.Kind)
 	registry.OnCgroups(w.change)
@@ -99,6 +101,7 @@ func (w *workloadNames) change(added, removed []*sampler.Group) {
 		delete(w.groups, group.Path)
 		delete(w.complete, group.Path)
 		delete(w.promised, group.Path)
+		w.spaces.remove(group.Path)
 	}
 	for _, group := range added {
 		w.groups[group.Path] = group
@@ -175,6 +178,7 @@ func (w *workloadNames) state() (unknown int) {
 		for name, value := range facts {
 			w.registry.Fact(group.Resource, name, value)
 		}
+		w.spaces.put(path, group.Resource, facts[catalogue.FactWorkloadNamespace])
 		w.complete[path] = known
 		if promised := facts[catalogue.FactWorkloadObjective] != ""; known && promised != w.promised[path] {
 			w.promised[path] = promised

@@ -9,7 +9,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.fixes import gc_demand, predict
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling
 from jitterscope.diagnosis.areas.cpu.whatif import cfs
-from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import namespace_limits, patches
 from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.signals import number, own_limit
@@ -110,7 +110,7 @@ def _first_step(snapshot: Snapshot, throttling: Throttling, summary: str, caveat
         verdict="unknown",
         setting=FixSetting(cpu_limit=limit),
         patches=texts,
-        caveats=[caveat],
+        caveats=[caveat, *_refusals(snapshot, throttling, limit)],
         verify="CPU use stays below the new limit. " + patches.VERIFY,
         undo=undo,
         references=REFERENCES,
@@ -167,11 +167,9 @@ def _fix(
     ]
     if node is not None and limit > 0.8 * node:
         caveats.append(f"The node has {node:g} CPUs: check that others on it can spare {limit - cpu.limit:g} more.")
+    caveats += _refusals(snapshot, throttling, limit)
     if patches.manager(snapshot) == "kubernetes":
-        caveats += [
-            patches.in_place(snapshot),
-            "If the pod has a limit of its own, or a LimitRange or quota caps it, raise that too.",
-        ]
+        caveats += [patches.in_place(snapshot), _caps(snapshot)]
         if throttling.gc is not None and throttling.gc.view.fact("go.automaxprocs"):
             caveats.append(
                 "automaxprocs reads the limit once at start: after an in-place change GOMAXPROCS stays the same."
@@ -191,6 +189,19 @@ def _fix(
         undo=undo,
         references=REFERENCES,
     )
+
+
+def _refusals(snapshot: Snapshot, throttling: Throttling, limit: float) -> list[str]:
+    """Only the container's own limit is set through the API server."""
+    cpu = throttling.cpu
+    is_own = cpu.owner.id == snapshot.subject.id
+    return namespace_limits.raised_cpus(snapshot, cpu.limit, limit) if is_own else []
+
+
+def _caps(snapshot: Snapshot) -> str:
+    unknown = namespace_limits.unknown(snapshot)
+    also = f", or {' or '.join(unknown)} caps it," if unknown else ","
+    return f"If the pod has a limit of its own{also} raise that too."
 
 
 def _raised(before: Facts, after: Facts) -> bool:

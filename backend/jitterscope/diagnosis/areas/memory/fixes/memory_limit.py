@@ -15,7 +15,6 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.area import NEIGHBOUR
 from jitterscope.diagnosis.core.finding import Fix, FixSetting, Interval, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, differs
-from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile, golang
 
@@ -92,11 +91,6 @@ def _raise(
     wanted = allowed
     texts, undo = patches_memory.memory_limit(snapshot, owner, wanted, limit)
     new = patches_memory.mebibytes(wanted)
-    node = number(snapshot.node.fact("node.memory_bytes"))
-    if node is not None and wanted > 0.5 * node:
-        caveats = [*caveats, f"The node has {say.mebibytes(node)}: check that it can spare the memory."]
-    if patches.manager(snapshot) == "kubernetes":
-        caveats = [*caveats, patches.in_place(snapshot)]
     return Fix(
         id="raise_memory_limit",
         title=f"Raise the memory limit from {say.mebibytes(limit)} to {new} MiB",
@@ -104,7 +98,7 @@ def _raise(
         verdict="removes" if verdict == "removes" else "reduces",
         predicted=dict(predicted or {}),
         patches=texts,
-        caveats=caveats,
+        caveats=[*caveats, *patches_memory.caveats(snapshot, wanted, limit)],
         verify=VERIFY,
         undo=undo,
         references=[LIMITS, CGROUP],

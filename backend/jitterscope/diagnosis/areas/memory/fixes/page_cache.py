@@ -6,7 +6,7 @@ import math
 
 from jitterscope.diagnosis.areas.memory.fixes import patches as patches_memory
 from jitterscope.diagnosis.areas.memory.readings.thrashing import Thrashing
-from jitterscope.diagnosis.core import patches, predicted
+from jitterscope.diagnosis.core import predicted
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Found, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
@@ -54,11 +54,7 @@ def _raise(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
         known = False
         why = f"{say.mebibytes(read.again_bytes)} was read again in this window. {patches_memory.capped(snapshot)}"
     caveats = ["A program that reads more than fits rereads it under any limit: compare with the size of its files."]
-    node = number(snapshot.node.fact("node.memory_bytes"))
-    if node is not None and wanted > 0.5 * node:
-        caveats.append(f"The node has {say.mebibytes(node)}: check that it can spare the memory.")
-    if patches.manager(snapshot) == "kubernetes":
-        caveats.append(patches.in_place(snapshot))
+    caveats += patches_memory.caveats(snapshot, wanted, limit)
     inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
     left = predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5) if known else None
     return [

@@ -6,7 +6,7 @@ import math
 import shlex
 from typing import Any
 
-from jitterscope.diagnosis.core import owner_commands, patches
+from jitterscope.diagnosis.core import namespace_limits, owner_commands, patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.signals import number
@@ -56,6 +56,17 @@ def capped(snapshot: Snapshot) -> str:
 def _most(snapshot: Snapshot) -> float | None:
     node = number(snapshot.node.fact("node.memory_bytes"))
     return None if node is None else NODE_SHARE * node
+
+
+def caveats(snapshot: Snapshot, wanted: float, limit: float) -> list[str]:
+    """What to check before a limit is raised to `wanted` bytes."""
+    found = namespace_limits.raised_bytes(snapshot, limit, float(mebibytes(wanted) * MIB))
+    node = number(snapshot.node.fact("node.memory_bytes"))
+    if node is not None and wanted > 0.5 * node:
+        found.append(f"The node has {say.mebibytes(node)}: check that it can spare the memory.")
+    if patches.manager(snapshot) == "kubernetes":
+        found.append(patches.in_place(snapshot))
+    return found
 
 
 def memory_limit(

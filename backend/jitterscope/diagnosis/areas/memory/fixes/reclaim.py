@@ -235,7 +235,10 @@ def _raise(snapshot: Snapshot, owner: ResourceView, limit: float, *, raised: boo
         + ("half as much again." if wanted == 1.5 * limit else f"what there is. {patches_memory.capped(snapshot)}"),
         verdict="unknown" if raised else "reduces",
         patches=patches,
-        caveats=["A program that reads more than fits rereads it under any limit."],
+        caveats=[
+            "A program that reads more than fits rereads it under any limit.",
+            *patches_memory.caveats(snapshot, wanted, limit),
+        ],
         verify=VERIFY,
         undo=undo,
         references=[CGROUP],

@@ -1,0 +1,173 @@
+package pods
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/kubeapi"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/source"
+)
+
+func init() {
+	source.Register("namespace_limits", func() sampler.Source { return &namespaceLimits{looks: namespaceLimitsLooks} })
+}
+
+const (
+	// Containers that start are told at once what is known of their namespace.
+	namespaceLimitsLooks = 5 * time.Second
+	namespaceLimitsEvery = 2 * time.Minute
+	// The lists are of the whole cluster, from the server's cache. They are requested the more rarely the longer they
+	// are: a thousand nodes together get at most a thousand items a second.
+	namespaceLimitsItem = time.Second
+	namespaceLimitsNeed = "a service account that can list limitranges and resourcequotas"
+)
+
+// namespaceLimits records for each container what the LimitRanges of its namespace allow, and what its quotas do. It
+// sends requests only if the node has containers of a namespace, and samples nothing.
+type namespaceLimits struct {
+	registry   *sampler.Registry
+	server     kubeapi.Server
+	namespaces *namespaces
+	looks      time.Duration
+	asking     sync.WaitGroup
+
+	// Used by the loop alone. Absent: not known.
+	allowed map[string]string // by namespace, JSON
+	quotas  map[string]string
+	history map[string]*quotaHistory
+}
+
+func (n *namespaceLimits) Name() string { return "namespace_limits" }
+
+func (n *namespaceLimits) Start(ctx context.Context, registry *sampler.Registry) error {
+	options := kubeapi.DefaultOptions()
+	if err := registry.Options(&options); err != nil {
+		return err
+	}
+	server, off := options.Server(n.Name())
+	if off != "" {
+		return &sampler.Off{Detail: off}
+	}
+	n.registry, n.server, n.namespaces = registry, server, sharedNamespaces(registry)
+	n.allowed, n.quotas, n.history = map[string]string{}, map[string]string{}, map[string]*quotaHistory{}
+	n.asking.Go(func() { n.loop(ctx) })
+	return nil
+}
+
+func (n *namespaceLimits) loop(ctx context.Context) {
+	ticker := time.NewTicker(n.looks)
+	defer ticker.Stop()
+	var pace limitsPace
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			if here := n.namespaces.here(); pace.isDue(here, now) {
+				pace.asked(here, n.ask(ctx, here, now), now)
+			}
+			n.tell()
+		}
+	}
+}
+
+// limitsPace says when to request the lists.
+type limitsPace struct {
+	at      time.Time
+	wait    time.Duration
+	covered map[string]bool // the namespaces that were here then
+}
+
+// isDue reports that it is time, which comes sooner if there are containers of a namespace that was not here.
+func (p *limitsPace) isDue(here map[string]bool, now time.Time) bool {
+	wait := p.wait
+	for namespace := range here {
+		if !p.covered[namespace] {
+			wait = p.wait / 4
+		}
+	}
+	return len(here) > 0 && now.Sub(p.at) >= wait
+}
+
+func (p *limitsPace) asked(here map[string]bool, items int, now time.Time) {
+	p.at, p.covered = now, here
+	p.wait = namespaceLimitsEvery + time.Duration(items)*namespaceLimitsItem
+	p.wait += rand.N(p.wait / 4) // not all nodes at the same time
+}
+
+// ask reads both lists; that one is forbidden does not prevent the other. It returns how many items they have.
+func (n *namespaceLimits) ask(ctx context.Context, here map[string]bool, now time.Time) (items int) {
+	wanted := func(namespace string) bool { return here[namespace] }
+	ranges, limitRanges, rangesErr := n.server.LimitRanges(ctx, wanted)
+	quotas, resourceQuotas, quotasErr := n.server.Quotas(ctx, wanted)
+	if ctx.Err() != nil {
+		return 0
+	}
+	if rangesErr == nil {
+		n.allowed = make(map[string]string, len(here))
+		for namespace := range here {
+			n.allowed[namespace] = text(ranges[namespace])
+		}
+	}
+	if quotasErr == nil {
+		n.keep(here, quotas, now)
+	}
+	if err := cmp.Or(rangesErr, quotasErr); err != nil {
+		n.registry.Degraded(err.Error(), namespaceLimitsNeed)
+	} else {
+		n.registry.Degraded("", "")
+	}
+	return limitRanges + resourceQuotas
+}
+
+func (n *namespaceLimits) keep(here map[string]bool, quotas map[string]kubeapi.Quotas, now time.Time) {
+	history := make(map[string]*quotaHistory, len(here))
+	n.quotas = make(map[string]string, len(here))
+	for namespace := range here {
+		of := n.history[namespace]
+		if of == nil {
+			of = &quotaHistory{}
+		}
+		read := quotas[namespace]
+		if read == nil {
+			read = kubeapi.Quotas{}
+		}
+		history[namespace], n.quotas[namespace] = of, text(of.next(read, now))
+	}
+	n.history = history
+}
+
+// tell records what is known; unchanged facts are not sent.
+func (n *namespaceLimits) tell() {
+	n.namespaces.each(func(resource batch.ResourceID, namespace string) {
+		for name, known := range map[string]map[string]string{
+			catalogue.FactWorkloadLimitRange: n.allowed, catalogue.FactWorkloadQuota: n.quotas,
+		} {
+			if value, ok := known[namespace]; ok {
+				n.registry.Fact(resource, name, value)
+			}
+		}
+	})
+}
+
+func text(value any) string {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return "{}" // numbers and names always have a form
+	}
+	return string(encoded)
+}
+
+func (n *namespaceLimits) Sample(sampler.Tick, *sampler.Recorder) {}
+
+func (n *namespaceLimits) Close() error {
+	n.asking.Wait()
+	return nil
+}
