@@ -155,7 +155,9 @@ func measureRound(address netip.AddrPort, kind exchange, observed bool, costs ma
 
 func printRoundTrips() error {
 	http := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-	headers := func(flags byte, block string) string { return string([]byte{0, 0, byte(len(block)), 1, flags, 0, 0, 0, 0}) + block }
+	headers := func(flags byte, block string) string {
+		return string([]byte{0, 0, byte(len(block)), 1, flags, 0, 0, 0, 0}) + block
+	}
 	for _, kind := range []exchange{
 		{"HTTP", "GET /users/17 HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n", http},
 		{http2, headers(5, "\x82\x86\x04\x06/users\x10\x01a\x05bench"), headers(5, "\x88\x0f\x10\x01t\x0f\x0d\x011")},

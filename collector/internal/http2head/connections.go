@@ -6,7 +6,7 @@ import "math"
 
 const (
 	// mostConnections is how many connections are followed, the last ones used.
-	mostConnections = 256
+	mostConnections = 128
 	// streams is how many streams of a connection are remembered: as many as the programs time.
 	streams = 128
 
@@ -68,8 +68,10 @@ type direction struct {
 // stream is what is known of a request and its answer.
 type stream struct {
 	id           uint32
-	method, path field
-	class        uint8 // of the status
+	methodLength uint8
+	method       [8]byte // no known one is longer
+	class        uint8   // of the status
+	path         field
 }
 
 // Begin begins to follow a connection from its first byte.
@@ -83,13 +85,11 @@ func (c *Connections) Begin(id uint64) {
 		one, c.free = c.free[last], c.free[:last]
 	} else {
 		one = new(connection)
+		one.clear()
 		for _, d := range []*direction{&one.in, &one.out} {
 			d.found = d.learn
 		}
 	}
-	one.in.start()
-	one.out.start()
-	clear(one.streams[:])
 	c.turn++
 	one.used = c.turn
 	c.known[id] = one
@@ -99,8 +99,16 @@ func (c *Connections) Begin(id uint64) {
 func (c *Connections) End(id uint64) {
 	if one := c.known[id]; one != nil {
 		delete(c.known, id)
+		one.clear()
 		c.free = append(c.free, one)
 	}
+}
+
+// clear forgets everything.
+func (c *connection) clear() {
+	c.in.start()
+	c.out.start()
+	clear(c.streams[:])
 }
 
 func (c *Connections) oldest() (oldest uint64) {
@@ -143,7 +151,7 @@ func (c *Connections) Head(id uint64, number uint32, into []byte) (head []byte, 
 	if s.id != number {
 		return into, 0
 	}
-	if s.method.length == 0 || s.path.length == 0 {
+	if s.methodLength == 0 || s.path.length == 0 {
 		return into, s.class
 	}
 	room := func(text ...byte) bool {
@@ -151,7 +159,7 @@ func (c *Connections) Head(id uint64, number uint32, into []byte) (head []byte, 
 		into = append(into, text[:n]...)
 		return n == len(text)
 	}
-	if room(s.method.text()...) && room(' ') && room(s.path.text()...) && !s.path.cut {
+	if room(s.method[:s.methodLength]...) && room(' ') && room(s.path.text()...) && !s.path.cut {
 		room(' ')
 	}
 	return into, s.class
@@ -164,7 +172,7 @@ func (c *connection) at(id uint32) *stream {
 		return nil
 	}
 	if s.id < id {
-		s.id, s.method.length, s.path.length, s.class = id, 0, 0, 0
+		s.id, s.methodLength, s.path.length, s.class = id, 0, 0, 0
 	}
 	return s
 }
@@ -215,7 +223,7 @@ func (d *direction) learn(f *field) {
 	switch {
 	case d.stream == nil || f.length == 0:
 	case f.name == method:
-		d.stream.method = *f
+		d.stream.methodLength = uint8(copy(d.stream.method[:], f.text()))
 	case f.name == path:
 		d.stream.path = *f
 	case f.name == status && f.value[0] >= '1' && f.value[0] <= '5':

@@ -1,5 +1,7 @@
 package http2head
 
+import "bytes"
+
 const (
 	mostValue   = 64 // bytes of a value that are kept
 	mostEncoded = 64 // of its encoded form
@@ -41,7 +43,7 @@ type decoder struct {
 
 func (d *decoder) reset() {
 	d.table.reset()
-	d.broken, d.step = false, atField
+	d.broken, d.step, d.field, d.scratch = false, atField, field{}, field{}
 }
 
 // integer is a number that is being read (RFC 7541, 5.1).
@@ -220,7 +222,7 @@ func (d *decoder) end(found func(*field)) {
 	}
 }
 
-// keep decodes the value.
+// keep decodes the value, and drops the query of a path.
 func (d *decoder) keep() {
 	f := &d.field
 	text := d.encoded[:d.length]
@@ -232,4 +234,9 @@ func (d *decoder) keep() {
 		f.length = uint8(copy(f.value[:], text))
 	}
 	f.cut = f.cut || d.size > mostEncoded
+	if query := bytes.IndexAny(f.text(), "?#"); f.name == path && query >= 0 {
+		f.length, f.cut = uint8(query), false
+	}
+	clear(f.value[f.length:])
+	clear(d.encoded[:])
 }

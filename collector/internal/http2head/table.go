@@ -58,10 +58,7 @@ type table struct {
 }
 
 func (t *table) reset() {
-	t.added, t.most, t.next = 0, defaultTable, 0
-	for i := range t.entries {
-		t.entries[i].number = 0
-	}
+	*t = table{most: defaultTable}
 }
 
 // add adds an entry.
