@@ -44,11 +44,11 @@ class ServiceItem(ResourceRef):
     runtime: str | None = Field(description="Go 1.25.3, JVM 17.0.13, …; null: none recognized")
     requests_per_s: float | None = Field(description="Mean over the recorded time")
     failed_ratio: float | None = Field(
-        description="Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP/1 status 5xx. "
+        description="Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP status 5xx. "
         "Other protocols' errors are not read"
     )
     server_errors_per_s: float | None = Field(
-        description="Answers of unencrypted HTTP/1 with status 5xx; null: no answer with a status was seen"
+        description="Answers of unencrypted HTTP with status 5xx; null: no answer with a status was seen"
     )
     slow_ratio: float | None = Field(description="Answers over 20 ms, of all requests")
     p50_us: float | None
@@ -75,9 +75,9 @@ class RequestKind(Schema):
     max_us: int
     slow_ratio: float = Field(description="Answers over 20 ms")
     client_errors_ratio: float | None = Field(
-        description="Status 4xx of HTTP/1; null: not measured, as no status was read"
+        description="Status 4xx of HTTP; null: not measured, as no status was read"
     )
-    server_errors_ratio: float | None = Field(description="Status 5xx of HTTP/1; null: not measured")
+    server_errors_ratio: float | None = Field(description="Status 5xx of HTTP; null: not measured")
 
 
 class RequestKinds(Schema):

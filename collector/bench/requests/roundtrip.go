@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
 	"runtime"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,10 +27,16 @@ const (
 type roundTrip struct {
 	client, server  int
 	request, answer []byte
+	stream          uint32 // of HTTP/2: the number of the next one; 0: another protocol
 	buffer          []byte
 }
 
-func openRoundTrip(address netip.AddrPort, request, answer string) (*roundTrip, error) {
+// exchange is what a client and a server say to each other.
+type exchange struct{ name, request, answer string }
+
+const http2 = "HTTP/2"
+
+func openRoundTrip(address netip.AddrPort, kind exchange) (*roundTrip, error) {
 	listener, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -52,7 +60,14 @@ func openRoundTrip(address netip.AddrPort, request, answer string) (*roundTrip, 
 	for _, fd := range []int{client, server} {
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1))
 	}
-	return &roundTrip{client, server, []byte(request), []byte(answer), make([]byte, 4096)}, err
+	r := &roundTrip{client: client, server: server, request: []byte(kind.request), answer: []byte(kind.answer), buffer: make([]byte, 4096)}
+	if kind.name == http2 && err == nil {
+		r.stream = 1
+		_, sent := unix.Write(client, []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+		_, read := unix.Read(server, r.buffer)
+		err = errors.Join(sent, read)
+	}
+	return r, err
 }
 
 func (r *roundTrip) close() {
@@ -62,6 +77,7 @@ func (r *roundTrip) close() {
 
 func (r *roundTrip) times(times int) error {
 	for range times {
+		r.number()
 		_, sent := unix.Write(r.client, r.request)
 		_, read := unix.Read(r.server, r.buffer)
 		_, answered := unix.Write(r.server, r.answer)
@@ -73,8 +89,18 @@ func (r *roundTrip) times(times int) error {
 	return nil
 }
 
+// number gives the frames of a request and its answer the number of a new stream.
+func (r *roundTrip) number() {
+	if r.stream == 0 {
+		return
+	}
+	binary.BigEndian.PutUint32(r.request[5:], r.stream)
+	binary.BigEndian.PutUint32(r.answer[5:], r.stream)
+	r.stream += 2
+}
+
 // measureRoundTrip returns the CPU nanoseconds of a round trip unobserved and observed.
-func measureRoundTrip(request, answer string) (off, on float64, err error) {
+func measureRoundTrip(kind exchange) (off, on float64, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	address, err := freePort()
@@ -84,7 +110,7 @@ func measureRoundTrip(request, answer string) (off, on float64, err error) {
 	costs := map[bool][]float64{}
 	for round := range rounds {
 		observed := round%2 == 1
-		if err := measureRound(address, request, answer, observed, costs); err != nil {
+		if err := measureRound(address, kind, observed, costs); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -95,7 +121,8 @@ func measureRoundTrip(request, answer string) (off, on float64, err error) {
 	return at(false), at(true), nil
 }
 
-func measureRound(address netip.AddrPort, request, answer string, observed bool, costs map[bool][]float64) error {
+func measureRound(address netip.AddrPort, kind exchange, observed bool, costs map[bool][]float64) error {
+	read := func() {}
 	if observed {
 		o, err := observe(address)
 		if err != nil {
@@ -105,8 +132,9 @@ func measureRound(address netip.AddrPort, request, answer string, observed bool,
 		if o.programs.Blind() {
 			return errors.New("the kernel lets the programs read no packets")
 		}
+		read = func() { o.tracker.Sample(time.Now().UnixMicro(), 0, &discard{}) } // a full ring would cost less
 	}
-	r, err := openRoundTrip(address, request, answer) // now, so that both its ends are known
+	r, err := openRoundTrip(address, kind) // now, so that both its ends are known
 	if err != nil {
 		return err
 	}
@@ -115,6 +143,7 @@ func measureRound(address netip.AddrPort, request, answer string, observed bool,
 		return err
 	}
 	for range batches {
+		read()
 		before := alternating.ThreadTime()
 		if err := r.times(trips); err != nil {
 			return err
@@ -126,12 +155,16 @@ func measureRound(address netip.AddrPort, request, answer string, observed bool,
 
 func printRoundTrips() error {
 	http := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-	for _, kind := range []struct{ name, request, answer string }{
+	headers := func(flags byte, block string) string {
+		return string([]byte{0, 0, byte(len(block)), 1, flags, 0, 0, 0, 0}) + block
+	}
+	for _, kind := range []exchange{
 		{"HTTP", "GET /users/17 HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n", http},
+		{http2, headers(5, "\x82\x86\x04\x06/users\x10\x01a\x05bench"), headers(5, "\x88\x0f\x10\x01t\x0f\x0d\x011")},
 		{"Redis", "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n", "$5\r\nvalue\r\n"},
 		{"TLS", "\x17\x03\x03\x00\x60" + string(make([]byte, 96)), "\x17\x03\x03\x01\x00" + string(make([]byte, 256))},
 	} {
-		off, on, err := measureRoundTrip(kind.request, kind.answer)
+		off, on, err := measureRoundTrip(kind)
 		if err != nil {
 			return err
 		}

@@ -64,6 +64,8 @@ struct request {
 	__u8 head_length;
 	__u8 pad;
 	__u8 head[HEAD]; /* how the request begins, if that was seen */
+	__u64 connection; /* whose headers are reported, of HTTP/2: see blocks.h; 0: they are not */
+	__u32 stream;
 };
 
 const struct request *unused_request __attribute__((unused));
@@ -90,6 +92,7 @@ struct connection {
 	__u8 plain;    /* the current request is neither HTTP nor TLS: its answer has no status, and there are no frames */
 	__u8 opaque;   /* it uses TLS: only the sizes of frames can be read */
 	__u8 farewell; /* the client closed right after its data */
+	__u8 framed;   /* whether it speaks HTTP/2: see frames.h */
 	__u8 old;      /* it predates these programs: which end it is follows from who was listening then */
 	__u8 client[16]; /* of a client: the server */
 	__u32 caller;	 /* the process that connected; 0: this is a server's end */
@@ -119,7 +122,7 @@ static __always_inline struct counts *arrivals_of(struct connection *c, struct s
 	c->server = server->number;
 	c->generation = server->generation;
 	c->unread_ns = c->came_ns = 0;
-	c->partly = c->farewell = 0;
+	c->partly = c->farewell = c->framed = 0;
 	copy_address(c->client, sk, 0);
 	return bpf_map_lookup_elem(&arrivals, &c->server);
 }
@@ -135,7 +138,7 @@ static __always_inline void count_arrival(struct connection *c, struct counts *a
 	__sync_fetch_and_add(&a->came[c->tick & (TICKS - 1)], 1);
 }
 
-static __always_inline void end_request(struct connection *c, __u8 end, __u8 status, __u64 now)
+static __always_inline void report(struct connection *c, __u64 connection, __u32 stream, __u64 came, __u64 read, __u32 tick, __u8 end, __u8 status, __u64 now)
 {
 	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
 	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
@@ -150,13 +153,15 @@ static __always_inline void end_request(struct connection *c, __u8 end, __u8 sta
 		count_lost();
 		return;
 	}
-	r->came_ns = c->came_ns ?: c->unread_ns;
-	r->read_ns = c->came_ns ? c->read_ns : 0;
+	r->came_ns = came;
+	r->read_ns = read;
 	r->ended_ns = now;
 	__builtin_memcpy(r->client, c->client, sizeof(r->client));
 	r->server = c->server;
 	r->generation = c->generation;
-	r->tick = c->tick;
+	r->tick = tick;
+	r->connection = connection;
+	r->stream = stream;
 	r->end = end;
 	r->status = status;
 	r->pad = 0;
@@ -164,6 +169,11 @@ static __always_inline void end_request(struct connection *c, __u8 end, __u8 sta
 	__builtin_memcpy(r->head, c->head, HEAD);
 	c->head_length = 0;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void end_request(struct connection *c, __u8 end, __u8 status, __u64 now)
+{
+	report(c, 0, 0, c->came_ns ?: c->unread_ns, c->came_ns ? c->read_ns : 0, c->tick, end, status, now);
 }
 
 /* What is known about a connection of a server; created if it does not exist yet. 0: not a server's. */

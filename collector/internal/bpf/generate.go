@@ -8,4 +8,4 @@ package bpf
 //go:generate go tool bpf2go -cc clang -strip llvm-strip -cflags "-O2 -g -Wall -Werror" -target amd64,arm64 -type ended Exits exits.bpf.c
 //go:generate go tool bpf2go -cc clang -strip llvm-strip -cflags "-O2 -g -Wall -Werror" -target amd64,arm64 -type account -type place Blocked blocked.bpf.c
 //go:generate go tool bpf2go -cc clang -strip llvm-strip -cflags "-O2 -g -Wall -Werror" -target amd64,arm64 DNSPackets dnspackets.bpf.c
-//go:generate go tool bpf2go -cc clang -strip llvm-strip -cflags "-O2 -g -Wall -Werror" -target amd64,arm64 -type counts -type request -type server -type address -type call Requests requests.bpf.c
+//go:generate go tool bpf2go -cc clang -strip llvm-strip -cflags "-O2 -g -Wall -Werror" -target amd64,arm64 -type counts -type request -type block -type server -type address -type call Requests requests.bpf.c

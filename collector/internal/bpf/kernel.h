@@ -82,6 +82,7 @@ struct tcp_skb_cb {
 };
 
 struct tcphdr {
+	__be32 seq;
 	__u16 doff : 4;
 };
 

@@ -6,7 +6,8 @@
  * taken the rest. The state of a connection is kept with its socket (BPF_MAP_TYPE_SK_STORAGE): the kernel frees it with
  * the socket, and sockets of other programs have none.  A request is data that arrived while the server owed no answer.
  * Its time starts at the first byte that was unread before the server's last read ahead of its answer: if the server
- * keeps up, that is the last data of the request; if it stalled, it is what arrived first during the stall. */
+ * keeps up, that is the last data of the request; if it stalled, it is what arrived first during the stall.  Requests
+ * of HTTP/2 in cleartext are told apart by their frames (streams.h). */
 #include "control.h"
 #include "head.h"
 #include "kernel.h"
@@ -34,6 +35,7 @@ struct task_struct {
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
 #include "connection.h"
+#include "streams.h"
 #include "calls.h"
 #include "connections.h"
 
@@ -50,25 +52,56 @@ static __always_inline int is_tls(const __u8 *head)
 	return head[0] >= 20 && head[0] <= TLS_DATA && head[1] == 3 && head[2] <= 4;
 }
 
-/* Examines data that arrived while nothing was unread: whether it only keeps a connection going. */
-static __always_inline int only_control(struct connection *c, struct sk_buff *skb)
+/* What a segment brings. */
+enum { REQUEST, CONTROL, FRAMES_BEGIN, FRAMES_BEGIN_ANEW };
+
+/* Whether frames begin on a connection that might speak HTTP/2. */
+static __always_inline int frames_begin(struct connection *c, __u8 begins)
+{
+	if (begins == TEXT && c->framed == UNKNOWN)
+		c->framed = OTHERWISE;
+	if (begins == PREFACE_FRAMES)
+		return FRAMES_BEGIN_ANEW;
+	return begins == REQUEST_FRAME ? FRAMES_BEGIN : 0;
+}
+
+/* Examines data that arrived while nothing was unread. */
+static __always_inline int examine_first(struct connection *c, struct sk_buff *skb)
 {
 	__u8 length;
+	int found;
 
-	if (!reads_packets || !reads_heads)
-		return is_control(skb);
-	if (c->opaque || c->came_ns) /* in TLS, or not the first data of a request */
-		return !c->plain && is_control(skb);
 	length = head_of(skb, c->head);
 	c->head_length = 0;
 	c->plain = length > 1 && is_plain(c->head);
 	c->opaque = length >= TLS_HEADER && is_tls(c->head);
 	if (c->opaque)
 		return is_control(skb);
-	if (length >= FRAME_HEADER && may_be_control(c->head) && is_control(skb))
-		return 1;
+	if (length >= FRAME_HEADER) {
+		found = frames_begin(c, beginning(c->head));
+		if (found)
+			return found;
+		if (may_be_control(c->head) && is_control(skb))
+			return CONTROL;
+	}
 	c->head_length = length;
-	return 0;
+	return REQUEST;
+}
+
+/* Examines data that arrived: whether it only keeps a connection going, or frames begin. */
+static __always_inline int examine(struct connection *c, struct sk_buff *skb)
+{
+	int found = 0;
+
+	if (!reads_packets)
+		return REQUEST;
+	if (reads_heads && !c->opaque && !c->came_ns && !c->unread_ns)
+		return examine_first(c, skb);
+	if (!c->opaque && !c->plain && c->framed != OTHERWISE)
+		found = frames_begin(c, beginning_of(skb));
+	if (found || c->unread_ns)
+		return found;
+	return !c->plain && is_control(skb);
 }
 
 SEC("tp_btf/tcp_probe")
@@ -82,7 +115,7 @@ int segment_came(__u64 *ctx)
 	struct tcp_sock *tp;
 	__u32 next, end;
 	__u64 now;
-	int data, closes;
+	int data, closes, found;
 
 	if (c && c->caller && !c->came_ns && !c->old)
 		return 0; /* no answer is expected */
@@ -116,13 +149,27 @@ int segment_came(__u64 *ctx)
 	}
 	if (data) {
 		a = arrivals_of(c, sk);
-		if (!a || (!c->unread_ns && only_control(c, skb)))
+		if (!a)
 			return 0;
+		found = c->framed == FOLLOWED ? REQUEST : examine(c, skb);
+		if (found == CONTROL)
+			return 0;
+		if (reads_packets && found != REQUEST)
+			follow_frames(c, sk, skb, found == FRAMES_BEGIN_ANEW);
+		if (reads_packets && c->framed == FOLLOWED && frames_came(c, a, sk, skb, now)) {
+			if (closes)
+				end_streams(c, sk, ABANDONED, now);
+			return 0;
+		}
 		c->farewell = closes;
 		data_came(c, a, tp, now);
 		return 0;
 	}
-	if (!closes || end != next || (!c->unread_ns && !c->came_ns))
+	if (!closes || end != next)
+		return 0;
+	if (reads_packets && c->framed == FOLLOWED)
+		end_streams(c, sk, ABANDONED, now);
+	if (!c->unread_ns && !c->came_ns)
 		return 0;
 	if (now - (c->unread_ns ?: c->came_ns) < FAREWELL_NS) {
 		c->farewell = 1;
@@ -147,6 +194,10 @@ int data_read(__u64 *ctx)
 		return 0;
 	tp = read_as(tcp_sock, sk);
 	read = tp->copied_seq;
+	if (reads_packets && c->framed == FOLLOWED) {
+		requests_read(c, sk, read);
+		return 0;
+	}
 	if (read == c->seen)
 		return 0;
 	c->seen = read;
@@ -187,6 +238,10 @@ int packet_left(__u64 *ctx)
 	now = tp->tcp_clock_cache; /* when the kernel began to send this: CLOCK_MONOTONIC */
 	if (!tp->packets_out)
 		c->left_ns = now;
+	if (reads_packets && c->framed == FOLLOWED) {
+		frames_left(c, sk, skb, now);
+		return 0;
+	}
 	if (!c->came_ns && !c->unread_ns)
 		return 0;
 	/* An acknowledgment or a retransmission: the program has written nothing. The FIN counts as one byte. */
@@ -252,6 +307,8 @@ int state_set(__u64 *ctx)
 		return 0;
 	if (c->stuck_ns)
 		recovered(c, bpf_ktime_get_ns());
+	if (reads_packets && c->framed == FOLLOWED)
+		end_streams(c, sk, ABANDONED, bpf_ktime_get_ns());
 	if (!c->came_ns && !c->unread_ns)
 		return 0;
 	if (c->caller) {

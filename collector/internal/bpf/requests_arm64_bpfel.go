@@ -19,6 +19,19 @@ type RequestsAddress struct {
 	Local [16]uint8
 }
 
+type RequestsBlock struct {
+	_          structs.HostLayout
+	Connection uint64
+	Stream     uint32
+	Number     uint32
+	Frame      uint32
+	Begins     uint8
+	Flags      uint8
+	Answer     uint8
+	Length     uint8
+	Bytes      [96]uint8
+}
+
 type RequestsCall struct {
 	_         structs.HostLayout
 	SentNs    uint64
@@ -57,9 +70,10 @@ type RequestsConnection struct {
 	Plain      uint8
 	Opaque     uint8
 	Farewell   uint8
+	Framed     uint8
 	Old        uint8
 	Client     [16]uint8
-	_          [3]byte
+	_          [2]byte
 	Caller     uint32
 	HeadLength uint8
 	Head       [64]uint8
@@ -91,6 +105,9 @@ type RequestsRequest struct {
 	HeadLength uint8
 	Pad        uint8
 	Head       [64]uint8
+	Connection uint64
+	Stream     uint32
+	_          [4]byte
 }
 
 type RequestsServer struct {
@@ -100,12 +117,63 @@ type RequestsServer struct {
 	ByAddress  uint32
 }
 
+type RequestsStreams struct {
+	_  structs.HostLayout
+	In struct {
+		_      structs.HostLayout
+		Next   uint32
+		Left   uint32
+		Stream uint32
+		Type   uint8
+		Flags  uint8
+		Open   uint8
+		Have   uint8
+		Told   uint8
+		Begins uint8
+		_      [2]byte
+		At     uint32
+		Part   uint32
+		Head   [32]uint8
+	}
+	Out struct {
+		_      structs.HostLayout
+		Next   uint32
+		Left   uint32
+		Stream uint32
+		Type   uint8
+		Flags  uint8
+		Open   uint8
+		Have   uint8
+		Told   uint8
+		Begins uint8
+		_      [2]byte
+		At     uint32
+		Part   uint32
+		Head   [32]uint8
+	}
+	Connection uint64
+	AnsweredNs uint64
+	Last       uint32
+	Left       uint32
+	Unread     uint32
+	_          [4]byte
+	At         [128]struct {
+		_      structs.HostLayout
+		CameNs uint64
+		Id     uint32
+		End    uint32
+		Waited uint32
+		Tick   uint32
+	}
+}
+
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	RequestsMapAddresses        = "addresses"
 	RequestsMapArrivals         = "arrivals"
+	RequestsMapAstray           = "astray"
 	RequestsMapCallers          = "callers"
 	RequestsMapCalls            = "calls"
 	RequestsMapClients          = "clients"
@@ -114,6 +182,7 @@ const (
 	RequestsMapPorts            = "ports"
 	RequestsMapRequests         = "requests"
 	RequestsMapServed           = "served"
+	RequestsMapStreams          = "streams"
 	RequestsMapWall             = "wall"
 	RequestsProgConnectionFound = "connection_found"
 	RequestsProgDataRead        = "data_read"
@@ -125,6 +194,7 @@ const (
 	RequestsVarReadsHeads       = "reads_heads"
 	RequestsVarReadsPackets     = "reads_packets"
 	RequestsVarReadsStatus      = "reads_status"
+	RequestsVarUnusedBlock      = "unused_block"
 	RequestsVarUnusedCall       = "unused_call"
 	RequestsVarUnusedCounts     = "unused_counts"
 	RequestsVarUnusedRequest    = "unused_request"
@@ -187,6 +257,7 @@ type RequestsProgramSpecs struct {
 type RequestsMapSpecs struct {
 	Addresses   *ebpf.MapSpec `ebpf:"addresses"`
 	Arrivals    *ebpf.MapSpec `ebpf:"arrivals"`
+	Astray      *ebpf.MapSpec `ebpf:"astray"`
 	Callers     *ebpf.MapSpec `ebpf:"callers"`
 	Calls       *ebpf.MapSpec `ebpf:"calls"`
 	Clients     *ebpf.MapSpec `ebpf:"clients"`
@@ -195,6 +266,7 @@ type RequestsMapSpecs struct {
 	Ports       *ebpf.MapSpec `ebpf:"ports"`
 	Requests    *ebpf.MapSpec `ebpf:"requests"`
 	Served      *ebpf.MapSpec `ebpf:"served"`
+	Streams     *ebpf.MapSpec `ebpf:"streams"`
 	Wall        *ebpf.MapSpec `ebpf:"wall"`
 }
 
@@ -205,6 +277,7 @@ type RequestsVariableSpecs struct {
 	ReadsHeads    *ebpf.VariableSpec `ebpf:"reads_heads"`
 	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
 	ReadsStatus   *ebpf.VariableSpec `ebpf:"reads_status"`
+	UnusedBlock   *ebpf.VariableSpec `ebpf:"unused_block"`
 	UnusedCall    *ebpf.VariableSpec `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.VariableSpec `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.VariableSpec `ebpf:"unused_request"`
@@ -232,6 +305,7 @@ func (o *RequestsObjects) Close() error {
 type RequestsMaps struct {
 	Addresses   *ebpf.Map `ebpf:"addresses"`
 	Arrivals    *ebpf.Map `ebpf:"arrivals"`
+	Astray      *ebpf.Map `ebpf:"astray"`
 	Callers     *ebpf.Map `ebpf:"callers"`
 	Calls       *ebpf.Map `ebpf:"calls"`
 	Clients     *ebpf.Map `ebpf:"clients"`
@@ -240,6 +314,7 @@ type RequestsMaps struct {
 	Ports       *ebpf.Map `ebpf:"ports"`
 	Requests    *ebpf.Map `ebpf:"requests"`
 	Served      *ebpf.Map `ebpf:"served"`
+	Streams     *ebpf.Map `ebpf:"streams"`
 	Wall        *ebpf.Map `ebpf:"wall"`
 }
 
@@ -247,6 +322,7 @@ func (m *RequestsMaps) Close() error {
 	return _RequestsClose(
 		m.Addresses,
 		m.Arrivals,
+		m.Astray,
 		m.Callers,
 		m.Calls,
 		m.Clients,
@@ -255,6 +331,7 @@ func (m *RequestsMaps) Close() error {
 		m.Ports,
 		m.Requests,
 		m.Served,
+		m.Streams,
 		m.Wall,
 	)
 }
@@ -266,6 +343,7 @@ type RequestsVariables struct {
 	ReadsHeads    *ebpf.Variable `ebpf:"reads_heads"`
 	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
 	ReadsStatus   *ebpf.Variable `ebpf:"reads_status"`
+	UnusedBlock   *ebpf.Variable `ebpf:"unused_block"`
 	UnusedCall    *ebpf.Variable `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.Variable `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.Variable `ebpf:"unused_request"`

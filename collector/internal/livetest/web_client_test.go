@@ -87,6 +87,8 @@ type timedConn struct {
 	into  *measured
 	mu    sync.Mutex
 	asked time.Time // zero: no answer is pending
+	// When what was last read had arrived. Only for whoever reads.
+	arrived time.Time
 }
 
 func dialTimed(address string, into *measured) (*timedConn, error) {
@@ -131,6 +133,7 @@ func (c *timedConn) Read(buffer []byte) (n int, err error) {
 	}
 	stamp := messages[0].Data
 	arrived := time.Unix(int64(binary.NativeEndian.Uint64(stamp)), int64(binary.NativeEndian.Uint64(stamp[8:])))
+	c.arrived = arrived
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.asked.IsZero() && arrived.After(c.asked) {

@@ -64,13 +64,41 @@ func appendRoute(into, path []byte, whole bool) []byte {
 		case len(segment) == 0 || isWord(segment):
 			into = room(roomString(into, "/"), segment...)
 		default:
-			into = roomString(into, "/{id}")
+			into = room(roomString(into, "/"), orID(service(segment))...)
 		}
 		if last {
 			return into
 		}
 		path = path[slash+1:]
 	}
+}
+
+var id = []byte("{id}")
+
+func orID(segment []byte) []byte {
+	if segment == nil {
+		return id
+	}
+	return segment
+}
+
+// service returns the last part of a gRPC service's name with its package, which is longer than other words:
+// "opentelemetry.proto.collector.trace.v1.TraceService"; nil if a segment is no such name.
+func service(segment []byte) []byte {
+	for {
+		dot := bytes.IndexByte(segment, '.')
+		if dot < 0 {
+			break
+		}
+		if dot == 0 || !isWord(segment[:dot]) {
+			return nil
+		}
+		segment = segment[dot+1:]
+	}
+	if len(segment) == 0 || segment[0] < 'A' || segment[0] > 'Z' || !isWord(segment) {
+		return nil
+	}
+	return segment
 }
 
 // isWord distinguishes a word that a programmer chose from one that identifies one of many things: letters, and at most

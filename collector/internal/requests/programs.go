@@ -14,6 +14,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/http2head"
 )
 
 // Needs lists the requirements, for SourceStatus.
@@ -54,15 +55,17 @@ type Programs struct {
 	addresses map[bpf.RequestsAddress]bpf.RequestsServer
 	callers   map[uint32]uint32
 	blind     bool
+	heads     *http2head.Connections
 }
 
 // Blind reports whether the kernel does not let the programs read packets.
 func (p *Programs) Blind() bool { return p.blind }
 
-// Open loads and attaches the programs. readsStatus: unencrypted HTTP/1 answers are counted by the class of their
+// Open loads and attaches the programs. readsStatus: unencrypted HTTP answers are counted by the class of their
 // status. readsKinds: the first bytes of requests are read.
 func Open(readsStatus, readsKinds bool) (*Programs, error) {
 	p := &Programs{ports: make(map[uint64]bpf.RequestsServer), addresses: make(map[bpf.RequestsAddress]bpf.RequestsServer)}
+	p.heads = http2head.NewConnections()
 	reads := func(spec *ebpf.CollectionSpec) (err error) {
 		for name, wanted := range map[string]bool{"reads_status": readsStatus, "reads_heads": readsKinds} {
 			if !wanted {
@@ -197,15 +200,6 @@ func replace[K, V comparable](m *ebpf.Map, was, wanted map[K]V) error {
 	return errors.Join(errs...)
 }
 
-// next returns the next finished request, nil if there is none. It is valid until the next call.
-func (p *Programs) next() *bpf.RequestsRequest {
-	record := p.ring.Next()
-	if len(record) < int(unsafe.Sizeof(bpf.RequestsRequest{})) {
-		return nil
-	}
-	return (*bpf.RequestsRequest)(unsafe.Pointer(&record[0]))
-}
-
 // nextCall returns the next finished call, nil if there is none. It is valid until the next call.
 func (p *Programs) nextCall() *bpf.RequestsCall {
 	record := p.calls.Next()
@@ -240,6 +234,9 @@ func (p *Programs) followConnections() error {
 
 // Lost counts finished requests and calls that did not fit into a ring.
 func (p *Programs) Lost() uint64 { return bpf.CounterOf(p.objects.Lost) }
+
+// Astray counts how often the boundaries of HTTP/2 frames were lost, and their connection was timed like any other.
+func (p *Programs) Astray() uint64 { return bpf.CounterOf(p.objects.Astray) }
 
 // Close detaches the programs.
 func (p *Programs) Close() error {

@@ -6297,7 +6297,7 @@ export interface components {
         RequestKind: {
             /**
              * Client Errors Ratio
-             * @description Status 4xx of HTTP/1; null: not measured, as no status was read
+             * @description Status 4xx of HTTP; null: not measured, as no status was read
              */
             client_errors_ratio: number | null;
             /**
@@ -6328,7 +6328,7 @@ export interface components {
             requests_per_s: number;
             /**
              * Server Errors Ratio
-             * @description Status 5xx of HTTP/1; null: not measured
+             * @description Status 5xx of HTTP; null: not measured
              */
             server_errors_ratio: number | null;
             /**
@@ -6986,7 +6986,7 @@ export interface components {
             container: components["schemas"]["ResourceRef"] | null;
             /**
              * Failed Ratio
-             * @description Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP/1 status 5xx. Other protocols' errors are not read
+             * @description Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP status 5xx. Other protocols' errors are not read
              */
             failed_ratio: number | null;
             /** Id */
@@ -7031,7 +7031,7 @@ export interface components {
             runtime: string | null;
             /**
              * Server Errors Per S
-             * @description Answers of unencrypted HTTP/1 with status 5xx; null: no answer with a status was seen
+             * @description Answers of unencrypted HTTP with status 5xx; null: no answer with a status was seen
              */
             server_errors_per_s: number | null;
             /**

@@ -86,6 +86,7 @@ func (s *tcpRequests) EachCounter(yield func(name string, value float64)) {
 	yield("requests_total", float64(finished))
 	yield("requests_open", float64(open))
 	yield("requests_lost_total", float64(s.programs.Lost()))
+	yield("http2_frames_lost_total", float64(s.programs.Astray()))
 }
 
 func (s *tcpRequests) Close() error {

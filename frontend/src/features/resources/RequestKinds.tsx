@@ -14,7 +14,7 @@ import { errorsText } from "./words";
 export function RequestKinds({ resourceId }: { resourceId: number }): ReactElement {
   const query = useQuery(requestKindsQuery(resourceId));
   return (
-    <Section title="Requests by kind" note="Last 15 min, plaintext only: HTTP/1 routes, Redis commands, and PostgreSQL and MySQL statements.">
+    <Section title="Requests by kind" note="Last 15 min, plaintext only: HTTP routes, Redis commands, and PostgreSQL and MySQL statements.">
       <Async query={query} label="Loading requests by kind">
         {({ items }) => (items.length === 0 ? <p className={styles["dim"]}>No requests recognized: the server uses TLS, HTTP/2, or another protocol, received no requests, or the collector does not read requests.</p> : <KindTable items={items} />)}
       </Async>

@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,6 +67,9 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	if spin, err := time.ParseDuration(r.FormValue("spin")); err == nil {
 		for end := time.Now().Add(spin); time.Now().Before(end); {
 		}
+	}
+	if status, err := strconv.Atoi(r.FormValue("status")); err == nil {
+		w.WriteHeader(status)
 	}
 	size := 100
 	_, _ = fmt.Sscan(r.FormValue("bytes"), &size)
