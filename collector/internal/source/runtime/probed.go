@@ -49,13 +49,26 @@ type runtimeKind struct {
 	// marked ends. nil: such a runtime does not mark, or its marking is not visible.
 	marks  func(argument uint64) bool
 	marked string
+	// lazy: all threads have one heap, marked at once or in steps between allocations, and swept in steps afterwards.
+	lazy bool
 }
+
+// meaning of reaching a place.
+type meaning uint8
+
+const (
+	begins meaning = iota
+	ends
+	// Only of a runtime whose heap is swept lazily.
+	sweepBegins
+	sweepEnds
+)
 
 // program is what is known about a process with the runtime, as far as it is known even if there is an error.
 type program struct {
 	file    string // that it executes, by the path that the collector opens
 	places  []probes.Place
-	ends    []bool // by place: a collection ends there
+	means   []meaning // by place
 	version string
 	options []string
 	// embedded: another program that links the runtime, and might never start it (unbound has libpython for a module
@@ -69,7 +82,7 @@ var (
 	errTurnedOff = errors.New("turned off by probes = false")
 )
 
-// probedOptions are the tables [sources.nodejs_gc] and [sources.python_gc].
+// probedOptions are the tables [sources.nodejs_gc], [sources.python_gc], and [sources.ruby_gc].
 type probedOptions struct {
 	Probes bool `toml:"probes"` // false: never attach probes to processes
 }
@@ -146,7 +159,10 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 		g.without[watched] = err.Error()
 		return nil, true
 	}
-	p := newProbedProcess(watched, g.numbers, attachment, found.ends)
+	p := newProbedProcess(watched, g.numbers, attachment, found.means)
+	if g.runtime.lazy {
+		p.heap = &lazyHeap{}
+	}
 	if found.embedded {
 		p.unproven = &found
 	} else {
@@ -158,7 +174,7 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 // prove records what applies to a process in which the runtime runs: series, and facts of its collections.
 func (g *probed) prove(p *probedProcess) {
 	g.registry.Fact(p.watched.Resource, "runtime.gc_source", g.runtime.gcSource)
-	if g.runtime.marks != nil {
+	if g.runtime.marks != nil || g.runtime.lazy {
 		g.registry.Fact(p.watched.Resource, "runtime.gc_marking", "observed")
 	}
 	p.series(g.registry)
@@ -188,7 +204,11 @@ func (g *probed) open() error {
 	if g.probes != nil || g.missing != nil {
 		return g.missing
 	}
-	opened, err := probes.Open()
+	hits := uint32(probes.FewHits)
+	if g.runtime.lazy { // a step of sweeping per 2,000 objects or so
+		hits = probes.ManyHits
+	}
+	opened, err := probes.Open(hits)
 	if g.missing = err; err == nil {
 		g.registry.Between(func() { g.probes = opened })
 	}
@@ -262,6 +282,7 @@ func (g *probed) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 		}
 	}
 	for _, p := range g.processes.found {
+		p.settle(tick.EndUS(), &g.finished)
 		p.record(tick, recorder)
 	}
 }
