@@ -27,9 +27,11 @@ def command(
     burst_us: Annotated[int | None, typer.Option(help="CFS burst (µs) [0], at most the quota")] = None,
     qps: Annotated[float | None, typer.Option(help="Requests per second [300; jvm, node, and ruby 200]")] = None,
     objects: Annotated[
-        int | None, typer.Option(help="Live objects of about 128 bytes [800000; jvm 900000; node 500000; ruby 400000]")
+        int | None, typer.Option(help="Live objects of about 128 bytes [800000; jvm and ruby 900000; node 500000]")
     ] = None,
-    replaced: Annotated[int | None, typer.Option(help="Objects each request replaces [0; jvm 400; node and ruby 200]")] = None,
+    replaced: Annotated[
+        int | None, typer.Option(help="Objects each request replaces [0; jvm 400; node 200; ruby 1000]")
+    ] = None,
     answer_bytes: Annotated[int | None, typer.Option(help="Size of an answer [30000]")] = None,
     hashed_kib: Annotated[int | None, typer.Option(help="KiB each request hashes [0; go 300]")] = None,
     slow_every: Annotated[

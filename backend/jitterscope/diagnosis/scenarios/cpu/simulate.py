@@ -89,7 +89,12 @@ class Workload:
     facts: dict[str, str] = field(default_factory=dict)
 
 
-_OPTIONS = {"jvm": ["-Xmx420m", "-XX:+UseParallelGC", "-XX:ActiveProcessorCount=4"], "nodejs": [], "python": [], "ruby": []}
+_OPTIONS = {
+    "jvm": ["-Xmx420m", "-XX:+UseParallelGC", "-XX:ActiveProcessorCount=4"],
+    "nodejs": [],
+    "python": [],
+    "ruby": [],
+}
 _CPUS = {"jvm": 4, "nodejs": 2, "python": 1, "ruby": 1}
 
 

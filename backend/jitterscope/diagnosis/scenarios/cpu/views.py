@@ -85,7 +85,12 @@ def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event])
     return view(2, "process", "4711:1", series, facts, tuple(cycles))
 
 
-_PROGRAMS = {"jvm": ("java", "17.0.9+9"), "nodejs": ("node", "20.11.0"), "python": ("python3.12", "3.12.1"), "ruby": ("ruby", "3.4.5")}
+_PROGRAMS = {
+    "jvm": ("java", "17.0.9+9"),
+    "nodejs": ("node", "20.11.0"),
+    "python": ("python3.12", "3.12.1"),
+    "ruby": ("ruby", "3.4.5"),
+}
 
 
 def _of_runtime(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> ResourceView:
