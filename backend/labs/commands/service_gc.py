@@ -50,7 +50,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """An HTTP service in Go, on a JVM, in Node, or in Ruby whose garbage collector uses up its CPU quota (docs/labs.md)"""
+    """An HTTP service in Go, Java, Node, or Ruby whose garbage collector uses up its CPU quota (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

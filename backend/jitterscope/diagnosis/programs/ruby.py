@@ -1,7 +1,6 @@
-"""Knowledge about Ruby (CRuby): what its collector does unseen, and what its settings are.
+"""Knowledge about Ruby (CRuby): settings of its collector, and what versions can do.
 
-Sources: ruby(1), "GC ENVIRONMENT"; gc/default/default.c of Ruby 3.1 to 4.0 (gc.c before 3.4): gc_marks, gc_marks_continue,
-gc_sweep_step.
+Sources: ruby(1), "GC ENVIRONMENT"; gc/default/default.c of Ruby (gc.c before 3.4): gc_marks, gc_marks_continue.
 """
 
 from __future__ import annotations

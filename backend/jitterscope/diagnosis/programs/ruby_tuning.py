@@ -98,8 +98,8 @@ def full_collections_between_requests(
     return Fix(
         id="ruby_full_between_requests",
         title="Collect the whole heap between requests only (GC.config)",
-        summary="Full collections are the long ones. Without permission to mark the whole heap, Ruby only notes that it "
-        "should; the program starts them when no request waits. Each takes as much CPU time as before.",
+        summary="Full collections are the long ones. Without permission to mark the whole heap, Ruby only notes that "
+        "it should; the program starts them when no request waits. Each takes as much CPU time as before.",
         verdict=verdict,
         precondition=None if has else f"Ruby {ruby.FULL_MARKS.since_text} or later.",
         patches=[Patch(label="In the program, here with Puma", language="diff", text=_BETWEEN)],

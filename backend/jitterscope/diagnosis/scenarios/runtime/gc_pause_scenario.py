@@ -1,4 +1,4 @@
-"""Collections of a JVM, Node.js, Python, and Ruby that stop a service without throttling; and pauses with other reasons."""
+"""Collections of other runtimes than Go that stop a service without throttling; and pauses with other reasons."""
 
 from __future__ import annotations
 

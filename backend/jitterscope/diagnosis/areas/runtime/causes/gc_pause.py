@@ -99,8 +99,8 @@ def _as_far_as_seen(snapshot: Snapshot, found: Pauses, verdict: NotFound) -> Not
     return NotEnoughData(
         cause=ID,
         missing=["gc_pause_us"],
-        reason=f"{verdict.reason} These are the pauses that can be seen: in {say.count(unseen, 'GC cycle')} {name} marked "
-        "in steps, which stop the program too.",
+        reason=f"{verdict.reason} These are the pauses that can be seen: in {say.count(unseen, 'GC cycle')} {name} "
+        "marked in steps, which stop the program too.",
     )
 
 
@@ -195,8 +195,8 @@ CAUSE = Cause(
     false_positives=(
         "Pauses of a batch job harm no request: without slow answers this cause is not reported.",
         "Node.js marks in small steps between requests: only what its main thread cannot interrupt counts as a pause.",
-        "Ruby marks its whole heap in steps that are not seen: without long pauses among those that are, nothing is ruled "
-        "out.",
+        "Ruby marks its whole heap in steps that are not seen: without long pauses among those that are, nothing is "
+        "ruled out.",
     ),
     references=(
         "https://docs.oracle.com/en/java/javase/21/gctuning/garbage-first-g1-garbage-collector1.html",
