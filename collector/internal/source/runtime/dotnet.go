@@ -17,8 +17,7 @@ import (
 func init() { source.Register("dotnet", func() sampler.Source { return &dotnet{} }) }
 
 // dotnet records what is certain about .NET processes without touching them: that they are some, and their settings.
-// When they collect is not visible from outside: the library has no probe points and exports no function of the
-// collector.
+// When they collect is not visible from outside: see docs/runtimes.md.
 type dotnet struct {
 	registry  *sampler.Registry
 	watcher   *procwatch.Watcher
