@@ -4,7 +4,7 @@
 set -eu
 
 packages="clang llvm libbpf-dev bpftool iproute2 debootstrap chromium-headless-shell qemu-system-x86 qemu-user-static busybox-static cpio \
-dnsperf tcpdump tshark victoria-metrics systemd e2fsprogs default-jdk-headless binutils nginx"
+dnsperf tcpdump tshark victoria-metrics systemd e2fsprogs default-jdk-headless binutils nginx ruby"
 
 missing=""
 for package in $packages; do

@@ -197,12 +197,61 @@ def test_fixes_follow_collector_and_version(options: str, kind: str, version: st
 
 
 def test_no_setting_of_go_is_proposed_for_another_runtime() -> None:
-    for name in ("gc_pause/JVM", "gc_pause/Node.js", "gc_pause/Python", "gc_throttling/JVM", "gc_throttling/Node.js",
-                 "gc_throttling/Python"):  # fmt: skip
+    for name in ("gc_pause/JVM", "gc_pause/Node.js", "gc_pause/Python", "gc_pause/Ruby", "gc_throttling/JVM",
+                 "gc_throttling/Node.js", "gc_throttling/Python", "gc_throttling/Ruby"):  # fmt: skip
         (found,) = diagnose(built(name)).findings
         text = " ".join(fix.model_dump_json() for fix in found.fixes)
         assert found.fixes
         assert not [word for word in ("GOGC", "GOMEMLIMIT", "GOMAXPROCS") if word in text], name
+
+
+@pytest.mark.parametrize("runtime", ["nodejs", "ruby"])
+def test_marking_in_steps_that_stop_the_program_unseen_is_not_ruled_out(runtime: str) -> None:
+    """V8 keeps its steps short; those of Ruby have any length."""
+    whole = simulate(replace(other_runtime(runtime), quota_us=None, live_mb=150, gogc=30, seconds=30, seed=45)).snapshot
+    (process,) = whole.processes
+    cycles = tuple(
+        replace(one, attributes={**one.attributes, "pause_us": "2000", "marking_us": str(one.duration_us - 2_000)})
+        for one in process.events
+    )
+    seen = {**process.series, "gc_pause_us": np.minimum(process.series["gc_pause_us"], 2_000.0)}
+    verdict = CAUSE.detect(replace(whole, processes=(replace(process, events=cycles, series=seen),)))
+    if runtime == "nodejs":
+        assert isinstance(verdict, NotFound)
+    else:
+        assert isinstance(verdict, NotEnoughData)
+        assert "Ruby marked in steps" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("version", "memory", "options", "fixes"),
+    [
+        ("3.4.5", -1, "[]", {"ruby_full_between_requests", "ruby_old_objects", "ruby_malloc_limit"}),
+        ("3.3.8", -1, "[]", {"ruby_old_objects", "ruby_malloc_limit"}),
+        ("3.3.8", 1 << 30, '["RUBY_GC_HEAP_OLDOBJECT_LIMIT_FACTOR=4"]', {"ruby_malloc_limit"}),
+        ("3.3.8", 256 << 20, "[]", {"ruby_old_objects"}),
+        ("3.3.8", -1, '["RUBY_GC_MALLOC_LIMIT_MAX=0"]', {"ruby_old_objects"}),
+        ("3.1.2", -1, '["RUBY_GC_HEAP_OLDOBJECT_LIMIT_FACTOR=1.2", "RUBY_GC_MALLOC_LIMIT_MAX=268435456"]',
+         {"ruby_old_objects"}),
+    ],
+)  # fmt: skip
+def test_fixes_of_ruby_follow_version_memory_and_what_is_set(
+    version: str, memory: int, options: str, fixes: set[str]
+) -> None:
+    """Those that can be applied at once, for both causes."""
+    for name in ("runtime/gc_pause", "cpu/gc_throttling"):
+        made = built(f"{name.partition('/')[2]}/Ruby")
+        (process,) = made.processes
+        told = {"runtime.version": version, "runtime.options": options}
+        facts = tuple(one for one in process.facts if one.name not in told)
+        facts += tuple(FactValue(key, value, made.start_us) for key, value in told.items())
+        subject = replace(made.subject, facts=(
+            *(one for one in made.subject.facts if one.name != "memory.limit_bytes"),
+            FactValue("memory.limit_bytes", str(memory), made.start_us)))  # fmt: skip
+        made = replace(made, subject=subject, processes=(replace(process, facts=facts),))
+        (found,) = (one for one in diagnose(made).findings if one.cause == name)
+        ready = {fix.id for fix in found.fixes if fix.id.startswith("ruby") and fix.patches}
+        assert ready == fixes, name
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,10 @@ LANDINGS: list[tuple[str, str, Facts, Facts, Facts]] = [
             ("node_old_space", _options(), _options("--max-old-space-size=512"), _options("--expose-gc")),
             ("node_semi_space", _options("--max-semi-space-size=16"), _options("--max-semi-space-size=64"),
              _options("--max-semi-space-size=8")),
+            ("ruby_old_objects", _options(), _options("RUBY_GC_HEAP_OLDOBJECT_LIMIT_FACTOR=4"),
+             _options("RUBY_GC_HEAP_OLDOBJECT_LIMIT_FACTOR=1.2")),
+            ("ruby_malloc_limit", _options("RUBY_GC_MALLOC_LIMIT_MAX=67108864"),
+             _options("RUBY_GC_MALLOC_LIMIT=67108864", "RUBY_GC_MALLOC_LIMIT_MAX=134217728"), _options()),
         )
     ),
     ("runtime/gc_pause", "jvm_pause_goal", _options("-XX:MaxGCPauseMillis=200"), _options("-XX:MaxGCPauseMillis=50"),

@@ -141,7 +141,8 @@ def test_options_that_cannot_be_read_are_none() -> None:
 def test_how_many_cpus_a_collector_uses() -> None:
     go = process(go__version="1.23", go__env__GOMAXPROCS="3")
     assert runtimes.parallelism(go, 0.5, 8) == runtimes.Parallelism(3, "GOMAXPROCS", "set in the environment")
-    assert runtimes.parallelism(process(runtime__name="python"), 4, 8).value == 1
+    for name in ("python", "ruby"):
+        assert runtimes.parallelism(process(runtime__name=name), 4, 8).value == 1
     assert runtimes.parallelism(java("-XX:+UseParallelGC"), 4, 8).value == 4
     assert runtimes.parallelism(process(), 4, None).value is None
 

@@ -181,7 +181,7 @@ def test_less_watched_is_less_certain(watched: str, unwatched: str, unknown: set
     assert "Not watched" not in full.summary
 
 
-@pytest.mark.parametrize("runtime", ["jvm", "nodejs", "python"])
+@pytest.mark.parametrize("runtime", ["jvm", "nodejs", "python", "ruby"])
 def test_bursts_of_a_server_whose_gc_nobody_observed_may_be_its_gc(runtime: str) -> None:
     """The same stalls with and without data about GC: the second are reported with no certainty."""
     seen, unseen = (

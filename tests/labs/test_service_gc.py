@@ -1,4 +1,4 @@
-"""The service-gc lab, short: a Go service, a JVM and Node under real limits, the whole product watching."""
+"""The service-gc lab, short: a Go service, a JVM, Node and Ruby under real limits, the whole product watching."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from labs.figures import Figures
 from labs.product import Product
 from labs.report import Report
-from labs.service.traces import jvm_pause, node_collection
+from labs.service.traces import jvm_pause, node_collection, ruby_collection
 from labs.service.variants import Variant, expected_cause, parameters_of
 from labs.service.watched import watch
 from tests.support.accounts import differing
@@ -19,7 +19,9 @@ from tests.support.said import say
 from tests.support.told import causes
 
 SECONDS = 30.0
-THROTTLED = {Variant.GO, Variant.JVM_PARALLEL, Variant.JVM_G1, Variant.NODE, Variant.OVERLOAD, Variant.START_UP}
+THROTTLED = {
+    Variant.GO, Variant.JVM_PARALLEL, Variant.JVM_G1, Variant.NODE, Variant.RUBY, Variant.OVERLOAD, Variant.START_UP,
+}  # fmt: skip
 QUICK = {Variant.HEALTHY, Variant.NO_LIMIT}
 
 
@@ -74,3 +76,10 @@ def test_collections_of_node() -> None:
     young = "[2666:0x2553af90]       55 ms: Scavenge 8.2 (8.3) -> 7.9 (9.3) MB, 3.29 / 0.00 ms  (average mu = 1.000)\n"
     assert node_collection(young, 1_000_000) is not None
     assert node_collection("listening\n", 1_000_000) is None
+
+
+def test_collections_of_ruby() -> None:
+    cycle = ruby_collection("GC 12.345 ms, 87 MB\n", 1_000_000)
+    assert cycle is not None
+    assert (cycle.start_us, cycle.end_us, cycle.live_bytes) == (987_655, 1_000_000, 87 << 20)
+    assert ruby_collection("listening\n", 1_000_000) is None

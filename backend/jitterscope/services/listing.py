@@ -21,7 +21,7 @@ from jitterscope.services.schemas import Order
 
 # Servers that one answer compares.
 MAX_SERVERS = 500
-_RUNTIMES = {"jvm": "JVM", "nodejs": "Node.js", "python": "Python"}
+_RUNTIMES = {"jvm": "JVM", "nodejs": "Node.js", "python": "Python", "ruby": "Ruby", "dotnet": ".NET"}
 
 Quantiles = tuple[float | None, float | None]
 Facts = Mapping[int, Sequence[FactRow]]

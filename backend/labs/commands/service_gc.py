@@ -25,11 +25,13 @@ def command(
     quota_us: Annotated[int | None, typer.Option(help="CPU time per period (µs) [50000]; -1: no limit")] = None,
     period_us: Annotated[int | None, typer.Option(help="Length of a CFS period (µs) [100000]")] = None,
     burst_us: Annotated[int | None, typer.Option(help="CFS burst (µs) [0], at most the quota")] = None,
-    qps: Annotated[float | None, typer.Option(help="Requests per second [300; jvm and node 200]")] = None,
+    qps: Annotated[float | None, typer.Option(help="Requests per second [300; jvm, node, and ruby 200]")] = None,
     objects: Annotated[
-        int | None, typer.Option(help="Live objects of about 128 bytes [800000; jvm 900000; node 500000]")
+        int | None, typer.Option(help="Live objects of about 128 bytes [800000; jvm and ruby 900000; node 500000]")
     ] = None,
-    replaced: Annotated[int | None, typer.Option(help="Objects each request replaces [0; jvm 400; node 200]")] = None,
+    replaced: Annotated[
+        int | None, typer.Option(help="Objects each request replaces [0; jvm 400; node 200; ruby 1000]")
+    ] = None,
     answer_bytes: Annotated[int | None, typer.Option(help="Size of an answer [30000]")] = None,
     hashed_kib: Annotated[int | None, typer.Option(help="KiB each request hashes [0; go 300]")] = None,
     slow_every: Annotated[
@@ -48,7 +50,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """An HTTP service in Go, on a JVM, or in Node whose garbage collector uses up its CPU quota (docs/labs.md)"""
+    """An HTTP service in Go, Java, Node, or Ruby whose garbage collector uses up its CPU quota (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

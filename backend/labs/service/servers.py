@@ -1,4 +1,4 @@
-"""Real HTTP services: a Go program, a JVM, and Node, whose GC trace is read as they print it."""
+"""Real HTTP services: a Go program, a JVM, Node, and Ruby, whose GC trace is read as they print it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labs.cgroups import LabCgroup
 from labs.errors import LabError
 from labs.gctrace import GcCycle, parse_line
 from labs.servers import Server, free_port
-from labs.service.traces import jvm_pause, node_collection
+from labs.service.traces import jvm_pause, node_collection, ruby_collection
 from labs.service.variants import Parameters, Runtime
 
 PATH = "/"
@@ -53,7 +53,7 @@ class HttpService(Server):
 
 def service(parameters: Parameters, folder: Path, cgroup: LabCgroup) -> HttpService:
     """The service, not started yet. Raises LabError if its runtime is missing here."""
-    make = {Runtime.GO: _go, Runtime.JVM: _jvm, Runtime.NODE: _node}[parameters.runtime]
+    make = {Runtime.GO: _go, Runtime.JVM: _jvm, Runtime.NODE: _node, Runtime.RUBY: _ruby}[parameters.runtime]
     return make(parameters, folder, cgroup)
 
 
@@ -88,6 +88,11 @@ def _node(p: Parameters, _folder: Path, cgroup: LabCgroup) -> HttpService:
     # Its trace goes through the C library's buffer, and would arrive minutes late.
     node = ["stdbuf", "-oL", _installed("node", "Node"), "--trace-gc", f"--max-old-space-size={p.heap_mib}"]
     return HttpService("Node", [*node, str(_SOURCES / "service.js"), *_options(p)], cgroup, {}, node_collection)
+
+
+def _ruby(p: Parameters, _folder: Path, cgroup: LabCgroup) -> HttpService:
+    command = [_installed("ruby", "Ruby"), str(_SOURCES / "service.rb"), *_options(p)]
+    return HttpService("Ruby", command, cgroup, {}, ruby_collection)
 
 
 def _options(p: Parameters) -> list[str]:

@@ -20,6 +20,7 @@ class Variant(StrEnum):
     JVM_PARALLEL = "jvm-parallel"
     JVM_G1 = "jvm-g1"
     NODE = "node"
+    RUBY = "ruby"
     HEALTHY = "healthy"
     NO_LIMIT = "no-limit"
     GC_PAUSE = "gc-pause"
@@ -32,6 +33,7 @@ class Runtime(StrEnum):
     GO = "go"
     JVM = "jvm"
     NODE = "node"
+    RUBY = "ruby"
 
 
 class Parameters(BaseModel):
@@ -80,6 +82,7 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.JVM_PARALLEL: ("cpu/gc_throttling", _JVM),
     Variant.JVM_G1: ("cpu/gc_throttling", {**_JVM, "collector": "G1"}),
     Variant.NODE: ("cpu/gc_throttling", {"runtime": Runtime.NODE, "objects": 500_000, "replaced": 200, "qps": 200.0}),
+    Variant.RUBY: ("cpu/gc_throttling", {"runtime": Runtime.RUBY, "objects": 900_000, "replaced": 1_000, "qps": 200.0}),
     # The Go fault under a limit that its GC peaks stay below, and without one.
     Variant.HEALTHY: ("none", {**_GO, "quota_us": 400_000}),
     Variant.NO_LIMIT: ("none", {**_GO, "quota_us": -1}),

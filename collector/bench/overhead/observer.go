@@ -36,7 +36,7 @@ func newObserver(s *server, parts string) (*observer, error) {
 	if o.offsets, err = goruntime.LocateInProcess("/proc", o.pid, goruntime.Phases); err != nil {
 		return nil, err
 	}
-	if o.probes, err = probes.Open(); err != nil {
+	if o.probes, err = probes.Open(probes.FewHits); err != nil {
 		return nil, err
 	}
 	slot := batch.Slot(0)

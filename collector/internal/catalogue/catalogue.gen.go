@@ -255,12 +255,12 @@ const (
 	FactDiskDevice             = "disk.device"              // Name of the disk on which the cgroup did the most I/O, sda
 	FactDiskRotational         = "disk.rotational"          // Whether that disk is rotational: 1 or 0
 	FactCPUWeight              = "cpu.weight"               // Share of contended CPU in cgroup v2 units: cpu.weight, or cpu.shares of v1 scaled (1024 is 100); idle where cpu.idle is set
-	FactRuntimeName            = "runtime.name"             // jvm, nodejs or python: the runtime whose GC is watched; absent for Go programs, which have go.version
+	FactRuntimeName            = "runtime.name"             // jvm, nodejs, python, ruby or dotnet: the runtime, whose GC is watched except for dotnet; absent for Go programs, which have go.version
 	FactRuntimeVersion         = "runtime.version"          // Release of that runtime
 	FactRuntimeGCSource        = "runtime.gc_source"        // hsperfdata, uprobe or usdt: where GC data for this process comes from
-	FactRuntimeGCMarking       = "runtime.gc_marking"       // observed: GC cycles and gc_active_us of a Node.js process include concurrent marking; absent: pauses only
+	FactRuntimeGCMarking       = "runtime.gc_marking"       // observed: GC cycles and gc_active_us of a Node.js or Ruby process include marking while the program runs; absent: pauses only
 	FactRuntimeGCKind          = "runtime.gc_kind"          // Garbage collectors of a JVM, by the JVM's names: PSParallelCompact, G1 young collection pauses, …
-	FactRuntimeOptions         = "runtime.options"          // JSON list of the options that govern CPU, threads, and memory, from the command line and environment: -Xmx, -XX:ActiveProcessorCount, --max-old-space-size, …; no others
+	FactRuntimeOptions         = "runtime.options"          // JSON list of the options that govern CPU, threads, and memory, from the command line and environment: -Xmx, -XX:ActiveProcessorCount, --max-old-space-size, RUBY_GC_MALLOC_LIMIT, System.GC.Server, …; no others
 	FactRuntimeCpus            = "runtime.cpus"             // Number of CPUs the runtime detected, where it reports this
 	FactTcpProgram             = "tcp.program"              // Base name of the listening executable
 	FactTcpProcess             = "tcp.process"              // Key of the listening process, PID:STARTTIME_TICKS

@@ -6,8 +6,9 @@ package gcspans
 const most = 128
 
 type moment struct {
-	us   int64
-	ends bool
+	us    int64
+	ends  bool
+	brief bool // ends, and is no cycle
 }
 
 // Timeline follows the GC cycles of one process, of which one runs at a time. It does not allocate.
@@ -26,6 +27,17 @@ func (t *Timeline) Begin(us int64) { t.add(moment{us: us}) }
 // End records that the running GC cycle ended.
 func (t *Timeline) End(us int64) { t.add(moment{us: us, ends: true}) }
 
+// Brief records that what runs ended, and that it is no cycle: a step of one. There can be very many. Of one that began
+// after the last tick, only the time is kept.
+func (t *Timeline) Brief(us int64) {
+	if t.length > 0 && !t.pending[t.length-1].ends {
+		t.length--
+		t.Loose(0, us-t.pending[t.length].us)
+		return
+	}
+	t.add(moment{us: us, ends: true, brief: true})
+}
+
 // Loose adds count GC cycles that took us in total, somewhere in the running tick.
 func (t *Timeline) Loose(count int, us int64) {
 	t.loose += count
@@ -38,7 +50,7 @@ func (t *Timeline) add(m moment) {
 		t.length++
 		return
 	}
-	if m.ends {
+	if m.ends && !m.brief {
 		t.Loose(1, 0)
 	}
 }
@@ -58,7 +70,9 @@ func (t *Timeline) Tick(endUS, stepUS int64) (cycles int, activeUS int64) {
 		case t.begun != 0:
 			activeUS += max(0, m.us-max(t.begun, from))
 			t.begun = 0
-			cycles++
+			if !m.brief {
+				cycles++
+			}
 		}
 	}
 	copy(t.pending[:], t.pending[at:t.length])

@@ -65,3 +65,17 @@ func TestTimelineBeginsInTheMiddle(t *testing.T) {
 	line.End(1040)
 	want(t, ticks(&line, 1100), tick{1, 10})
 }
+
+func TestTimelineOfSteps(t *testing.T) {
+	var line Timeline
+	for at := int64(1000); at < 1090; at++ { // more moments than are placed
+		line.Begin(at)
+		line.Brief(at + 1)
+	}
+	line.Begin(1098)
+	want(t, ticks(&line, 1100, 1200), tick{0, 92}, tick{0, 100})
+	line.Brief(1205)
+	line.Begin(1210)
+	line.End(1220)
+	want(t, ticks(&line, 1300, 1400), tick{1, 15}, tick{0, 0})
+}

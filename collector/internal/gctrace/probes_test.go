@@ -23,7 +23,7 @@ import (
 
 func open(t *testing.T) *probes.Probes {
 	t.Helper()
-	opened, err := probes.Open()
+	opened, err := probes.Open(probes.FewHits)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
 		testenv.Skip(t, "needs %s: %v", probes.Needs, err)
 	}

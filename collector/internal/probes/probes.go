@@ -46,14 +46,21 @@ type Moment struct {
 	Argument uint64 // of the type that the program passes: truncate it
 }
 
-// Open loads the programs.
-func Open() (*Probes, error) {
+// What is hit between two ticks has to fit into the ring: 40 bytes each time.
+const (
+	FewHits  = 64 << 10
+	ManyHits = 512 << 10
+)
+
+// Open loads the programs, with a ring of that many bytes.
+func Open(ringBytes uint32) (*Probes, error) {
 	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where a failure shows below
 	spec, err := bpf.LoadGCTrace()
 	if err != nil {
 		return nil, err
 	}
 	defer bpf.Forget()
+	spec.Maps["moments"].MaxEntries = ringBytes
 	p := &Probes{multi: true}
 	if err := spec.LoadAndAssign(&p.objects, nil); err != nil {
 		// Before Linux 6.6 there is no uprobe_multi: one perf event each does the same.

@@ -79,8 +79,8 @@ class Cycles:
 class GcProcess:
     """GC of one process. `active_us`: wall time of each tick inside a cycle, NaN if not observed.
 
-    `runtime`: "go", "jvm", "nodejs", or "python"; "" if unknown. `exact`: spans are measured. Otherwise they are the
-    longest possible, and `ended` counts the cycles of a tick. `stopped_us`: wall time of each tick in which a
+    `runtime`: "go", "jvm", "nodejs", "python", or "ruby"; "" if unknown. `exact`: spans are measured. Otherwise they
+    are the longest possible, and `ended` counts the cycles of a tick. `stopped_us`: wall time of each tick in which a
     collection stopped the program, NaN if unknown.
     """
 

@@ -20,6 +20,15 @@ def setting(variable: str, text: str) -> tuple[list[Patch], str, str]:
     return [Patch(label=label, language="shell", text=text)], f"Remove {text} from {variable} and restart.", caveat
 
 
+def variables(process: ResourceView, values: dict[str, str]) -> tuple[list[Patch], str]:
+    """(patches, undo) for environment variables that hold one setting each."""
+    label = "To set in the environment of the program, then restart it"
+    was = {name: options.value(options.of(process), f"{name}=") for name in values}
+    undo = " ".join(f"Remove {name}." if old is None else f"Set {name}={old}." for name, old in was.items())
+    text = "\n".join(f"{name}={value}" for name, value in values.items())
+    return [Patch(label=label, language="shell", text=text)], f"{undo} Restart."
+
+
 def replaces(process: ResourceView, *names: str) -> str | None:
     """What to replace if one of these options is already set; None if none is."""
     found = [option for option in options.of(process) if option.startswith(names)]

@@ -27,7 +27,7 @@ _BY_NAME = (
 # Usable as the subject of a sentence and as the owner of a collector: "the JVM".
 NAMES = {"go": "Go", "jvm": "the JVM", "nodejs": "Node.js", "python": "Python", "ruby": "Ruby", "dotnet": ".NET"}
 # The collector source that watches the GC of a runtime; other runtimes have none.
-SOURCES = {"go": "go_runtime", "jvm": "jvm_gc", "nodejs": "nodejs_gc", "python": "python_gc"}
+SOURCES = {"go": "go_runtime", "jvm": "jvm_gc", "nodejs": "nodejs_gc", "python": "python_gc", "ruby": "ruby_gc"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,11 @@ def of(view: ResourceView) -> str | None:
 def name_of(view: ResourceView) -> str | None:
     """The display name of the runtime of a process."""
     return NAMES.get(of(view) or "")
+
+
+def marks_in_unseen_stops(view: ResourceView) -> bool:
+    """Whether marking stops the program in steps of any length that are not seen: Ruby's between allocations."""
+    return of(view) == "ruby"
 
 
 def described(view: ResourceView) -> str:

@@ -83,7 +83,7 @@ func (g *goRuntime) Start(ctx context.Context, registry *sampler.Registry) error
 		return err
 	}
 	if g.missing = errTurnedOff; options.Probes {
-		g.probes, g.missing = probes.Open()
+		g.probes, g.missing = probes.Open(probes.FewHits)
 	}
 	g.watcher.Subscribe(g.change)
 	registry.Every(ctx, 200*time.Millisecond, g.Finish)

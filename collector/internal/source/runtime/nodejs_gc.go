@@ -84,10 +84,10 @@ func findNodeJS(proc string, watched *procwatch.Process) (found program, err err
 	if err != nil {
 		return found, err
 	}
-	for i, name := range []string{v8Prologue, v8Epilogue} {
+	for _, name := range []string{v8Prologue, v8Epilogue} {
 		found.places = append(found.places, probes.Place{Name: name, Offset: there[name].Offset, Argument: probes.SecondOfABI})
-		found.ends = append(found.ends, i == 1)
 	}
+	found.means = []meaning{begins, ends}
 	if len(there) < 2 {
 		return found, errNotProbed
 	}

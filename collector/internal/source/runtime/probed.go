@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/handover"
 	"github.com/jitterscope/jitterscope/collector/internal/probes"
-	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
@@ -35,41 +32,7 @@ type probed struct {
 	without   map[*procwatch.Process]string // processes of the runtime that cannot be probed, and why; guarded by processes.mu
 }
 
-// runtimeKind is what is specific to one runtime.
-type runtimeKind struct {
-	source   string // of the metric catalogue
-	name     string // fact runtime.name
-	gcSource string // fact runtime.gc_source
-	// find returns where to probe a process. It returns errOther for one without the runtime.
-	find func(proc string, watched *procwatch.Process) (program, error)
-	// collector names what began; false: not a collection.
-	collector func(argument uint64) (string, bool)
-	namesEnd  bool // the argument at an end says what began
-	// marks reports whether what began is the marking of a heap while the program runs, which a collection called
-	// marked ends. nil: such a runtime does not mark, or its marking is not visible.
-	marks  func(argument uint64) bool
-	marked string
-}
-
-// program is what is known about a process with the runtime, as far as it is known even if there is an error.
-type program struct {
-	file    string // that it executes, by the path that the collector opens
-	places  []probes.Place
-	ends    []bool // by place: a collection ends there
-	version string
-	options []string
-	// embedded: another program that links the runtime, and might never start it (unbound has libpython for a module
-	// that few load). It is described from its first collection on.
-	embedded bool
-}
-
-var (
-	errOther     = errors.New("another program")
-	errNotProbed = errors.New("the program has no probe points")
-	errTurnedOff = errors.New("turned off by probes = false")
-)
-
-// probedOptions are the tables [sources.nodejs_gc] and [sources.python_gc].
+// probedOptions are the tables [sources.nodejs_gc], [sources.python_gc], and [sources.ruby_gc].
 type probedOptions struct {
 	Probes bool `toml:"probes"` // false: never attach probes to processes
 }
@@ -146,7 +109,10 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 		g.without[watched] = err.Error()
 		return nil, true
 	}
-	p := newProbedProcess(watched, g.numbers, attachment, found.ends)
+	p := newProbedProcess(watched, g.numbers, attachment, found.means)
+	if g.runtime.lazy {
+		p.heap = &lazyHeap{}
+	}
 	if found.embedded {
 		p.unproven = &found
 	} else {
@@ -158,7 +124,7 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 // prove records what applies to a process in which the runtime runs: series, and facts of its collections.
 func (g *probed) prove(p *probedProcess) {
 	g.registry.Fact(p.watched.Resource, "runtime.gc_source", g.runtime.gcSource)
-	if g.runtime.marks != nil {
+	if g.runtime.marks != nil || g.runtime.lazy {
 		g.registry.Fact(p.watched.Resource, "runtime.gc_marking", "observed")
 	}
 	p.series(g.registry)
@@ -188,7 +154,11 @@ func (g *probed) open() error {
 	if g.probes != nil || g.missing != nil {
 		return g.missing
 	}
-	opened, err := probes.Open()
+	hits := uint32(probes.FewHits)
+	if g.runtime.lazy { // a step of sweeping per 2,000 objects or so
+		hits = probes.ManyHits
+	}
+	opened, err := probes.Open(hits)
 	if g.missing = err; err == nil {
 		g.registry.Between(func() { g.probes = opened })
 	}
@@ -262,6 +232,7 @@ func (g *probed) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 		}
 	}
 	for _, p := range g.processes.found {
+		p.settle(tick.EndUS(), &g.finished)
 		p.record(tick, recorder)
 	}
 }
@@ -283,15 +254,4 @@ func (g *probed) Close() error {
 		return nil
 	}
 	return g.probes.Close()
-}
-
-// mapped returns the path of a library that a process has mapped, by the beginning of its name; "" if there is none.
-func mapped(proc string, pid int, prefix string) (path string, err error) {
-	err = procfs.EachMapping(proc, pid, func(m procfs.Mapping) bool {
-		if strings.HasPrefix(filepath.Base(m.Path), prefix) {
-			path = m.Path
-		}
-		return path == ""
-	})
-	return path, err
 }

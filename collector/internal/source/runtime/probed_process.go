@@ -22,8 +22,9 @@ type probedProcess struct {
 	watched    *procwatch.Process
 	number     uint32 // in the moments of its probes
 	attachment *probes.Attachment
-	ends       []bool
+	means      []meaning
 
+	heap    *lazyHeap // nil: each thread collects its own, or no other thread collects meanwhile
 	threads [threadsMost]collectingThread
 	// How many threads are in a cycle, and how many of those are paused for it.
 	active, stopped int
@@ -45,8 +46,8 @@ type collectingThread struct {
 	collector string // that paused it
 }
 
-func newProbedProcess(watched *procwatch.Process, number uint32, attachment *probes.Attachment, ends []bool) *probedProcess {
-	return &probedProcess{watched: watched, number: number, attachment: attachment, ends: ends}
+func newProbedProcess(watched *procwatch.Process, number uint32, attachment *probes.Attachment, means []meaning) *probedProcess {
+	return &probedProcess{watched: watched, number: number, attachment: attachment, means: means}
 }
 
 // series creates its series, before record writes them.
@@ -57,10 +58,14 @@ func (p *probedProcess) series(registry *sampler.Registry) {
 
 // take adds a moment. It does not allocate.
 func (p *probedProcess) take(m probes.Moment, kind *runtimeKind, finished *handover.Ring[finishedCollection]) {
-	if int(m.Place) >= len(p.ends) {
+	if int(m.Place) >= len(p.means) {
 		return
 	}
-	if p.ends[m.Place] {
+	if p.heap != nil {
+		p.takeLazy(m.TimeUS, p.means[m.Place], kind, finished)
+		return
+	}
+	if p.means[m.Place] == ends {
 		p.end(m, kind, finished)
 		return
 	}
@@ -154,6 +159,9 @@ func (p *probedProcess) leave(t *collectingThread, us int64) {
 func (p *probedProcess) forget() {
 	p.threads, p.active, p.stopped = [threadsMost]collectingThread{}, 0, 0
 	p.cycles, p.pauses = gcspans.Timeline{}, gcspans.Timeline{}
+	if p.heap != nil {
+		*p.heap = lazyHeap{}
+	}
 }
 
 // marking appends the threads whose heaps have been marked for more than a tick.

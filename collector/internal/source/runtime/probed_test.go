@@ -13,7 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
-const begins, over = 0, 1 // places
+const entry, over = 0, 1 // places
 
 func moment(us int64, place uint8, thread uint32, argument uint64) probes.Moment {
 	return probes.Moment{TimeUS: us, Place: place, Thread: thread, Argument: argument}
@@ -22,7 +22,7 @@ func moment(us int64, place uint8, thread uint32, argument uint64) probes.Moment
 // collected passes moments to a process, and returns the collections, and what is on the grid of two ticks of 100 µs
 // from 1000 on.
 func collected(kind runtimeKind, moments ...probes.Moment) (all []finishedCollection, cycles [2]int, active, stopped [2]int64) {
-	p := &probedProcess{watched: &procwatch.Process{Resource: batch.ResourceID(7)}, ends: []bool{false, true}}
+	p := &probedProcess{watched: &procwatch.Process{Resource: batch.ResourceID(7)}, means: []meaning{begins, ends}}
 	var ring handover.Ring[finishedCollection]
 	for _, m := range moments {
 		p.take(m, &kind, &ring)
@@ -39,9 +39,9 @@ func collected(kind runtimeKind, moments ...probes.Moment) (all []finishedCollec
 
 func TestCollectionsOfV8(t *testing.T) {
 	all, cycles, active, stopped := collected(nodeJS,
-		moment(1010, over, 1, 1),                             // of one that had begun before
-		moment(1020, begins, 1, 1), moment(1030, over, 1, 1), // a scavenge
-		moment(1090, begins, 1, 4), moment(1095, begins, 1, 16), // nested callbacks
+		moment(1010, over, 1, 1),                            // of one that had begun before
+		moment(1020, entry, 1, 1), moment(1030, over, 1, 1), // a scavenge
+		moment(1090, entry, 1, 4), moment(1095, entry, 1, 16), // nested callbacks
 		moment(1100, over, 1, 16), moment(1150, over, 1, 4),
 	)
 	if len(all) != 2 || all[0].collector != "scavenge" || all[0].startUS != 1020 || all[0].endUS != 1030 ||
@@ -55,10 +55,10 @@ func TestCollectionsOfV8(t *testing.T) {
 
 func TestMarkCompactBeginsWithItsMarking(t *testing.T) {
 	all, cycles, active, stopped := collected(nodeJS,
-		moment(1010, begins, 1, 8), moment(1015, over, 1, 8), // marking begins
-		moment(1030, begins, 1, 1), moment(1040, over, 1, 1), // a scavenge in between
-		moment(1120, begins, 1, 4), moment(1150, over, 1, 4),
-		moment(1160, begins, 1, 4), moment(1170, over, 1, 4), // without marking before
+		moment(1010, entry, 1, 8), moment(1015, over, 1, 8), // marking begins
+		moment(1030, entry, 1, 1), moment(1040, over, 1, 1), // a scavenge in between
+		moment(1120, entry, 1, 4), moment(1150, over, 1, 4),
+		moment(1160, entry, 1, 4), moment(1170, over, 1, 4), // without marking before
 	)
 	type span struct {
 		collector             string
@@ -79,7 +79,7 @@ func TestMarkCompactBeginsWithItsMarking(t *testing.T) {
 
 func TestMarkingThatWasGivenUp(t *testing.T) {
 	all, cycles, active, _ := collected(nodeJS,
-		moment(1010, begins, 1, 8), moment(1100, begins, 1, 8), moment(1130, begins, 1, 4), moment(1150, over, 1, 4),
+		moment(1010, entry, 1, 8), moment(1100, entry, 1, 8), moment(1130, entry, 1, 4), moment(1150, over, 1, 4),
 	)
 	if len(all) != 1 || all[0].startUS != 1100 || all[0].markingUS != 30 || cycles != [2]int{0, 1} || active != [2]int64{90, 50} {
 		t.Errorf("%+v, %v cycles, active %v", all, cycles, active)
@@ -87,11 +87,11 @@ func TestMarkingThatWasGivenUp(t *testing.T) {
 }
 
 func TestMarkingOfThreadThatHasGone(t *testing.T) {
-	p := &probedProcess{watched: &procwatch.Process{}, ends: []bool{false, true}}
+	p := &probedProcess{watched: &procwatch.Process{}, means: []meaning{begins, ends}}
 	var ring handover.Ring[finishedCollection]
 	const since = 10 * batch.StepUS
 	for _, thread := range []uint32{1, 2} {
-		p.take(moment(since, begins, thread, 8), &nodeJS, &ring)
+		p.take(moment(since, entry, thread, 8), &nodeJS, &ring)
 	}
 	ticks := func(numbers ...int64) (active []int64) {
 		for _, number := range numbers {
@@ -121,7 +121,7 @@ func TestMarkingOfThreadThatHasGone(t *testing.T) {
 
 func TestCollectionsOfWorkersOverlap(t *testing.T) {
 	all, cycles, active, _ := collected(nodeJS,
-		moment(1010, begins, 1, 4), moment(1020, begins, 2, 1), moment(1030, over, 2, 1), moment(1060, over, 1, 4),
+		moment(1010, entry, 1, 4), moment(1020, entry, 2, 1), moment(1030, over, 2, 1), moment(1060, over, 1, 4),
 	)
 	if len(all) != 2 || cycles != [2]int{2, 0} || active != [2]int64{50, 0} {
 		t.Errorf("%+v, %v cycles, active %v", all, cycles, active)
@@ -129,18 +129,18 @@ func TestCollectionsOfWorkersOverlap(t *testing.T) {
 }
 
 func TestCollectionWhoseEndWasLost(t *testing.T) {
-	all, cycles, _, _ := collected(cPython, moment(1010, begins, 1, 0), moment(1050, begins, 1, 2), moment(1060, over, 1, 999))
+	all, cycles, _, _ := collected(cPython, moment(1010, entry, 1, 0), moment(1050, entry, 1, 2), moment(1060, over, 1, 999))
 	if len(all) != 1 || all[0].startUS != 1050 || all[0].collector != "generation 2" || cycles[0] != 1 {
 		t.Errorf("%+v, %v cycles", all, cycles)
 	}
 }
 
 func TestTakingDoesNotAllocate(t *testing.T) {
-	p := &probedProcess{watched: &procwatch.Process{}, ends: []bool{false, true}}
+	p := &probedProcess{watched: &procwatch.Process{}, means: []meaning{begins, ends}}
 	var ring handover.Ring[finishedCollection]
 	if allocations := testing.AllocsPerRun(100, func() {
-		p.take(moment(5, begins, 1, 8), &nodeJS, &ring)
-		p.take(moment(10, begins, 1, 4), &nodeJS, &ring)
+		p.take(moment(5, entry, 1, 8), &nodeJS, &ring)
+		p.take(moment(10, entry, 1, 4), &nodeJS, &ring)
 		p.take(moment(20, over, 1, 4), &nodeJS, &ring)
 		p.cycles.Tick(100, 100)
 		p.pauses.Tick(100, 100)
@@ -153,7 +153,7 @@ func TestOtherProgramsAreLeftAlone(t *testing.T) {
 	proc := t.TempDir()
 	pid, _ := sourcetest.AddProcess(t, proc, "unbound", "/")
 	sourcetest.Write(t, proc, fmt.Sprintf("%d/maps", pid), "7f0000000000-7f0000001000 r-xp 00000000 fe:00 7 /usr/lib/libc.so.6\n")
-	for _, kind := range []runtimeKind{nodeJS, cPython} {
+	for _, kind := range []runtimeKind{nodeJS, cPython, cRuby} {
 		r := sourcetest.Start(t, sourcetest.Setup{Proc: proc, Sources: []sampler.Source{&probed{runtime: kind}}})
 		r.Ticks(2)
 		if got := r.Fact(sourcetest.ProcessKey(), "runtime.name"); got != "" {

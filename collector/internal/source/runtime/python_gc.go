@@ -9,12 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jitterscope/jitterscope/collector/internal/probes"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
 	"github.com/jitterscope/jitterscope/collector/internal/symbols"
-	"github.com/jitterscope/jitterscope/collector/internal/usdt"
 )
 
 func init() { source.Register("python_gc", func() sampler.Source { return &probed{runtime: cPython} }) }
@@ -66,27 +64,8 @@ func findPython(proc string, watched *procwatch.Process) (found program, err err
 	if version := pythonVersion(file); version != "" {
 		found.version = version
 	}
-	points, err := usdt.Points(file)
-	if err != nil {
-		return found, fmt.Errorf("%w: %w", errNotProbed, err)
-	}
-	begins, ends := false, false
-	for _, point := range points {
-		if point.Provider != "python" || point.Name != "gc__start" && point.Name != "gc__done" {
-			continue
-		}
-		end := point.Name == "gc__done"
-		place := probes.Place{Name: point.Name, Offset: point.Offset, Semaphore: point.Semaphore}
-		if first, _, _ := strings.Cut(point.Arguments, " "); !end {
-			place.Argument, _ = probes.ParseArgument(first)
-		}
-		found.places, found.ends = append(found.places, place), append(found.ends, end)
-		begins, ends = begins || !end, ends || end
-	}
-	if !begins || !ends {
-		return found, errNotProbed
-	}
-	return found, nil
+	found.places, found.means, err = staticPlaces(file, "python", map[string]meaning{"gc__start": begins, "gc__done": ends})
+	return found, err
 }
 
 // pythonVersion reads the interpreter's version: since 3.11 in Py_Version, one byte each of major, minor and micro.

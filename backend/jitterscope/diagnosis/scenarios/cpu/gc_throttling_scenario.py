@@ -43,6 +43,7 @@ SCENARIOS = (
     _fault("JVM above 1 CPU", replace(other_runtime("jvm"), quota_us=120_000, live_mb=290, seed=19)),
     _fault("Node.js", replace(other_runtime("nodejs"), live_mb=200, gogc=50, seed=20)),
     _fault("Python", replace(other_runtime("python"), quota_us=40_000, live_mb=200, gogc=50, seed=21)),
+    _fault("Ruby", replace(other_runtime("ruby"), quota_us=40_000, live_mb=200, gogc=50, seed=24)),
     Scenario(
         "gc_throttling/near miss: bursts on a small heap",
         "cpu/request_burst",

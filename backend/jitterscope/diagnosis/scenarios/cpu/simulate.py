@@ -35,6 +35,7 @@ COLLECTORS = {
     "jvm": ("hsperfdata", "PSParallelCompact"),
     "nodejs": ("uprobe", "mark-compact"),
     "python": ("usdt", "generation 2"),
+    "ruby": ("usdt", ""),
 }
 # 2026-01-01T00:00:00Z, aligned to ticks.
 EPOCH_US = 1_767_225_600_000_000
@@ -78,7 +79,7 @@ class Workload:
     # additional time of each answer: a call to another server
     own_us: float = 0.0
     is_go: bool = True
-    # instead of Go: jvm, nodejs, or python, whose collections stop the program; and whether they are observed
+    # instead of Go: jvm, nodejs, python, or ruby, whose collections stop the program; and whether they are observed
     runtime: str = ""
     observed: bool = True
     # CPUs that such a collection uses at once
@@ -88,12 +89,17 @@ class Workload:
     facts: dict[str, str] = field(default_factory=dict)
 
 
-_OPTIONS = {"jvm": ["-Xmx420m", "-XX:+UseParallelGC", "-XX:ActiveProcessorCount=4"], "nodejs": [], "python": []}
-_CPUS = {"jvm": 4, "nodejs": 2, "python": 1}
+_OPTIONS = {
+    "jvm": ["-Xmx420m", "-XX:+UseParallelGC", "-XX:ActiveProcessorCount=4"],
+    "nodejs": [],
+    "python": [],
+    "ruby": [],
+}
+_CPUS = {"jvm": 4, "nodejs": 2, "python": 1, "ruby": 1}
 
 
 def other_runtime(runtime: str) -> Workload:
-    """An HTTP service on a JVM, Node.js, or Python in a container "cart": a collection stops it."""
+    """An HTTP service on a JVM, Node.js, Python, or Ruby in a container "cart": a collection stops it."""
     facts = {"workload.container": "cart", "runtime.options": json.dumps(_OPTIONS[runtime])}
     cpus = _CPUS[runtime]
     return Workload(

@@ -85,7 +85,12 @@ def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event])
     return view(2, "process", "4711:1", series, facts, tuple(cycles))
 
 
-_PROGRAMS = {"jvm": ("java", "17.0.9+9"), "nodejs": ("node", "20.11.0"), "python": ("python3.12", "3.12.1")}
+_PROGRAMS = {
+    "jvm": ("java", "17.0.9+9"),
+    "nodejs": ("node", "20.11.0"),
+    "python": ("python3.12", "3.12.1"),
+    "ruby": ("ruby", "3.4.5"),
+}
 
 
 def _of_runtime(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> ResourceView:
@@ -98,7 +103,7 @@ def _of_runtime(load: Workload, columns: dict[str, FloatArray], cycles: list[Eve
     told = {"name": load.runtime, "version": version, "gc_source": source}
     facts |= {f"runtime.{name}": value for name, value in told.items()}
     facts |= {"runtime.gc_kind": "PSScavenge, PSParallelCompact"} if load.runtime == "jvm" else {}
-    facts |= {"runtime.gc_marking": "observed"} if load.runtime == "nodejs" else {}
+    facts |= {"runtime.gc_marking": "observed"} if load.runtime in ("nodejs", "ruby") else {}
     facts |= {k: v for k, v in load.facts.items() if k.startswith("runtime.")}
     series |= {"gc_active_us": columns["gc_active"], "gc_pause_us": columns["gc_active"]}
     return view(2, "process", "4711:1", series, facts, tuple(cycles))

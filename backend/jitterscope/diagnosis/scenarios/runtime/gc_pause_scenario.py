@@ -1,4 +1,4 @@
-"""Collections of a JVM, Node.js, and Python that stop a service without throttling; and pauses with other reasons."""
+"""Collections of other runtimes than Go that stop a service without throttling; and pauses with other reasons."""
 
 from __future__ import annotations
 
@@ -103,6 +103,7 @@ SCENARIOS = (
         "runtime.gc_kind": "G1 young collection pauses"})),
     _fault("Node.js", replace(other_runtime("nodejs"), quota_us=None, live_mb=250, gogc=25, seed=5)),
     _fault("Python", replace(other_runtime("python"), quota_us=None, live_mb=150, gogc=30, seed=6)),
+    _fault("Ruby", replace(other_runtime("ruby"), quota_us=None, live_mb=150, gogc=30, seed=9)),
     Scenario("gc_pause/JVM on a full node", ID, partial(_on_a_full_node, replace(JVM, live_mb=300, gogc=12, seed=8))),
     _fault("noise", replace(JVM, missing_ratio=0.02, stray_slow_ratio=0.0005, seed=7)),
     _fine("short pauses", replace(JVM, live_mb=20, seed=20)),

@@ -7,7 +7,7 @@ from jitterscope.diagnosis.areas.cpu.readings.throttling import Throttling
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Fix
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import jvm_tuning, node_tuning, python_tuning
+from jitterscope.diagnosis.programs import jvm_tuning, node_tuning, python_tuning, ruby_tuning
 
 
 def propose(snapshot: Snapshot, throttling: Throttling) -> list[Fix]:
@@ -31,9 +31,17 @@ def propose(snapshot: Snapshot, throttling: Throttling) -> list[Fix]:
         ]
     elif gc.runtime == "python":
         proposals = [python_tuning.freeze(patches.VERIFY)]
+    elif gc.runtime == "ruby":
+        proposals = [
+            ruby_tuning.rarer_full_collections(gc.view, patches.VERIFY),
+            ruby_tuning.larger_malloc_limit(snapshot, gc.view, patches.VERIFY),
+            # The same CPU time between requests throttles those that come meanwhile.
+            ruby_tuning.full_collections_between_requests(gc.view, "unknown", patches.VERIFY),
+        ]
     return [fix for fix in proposals if fix is not None]
 
 
 FIXES = (
     jvm_tuning.LARGER_HEAP, jvm_tuning.COLLECTOR, node_tuning.OLD_SPACE, node_tuning.SEMI_SPACE, python_tuning.FREEZE,
+    *ruby_tuning.FIXES,
 )  # fmt: skip

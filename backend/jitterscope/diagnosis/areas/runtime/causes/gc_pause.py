@@ -41,7 +41,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     found = read(snapshot)
     assert found is not None, "_lacking says so otherwise"
     if (reason := _not(found)) is not None:
-        return reason
+        return _as_far_as_seen(snapshot, found, reason)
     spans = ticks_of(snapshot, found.own)
     served = read_served(snapshot)
     late_us = loosest_us(limits(snapshot, served.servers, ~spans))
@@ -55,7 +55,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         )
     share = report.time_in_pauses(snapshot, found.own, late_us)
     if hurt.severity is None or hurt.inside < LEAST_SHARE * hurt.late or (share is not None and share < LEAST_TIME):
-        return _elsewhere(found, hurt, share)
+        return _as_far_as_seen(snapshot, found, _elsewhere(found, hurt, share))
     return _found(snapshot, found, hurt, share)
 
 
@@ -86,6 +86,21 @@ def _not(found: Pauses) -> NotFound | None:
         cause=ID,
         reason=f"Of {say.count(len(found.long), 'pause')} over {say.ms(LONG_US)}, {', '.join(parts)}.",
         numbers=numbers | {"own": float(len(found.own))},
+    )
+
+
+def _as_far_as_seen(snapshot: Snapshot, found: Pauses, verdict: NotFound) -> NotFound | NotEnoughData:
+    """Not ruled out where marking stopped the program unseen."""
+    cycles = found.process.cycles.overlapping(snapshot.start_us, snapshot.end_us)
+    unseen = int((cycles.marking_us > 0).sum())
+    if not unseen or not runtimes.marks_in_unseen_stops(found.process.view):
+        return verdict
+    name = runtimes.name_of(found.process.view)
+    return NotEnoughData(
+        cause=ID,
+        missing=["gc_pause_us"],
+        reason=f"{verdict.reason} These are the pauses that can be seen: in {say.count(unseen, 'GC cycle')} {name} "
+        "marked in steps, which stop the program too.",
     )
 
 
@@ -180,11 +195,14 @@ CAUSE = Cause(
     false_positives=(
         "Pauses of a batch job harm no request: without slow answers this cause is not reported.",
         "Node.js marks in small steps between requests: only what its main thread cannot interrupt counts as a pause.",
+        "Ruby marks its whole heap in steps that are not seen: without long pauses among those that are, nothing is "
+        "ruled out.",
     ),
     references=(
         "https://docs.oracle.com/en/java/javase/21/gctuning/garbage-first-g1-garbage-collector1.html",
         "https://nodejs.org/en/learn/diagnostics/memory/using-gc-traces",
         "https://docs.python.org/3/library/gc.html",
+        "https://docs.ruby-lang.org/en/3.4/GC.html",
     ),
     signs=Signs(metrics("slow"), _answers_are_slow),
 )

@@ -8,7 +8,7 @@ from jitterscope.diagnosis.areas.runtime.readings.pauses import Pauses
 from jitterscope.diagnosis.core.finding import Fix
 from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import jvm, jvm_tuning, node_tuning, python_tuning
+from jitterscope.diagnosis.programs import jvm, jvm_tuning, node_tuning, python_tuning, ruby_tuning
 
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once the long pauses are gone. "
@@ -34,6 +34,12 @@ def propose(snapshot: Snapshot, pauses: Pauses) -> list[Fix]:
         ]
     elif pauses.process.runtime == "python":
         proposals = [python_tuning.freeze(VERIFY)]
+    elif pauses.process.runtime == "ruby":
+        proposals = [
+            ruby_tuning.full_collections_between_requests(view, "reduces", VERIFY),
+            ruby_tuning.rarer_full_collections(view, VERIFY),
+            ruby_tuning.larger_malloc_limit(snapshot, view, VERIFY),
+        ]
     return [fix for fix in proposals if fix is not None]
 
 
@@ -45,4 +51,5 @@ FIXES = (
     node_tuning.OLD_SPACE,
     node_tuning.SEMI_SPACE,
     python_tuning.FREEZE,
+    *ruby_tuning.FIXES,
 )
