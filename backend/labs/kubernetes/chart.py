@@ -14,6 +14,7 @@ from labs.kubernetes.layout import NODE
 
 CHART = REPOSITORY / "helm" / "jitterscope"
 RELEASE = NAMESPACE = "jitterscope"
+COLLECTOR = f"{RELEASE}-collector"
 _IMAGE = "jitterscope-collector:0.1.0"
 _END_PATIENCE_S = 30.0
 # `collector.spoolFolder` of the chart.
@@ -56,6 +57,11 @@ def load_collector(cluster: Cluster) -> None:
     cluster.load(images.of_dockerfile(REPOSITORY / "collector" / "Dockerfile", _IMAGE, of_build))
 
 
+def wait_for_collectors(cluster: Cluster) -> None:
+    """Wait until each node runs the collector as it is configured now. Raises LabError if one does not become ready."""
+    cluster.kubectl("-n", NAMESPACE, "rollout", "status", f"daemonset/{COLLECTOR}", "--timeout=120s")
+
+
 def uninstall(cluster: Cluster) -> list[str]:
     """Uninstall it; returns what is left in the cluster once its pods had time to end."""
     cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--wait")
@@ -79,5 +85,5 @@ def remove_spools(cluster: Cluster) -> None:
 
 def memory_limit_mib(cluster: Cluster) -> float:
     """Memory limit of a collector."""
-    spec = cluster.get("-n", NAMESPACE, "daemonset", f"{RELEASE}-collector")["spec"]["template"]["spec"]
+    spec = cluster.get("-n", NAMESPACE, "daemonset", COLLECTOR)["spec"]["template"]["spec"]
     return float(spec["containers"][0]["resources"]["limits"]["memory"].removesuffix("Mi"))
