@@ -25,10 +25,11 @@ the source reads is there and can be read. What each source needs, and what is m
 IN_PODS = """
 ## In a pod without a capability
 
-What the chart's collector said on Linux {kernel}, in a pod of [the cluster](labs.md#without-a-capability) with CoreDNS
-and its clients in other pods: first with all of `collector.capabilities`, then without each of them. Holders of
-`CAP_SYS_ADMIN` can do what {included} allow, so these are also left out together with it. An empty cell: as with all
-of them. Sources that are not in the table say the same in all of these pods.
+What the sources of the chart's collector said on Linux {kernel}, in a pod of
+[the cluster](labs.md#without-a-capability) with CoreDNS and its clients in other pods: first with all of
+`collector.capabilities`, then without each of them. Holders of `CAP_SYS_ADMIN` can do what {included} allow, so these
+are also left out together with it. An empty cell: no less than with all of them, as for sources that are not in the
+table.
 
 """
 
@@ -49,7 +50,7 @@ def _in_pods(found: capabilities.Capabilities) -> str:
     columns = ["source", "with all", *(_without(missing) for missing in found.without)]
     names = sorted({name for less in found.without.values() for name in less})
     rows = [
-        [f"`{name}`", found.whole.get(name, "–"), *(_state(less.get(name, "")) for less in found.without.values())]
+        [f"`{name}`", found.whole.get(name, "–"), *(less.get(name, "") for less in found.without.values())]
         for name in names
     ]
     included = " and ".join(f"`CAP_{one}`" for one in capabilities.INCLUDED)
@@ -59,11 +60,6 @@ def _in_pods(found: capabilities.Capabilities) -> str:
 
 def _without(missing: str) -> str:
     return "without " + " and ".join(f"`{one}`" for one in missing.split())
-
-
-def _state(text: str) -> str:
-    """What it then needs is in docs/privileges.md."""
-    return text.partition(":")[0]
 
 
 def main() -> int:

@@ -36,3 +36,14 @@ def test_what_stopped_in_the_run_is_documented() -> None:
     assert len(stopped) > 10
     for missing, source in stopped:
         assert documented.get(source, set()) & set(missing.split()), f"{source} stopped without {missing}"
+
+
+def test_each_capability_of_the_chart_is_for_something() -> None:
+    without = capabilities.stored().without
+    used = set()
+    for missing, less in without.items():
+        one, *also = missing.split()
+        if less.keys() - {source for other in also for source in without[other]}:
+            used.add(one)
+    # For the sampling threads, which are no source.
+    assert {one for missing in without for one in missing.split()} - used == {"SYS_NICE"}

@@ -23,10 +23,10 @@ _HEALTH_PORT = 20244
 _LABELS = {"k8s-app": _NAME}
 # Its pods must not run any more when their rules are removed.
 _GONE = ("--ignore-not-found", "--cascade=foreground", "--timeout=60s")
-# It leaves its rules and sets in the kernel. $1: the program `ipset`.
+# It leaves its rules and sets in the kernel.
 _CLEAN = """
 iptables-save -t filter | grep -v -e KUBE-ROUTER- -e KUBE-POD-FW- -e KUBE-NWPLCY- | iptables-restore
-"$1" list -n | grep '^KUBE-' | while read -r name; do "$1" destroy "$name"; done
+ipset list -n | grep '^KUBE-' | while read -r name; do ipset destroy "$name"; done
 """
 
 
@@ -43,7 +43,7 @@ def enforced(cluster: Cluster, say: Say) -> Iterator[None]:
         for one in reversed(made):
             cluster.kubectl("-n", SYSTEM, "delete", one["kind"], _NAME, *_GONE)
         for node in cluster.nodes:
-            cluster.on_node("sh", "-euc", _CLEAN, "sh", str(tools / "usr/sbin/ipset"), node=node)
+            cluster.on_node("env", *_environment(cluster, tools), "sh", "-euc", _CLEAN, node=node)
 
 
 def _rights() -> list[Object]:
@@ -65,13 +65,16 @@ def _rights() -> list[Object]:
     ]
 
 
+def _environment(cluster: Cluster, tools: Path) -> list[str]:
+    """NAME=VALUE of what finds the programs of the node and `ipset`."""
+    added = {"PATH": f":{tools / 'usr/sbin'}", "LD_LIBRARY_PATH": f":{packages.environment(tools)['LD_LIBRARY_PATH']}"}
+    return [f"{name}={value}{added.get(name, '')}" for name, value in cluster.programs.environment.items()]
+
+
 def _daemon_set(cluster: Cluster, program: Path, tools: Path) -> Object:
     """It runs this machine's files in the node's network namespace, with the same iptables as kube-proxy."""
-    programs = cluster.programs
-    volumes, mounts = objects.shown(*objects.programs(program.parent, programs.debian, tools))
-    environment = dict(programs.environment)
-    environment["PATH"] += f":{tools / 'usr/sbin'}"
-    environment["LD_LIBRARY_PATH"] += f":{packages.environment(tools)['LD_LIBRARY_PATH']}"
+    volumes, mounts = objects.shown(*objects.programs(program.parent, cluster.programs.debian, tools))
+    variables = [one.partition("=") for one in _environment(cluster, tools)]
     container = {
         "name": _NAME,
         "image": SANDBOX_IMAGE,
@@ -82,7 +85,7 @@ def _daemon_set(cluster: Cluster, program: Path, tools: Path) -> Object:
         ],
         "env": [
             {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
-            *({"name": name, "value": value} for name, value in environment.items()),
+            *({"name": name, "value": value} for name, _, value in variables),
         ],
         "readinessProbe": {"httpGet": {"path": "/healthz", "port": _HEALTH_PORT}, "periodSeconds": 1},
         "securityContext": {"runAsUser": 0, "capabilities": {"add": ["NET_ADMIN", "NET_RAW"]}},
