@@ -22,6 +22,8 @@ INCLUDED = {"BPF": "SYS_ADMIN", "PERFMON": "SYS_ADMIN"}
 # As on the collector's metrics page.
 _WORDS = {"1": "works", "0.5": "works partially", "0": "not available"}
 _ORDER = tuple(_WORDS.values())
+# Partial for processes that come and go on this machine, whatever the capabilities.
+_OF_OTHERS = {"python_gc"}
 # Nothing listens there: what the sources say doesn't depend on a product.
 _NOWHERE = f"http://{HOST_ADDRESS}:9"
 # Longer than a source that sends requests takes for two tries.
@@ -82,7 +84,6 @@ def _tried(made: Cluster, say: Say) -> Capabilities:
 
 
 def _is_less(state: str, whole: str | None) -> bool:
-    """What else differs depends on the processes that come and go on this machine."""
     return whole is None or _ORDER.index(state) > _ORDER.index(whole)
 
 
@@ -109,4 +110,4 @@ def _settled(made: Cluster) -> dict[str, str]:
 def _states(made: Cluster) -> dict[str, str]:
     """From the running collector's own page: a product also shows what the one before it said."""
     found = re.findall(r'^jitterscope_collector_source_up\{source="(\w+)"\} (\S+)$', chart.page(made), re.MULTILINE)
-    return {name: _WORDS[up] for name, up in sorted(found)}
+    return {name: _WORDS[up] for name, up in sorted(found) if name not in _OF_OTHERS}

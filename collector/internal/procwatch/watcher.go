@@ -218,8 +218,9 @@ func (w *Watcher) examine(pid int, stat status, k *known, now time.Time) (*Proce
 	proc, old := w.registry.Roots.Proc, k.candidate
 	directory := filepath.Join(proc, strconv.Itoa(pid))
 	target, err := os.Readlink(directory + "/exe")
-	k.hidden = errors.Is(err, fs.ErrPermission)
-	if err != nil && !k.hidden {
+	refused := errors.Is(err, fs.ErrPermission)
+	k.hidden = refused && pid != 1 // init can have capabilities that no other process has, and is no server
+	if err != nil && !refused {
 		return nil, 0 // a kernel thread, or already gone
 	}
 	text, err := os.ReadFile(directory + "/cgroup")
