@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/sources.md from what the sources said in the last run of cgroup-v2-vm; --check fails on a difference."""
+"""Writes docs/sources.md from the last stored runs of two labs; --check fails on a difference."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import argparse
 import sys
 
 from jitterscope.settings import REPOSITORY
+from labs.kubernetes import capabilities
 from labs.vm import sources
 
 PAGE = REPOSITORY / "docs" / "sources.md"
-HEAD = """# Sources on cgroup v1 and v2
+HEAD = """# Sources on cgroup v1 and v2, and without capabilities
 
 What each source of the collector said on Linux {kernel}: `jitterscope-collector check` as root, once with the
 hierarchies of v1 mounted and once with v2. Generated from [the lab](labs.md#cgroup-v2-vm) by `make gen`; a test
@@ -21,18 +22,44 @@ the source reads is there and can be read. What each source needs, and what is m
 | source | cgroup v1 | cgroup v2 |
 | --- | --- | --- |
 """
+IN_PODS = """
+## In a pod without a capability
+
+What the sources of the chart's collector said on Linux {kernel}, in a pod of
+[the cluster](labs.md#without-a-capability) with CoreDNS and its clients in other pods: first with all of
+`collector.capabilities`, then without each of them. Holders of `CAP_SYS_ADMIN` can do what {included} allow, so these
+are also left out together with it. An empty cell: no less than with all of them, as for sources that are not in the
+table.
+
+"""
 
 
 def page() -> str:
     found = sources.stored()
     names = sorted({*found.v1, *found.v2})
     rows = [f"| `{name}` | {found.v1.get(name, '–')} | {_beside(found, name)} |" for name in names]
-    return HEAD.format(kernel=found.kernel) + "\n".join(rows) + "\n"
+    return HEAD.format(kernel=found.kernel) + "\n".join(rows) + "\n" + _in_pods(capabilities.stored())
 
 
 def _beside(found: sources.Sources, name: str) -> str:
     text = found.v2.get(name, "–")
     return "the same" if text == found.v1.get(name) and text != "works" else text
+
+
+def _in_pods(found: capabilities.Capabilities) -> str:
+    columns = ["source", "with all", *(_without(missing) for missing in found.without)]
+    names = sorted({name for less in found.without.values() for name in less})
+    rows = [
+        [f"`{name}`", found.whole.get(name, "–"), *(less.get(name, "") for less in found.without.values())]
+        for name in names
+    ]
+    included = " and ".join(f"`CAP_{one}`" for one in capabilities.INCLUDED)
+    lines = ["| " + " | ".join(cells) + " |" for cells in (columns, ["---"] * len(columns), *rows)]
+    return IN_PODS.format(kernel=found.kernel, included=included) + "\n".join(lines) + "\n"
+
+
+def _without(missing: str) -> str:
+    return "without " + " and ".join(f"`{one}`" for one in missing.split())
 
 
 def main() -> int:
@@ -41,7 +68,7 @@ def main() -> int:
     if not parser.parse_args().check:
         PAGE.write_text(page())
     elif not PAGE.exists() or PAGE.read_text() != page():
-        print("docs/sources.md differs from backend/labs/vm/sources.json: run `make gen`", file=sys.stderr)
+        print("docs/sources.md differs from what the labs stored: run `make gen`", file=sys.stderr)
         return 1
     return 0
 

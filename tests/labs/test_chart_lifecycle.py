@@ -7,7 +7,7 @@ import os
 import pytest
 
 from jitterscope.settings import REPOSITORY
-from labs.kubernetes import lifecycle
+from labs.kubernetes import lifecycle, trial
 from tests.support.lab_plan import live
 from tests.support.said import say
 
@@ -34,5 +34,5 @@ def test_the_chart_loses_nothing_and_leaves_nothing() -> None:
 
 def test_the_docs_say_how_to_remove_what_stays() -> None:
     text = (REPOSITORY / "docs" / "deploy.md").read_text()
-    for command in lifecycle.REMOVAL:
+    for command in trial.REMOVAL:
         assert f"`{command}`" in text

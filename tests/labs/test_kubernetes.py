@@ -191,7 +191,7 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
 
         # Each right of the chart's roles is used, and nothing was requested without one.
         held = rights.granted(here.cluster, f"app.kubernetes.io/instance={chart.RELEASE}")
-        account = f"{chart.NAMESPACE}:{chart.RELEASE}-collector"
+        account = f"{chart.NAMESPACE}:{chart.COLLECTOR}"
 
         def unused() -> set[Right]:
             used = rights.asked(here.cluster.files.audit_log, account).allowed

@@ -45,14 +45,6 @@ while True:
 PYTHON = [str(Path(sys.executable).resolve()), "-IS", "-c"]
 
 
-def daemon_set(name: str, pod: Object) -> Object:
-    labels = {"app": name}
-    template = {"metadata": {"labels": labels}, "spec": {"terminationGracePeriodSeconds": 1, **pod}}
-    return objects.made(
-        "apps/v1", "DaemonSet", name, SPACE, spec={"selector": {"matchLabels": labels}, "template": template}
-    )
-
-
 def servers() -> Object:
     """On each node, a pod that answers with its node and with the client's address."""
     volumes, mounts = objects.shown(*objects.programs(Path(sys.base_prefix)))
@@ -65,7 +57,8 @@ def servers() -> Object:
         "readinessProbe": {"httpGet": {"path": "/", "port": PORT}, "periodSeconds": 1},
         "volumeMounts": mounts,
     }
-    return daemon_set("servers", {"containers": [container], "volumes": volumes})
+    pod: Object = {"terminationGracePeriodSeconds": 1, "containers": [container], "volumes": volumes}
+    return objects.daemon_set("servers", SPACE, {"app": "servers"}, pod)
 
 
 def spread() -> Object:

@@ -1,4 +1,4 @@
-"""The rights of the chart's collector in a cluster: it uses exactly these, and docs say what stops without each."""
+"""The rights of the chart's collector in a cluster and on its node: the docs say what stops without each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from labs.kubernetes import case, chart, dns, layout, objects, rights
+from labs.kubernetes import capabilities, case, chart, dns, layout, objects, rights
+from labs.kubernetes.capabilities import Capabilities, States
 from labs.kubernetes.case import Watched
 from labs.kubernetes.rights import Right
 from tests.support import privileges
@@ -18,7 +19,7 @@ from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and cgroups: needs root")
 SELECTOR = f"app.kubernetes.io/instance={chart.RELEASE}"
-ACCOUNT = f"{chart.NAMESPACE}:{chart.RELEASE}-collector"
+ACCOUNT = f"{chart.NAMESPACE}:{chart.COLLECTOR}"
 # The kubelet of a cluster that has nodes/pods requests the broader one if that is rejected.
 BROADER = Right("get", "", "nodes/proxy", name=layout.NODE)
 # As long as a source that sends requests takes for two tries.
@@ -51,9 +52,8 @@ def wait_for_use(here: Watched, held: set[Right]) -> None:
 
 def restart(here: Watched) -> None:
     """What a collector has requested once it will not request again soon."""
-    name = f"daemonset/{chart.RELEASE}-collector"
-    here.cluster.kubectl("-n", chart.NAMESPACE, "rollout", "restart", name)
-    here.cluster.kubectl("-n", chart.NAMESPACE, "rollout", "status", name, "--timeout=120s")
+    here.cluster.kubectl("-n", chart.NAMESPACE, "rollout", "restart", f"daemonset/{chart.COLLECTOR}")
+    chart.wait_for_collectors(here.cluster)
 
 
 def refusals(here: Watched) -> dict[str, str]:
@@ -108,3 +108,22 @@ def test_each_right_is_used_and_stops_what_is_said() -> None:
             assert rights.granted(made, SELECTOR) == held
             restart(here)
             here.product.wait_for("that all works again", lambda: not refusals(here), PATIENCE_S)
+
+
+def stopped(found: Capabilities) -> dict[str, States]:
+    """Without what the flight recorder lacks, which it only says once it has captured something."""
+    return {
+        missing: {name: state for name, state in less.items() if name != "flight_recorder"}
+        for missing, less in found.without.items()
+    }
+
+
+@pytest.mark.timeout(2400)
+@live(240, cpus=0.0, by_turn=False)
+def test_each_capability_stops_what_is_said() -> None:
+    found = capabilities.run(say)
+    say(str(found))
+    # `jitterscope lab kubernetes --capabilities --store` and `make gen` bring docs/sources.md up to date.
+    known = capabilities.stored()
+    assert found.whole.keys() == known.whole.keys()
+    assert stopped(found) == stopped(known)

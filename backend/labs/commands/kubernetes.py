@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from labs.applying import attempt
 from labs.commanding import Json, complaints
-from labs.console import progress
+from labs.console import Say, progress
+from labs.kubernetes import capabilities as capabilities_
 from labs.kubernetes import case as cases
 from labs.kubernetes import churn as churns
 from labs.kubernetes import churn_report
@@ -25,21 +28,46 @@ def command(
     ] = False,
     pods: Annotated[int, typer.Option(min=20, max=2_000, help="How many pods --churn creates")] = 200,
     seconds: Annotated[int, typer.Option(min=60, max=900, help="Over how many seconds it creates them")] = 300,
+    capabilities: Annotated[
+        bool, typer.Option("--capabilities", help="Instead of a case: the collector without each of its capabilities")
+    ] = False,
+    store: Annotated[
+        bool, typer.Option("--store", help="Store what --capabilities finds, for docs/sources.md")
+    ] = False,
     json_: Json = False,
 ) -> None:
     """A case on a real Kubernetes with the chart's collector; kubectl applies its fix (docs/labs.md)"""
     if case not in cases.CASES:
         raise typer.BadParameter(f"{case} is not one of {', '.join(map(str, cases.CASES))}.", param_hint="--case")
     say = progress()
-    if churn:
-        with complaints(None, None):
-            found = churns.run(pods, seconds, say)
-        typer.echo(churn_report.table(found), err=json_)
-        if json_:
-            typer.echo(found.model_dump_json())
-        return
     with complaints(None, None):
-        report = cases.run(cases.CASES[case], say)
+        if churn:
+            _churn(pods, seconds, say, json_)
+        elif capabilities:
+            _capabilities(store, say, json_)
+        else:
+            _case(case, say, json_)
+
+
+def _case(number: int, say: Say, json_: bool) -> None:
+    report = cases.run(cases.CASES[number], say)
     typer.echo(f"{report.subject} on {report.node}\n{attempt.table(report.attempt)}", err=json_)
     if json_:
         typer.echo(report.model_dump_json())
+
+
+def _churn(pods: int, seconds: int, say: Say, json_: bool) -> None:
+    found = churns.run(pods, seconds, say)
+    typer.echo(churn_report.table(found), err=json_)
+    if json_:
+        typer.echo(found.model_dump_json())
+
+
+def _capabilities(store: bool, say: Say, json_: bool) -> None:
+    found = capabilities_.run(say)
+    if store:
+        capabilities_.store(found)
+    for missing, less in found.without.items():
+        typer.echo(f"Without {missing}: {len(less)} of {len(found.whole)} sources change", err=json_)
+    if json_:
+        typer.echo(json.dumps(asdict(found)))

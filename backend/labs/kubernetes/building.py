@@ -20,6 +20,11 @@ KUBERNETES, HELM, PAUSE = "v1.34.3", "v3.19.5", "3.10"
 _SOURCES = Path(__file__).with_name("programs")
 # One binary that acts by the name it is called with: together the programs are a fifth of the size.
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl")
+# What few tests need, by program: version and package.
+_ADDED = {
+    "kube-router": ("v2.1.0", "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router"),
+    "metrics-server": ("v0.8.0", "sigs.k8s.io/metrics-server/cmd/metrics-server"),
+}
 _DEBIAN = ("containernetworking-plugins", "runc", "iptables", "nftables")
 _IPTABLES = tuple(f"{family}{verb}" for family in ("iptables", "ip6tables") for verb in ("", "-save", "-restore"))
 
@@ -69,6 +74,20 @@ def ready(say: Say) -> Programs:
     for name in _IPTABLES:
         _link(debian / "usr/sbin" / name, "xtables-nft-multi")
     return Programs(folder, debian)
+
+
+def added(name: str, say: Say) -> Path:
+    """A program that the cluster can do without, built if missing. Raises LabError if that fails."""
+    version, package = _ADDED[name]
+    folder = packages.cache("kubernetes") / "bin"
+    with _alone(folder.with_name("building")):
+        _go_build(folder, name, version, package, "", say)
+    return folder / _versioned(name, version)
+
+
+def version_of(name: str) -> str:
+    """The version of an added program."""
+    return _ADDED[name][0]
 
 
 def _versioned(name: str, version: str) -> str:

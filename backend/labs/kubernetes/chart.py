@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
@@ -10,14 +11,16 @@ from labs import built
 from labs.console import Say
 from labs.kubernetes import images
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.layout import NODE
+from labs.kubernetes.layout import FIRST, NODE, Node
 
 CHART = REPOSITORY / "helm" / "jitterscope"
 RELEASE = NAMESPACE = "jitterscope"
+COLLECTOR = f"{RELEASE}-collector"
 _IMAGE = "jitterscope-collector:0.1.0"
 _END_PATIENCE_S = 30.0
 # `collector.spoolFolder` of the chart.
 SPOOL = "/var/lib/jitterscope-collector"
+_PAGE = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9464/metrics').read().decode())"
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
@@ -56,6 +59,16 @@ def load_collector(cluster: Cluster) -> None:
     cluster.load(images.of_dockerfile(REPOSITORY / "collector" / "Dockerfile", _IMAGE, of_build))
 
 
+def wait_for_collectors(cluster: Cluster) -> None:
+    """Wait until each node runs the collector as it is configured now. Raises LabError if one does not become ready."""
+    cluster.kubectl("-n", NAMESPACE, "rollout", "status", f"daemonset/{COLLECTOR}", "--timeout=120s")
+
+
+def page(cluster: Cluster, node: Node = FIRST) -> str:
+    """The metrics page of the collector on a node."""
+    return cluster.on_node(sys.executable, "-IS", "-c", _PAGE, node=node)
+
+
 def uninstall(cluster: Cluster) -> list[str]:
     """Uninstall it; returns what is left in the cluster once its pods had time to end."""
     cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--wait")
@@ -79,5 +92,5 @@ def remove_spools(cluster: Cluster) -> None:
 
 def memory_limit_mib(cluster: Cluster) -> float:
     """Memory limit of a collector."""
-    spec = cluster.get("-n", NAMESPACE, "daemonset", f"{RELEASE}-collector")["spec"]["template"]["spec"]
+    spec = cluster.get("-n", NAMESPACE, "daemonset", COLLECTOR)["spec"]["template"]["spec"]
     return float(spec["containers"][0]["resources"]["limits"]["memory"].removesuffix("Mi"))

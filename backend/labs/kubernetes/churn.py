@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import statistics
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,7 +33,6 @@ _LOOKS_EVERY_S, _TICK_S = 0.5, 0.1
 _SETTLES_S, _STORED_S = 15.0, 180.0
 _LATE_US = 10_000
 _COUNTED = {"counted_ticks": "ticks", "counted_missed_ticks": "ticks_missed", "counted_late_ticks": "ticks_late"}
-_PAGE = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9464/metrics').read().decode())"
 
 
 def run(pods: int, seconds: float, say: Say) -> Report:
@@ -205,7 +203,7 @@ def _now_us() -> int:
 
 def _pages(cluster: Cluster) -> dict[Node, Mapping[str, float]]:
     """The counters of each collector's own metrics page."""
-    return {node: _page(cluster.on_node(sys.executable, "-IS", "-c", _PAGE, node=node)) for node in cluster.nodes}
+    return {node: _page(chart.page(cluster, node)) for node in cluster.nodes}
 
 
 def _page(text: str) -> dict[str, float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,32 +9,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from jitterscope.series.types import TICK_US
-from labs import packages
 from labs.console import Say
 from labs.errors import LabError
-from labs.kubernetes import backend, chart, cluster, dns, extensions, objects, traces, volumes
+from labs.kubernetes import backend, chart, cluster, dns, extensions, objects, traces, trial
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.layout import HOST_LINK, NODE, NODE_ADDRESS, SERVICE_NETWORK
+from labs.kubernetes.layout import NODE
 from labs.kubernetes.lifecycle_report import Phase, Report, Stored
 from labs.kubernetes.sending import TICK, Requests, Sender, Traffic
+from labs.kubernetes.trial import NAMESPACE, RELEASE
 from labs.product import Product
 
-RELEASE = NAMESPACE = "jitterscope"
-# Claims of a trial's StatefulSets.
-_CLAIMS = {f"data-{RELEASE}-timescaledb-0": "20Gi", f"data-{RELEASE}-valkey-0": "1Gi"}
 # What `helm uninstall` leaves according to docs/deploy.md, and what every namespace has by default.
 LEFT_OBJECTS = {
     f"Namespace {NAMESPACE}",
     f"ServiceAccount {NAMESPACE}/default",
     f"ConfigMap {NAMESPACE}/kube-root-ca.crt",
     f"Secret {NAMESPACE}/{RELEASE}-trial",
-    *(f"PersistentVolumeClaim {NAMESPACE}/{claim}" for claim in _CLAIMS),
+    *(f"PersistentVolumeClaim {NAMESPACE}/{claim}" for claim in trial.CLAIMS),
 }
-REMOVAL = (
-    f"kubectl -n {NAMESPACE} delete pvc,secret -l app.kubernetes.io/instance={RELEASE}",
-    f"kubectl -n {NAMESPACE} delete job {RELEASE}-setup-upgrade",
-    f"kubectl delete namespace {NAMESPACE}",
-)
 LEFT_ON_NODE = {f"file {chart.SPOOL}"}
 # What the upgrade turns on, and the kinds of objects that it adds.
 _OPTIONS = ",".join(
@@ -57,7 +47,6 @@ _OPTIONAL = ("HorizontalPodAutoscaler", "HTTPRoute", "Ingress", "NetworkPolicy",
 DEMO_CAUSE = "cpu/limit_too_low"
 _SENDERS, _READERS = 6, 2
 _QUIET_S, _INCIDENT_PATIENCE_S = 10.0, 180.0
-_PATIENCE = "180s"
 _SETTLES_S = 120.0
 _STORED_PATIENCE_S = 20.0
 _LOW_BITS = 0x7FFFFFFF
@@ -71,39 +60,31 @@ class _Before:
 
 def run(say: Say) -> Report:
     """Install, upgrade, roll back, uninstall, remove. Raises LabError if a step fails."""
-    with cluster.running(say) as made, _services_reached():
+    with cluster.running(say) as made:
         began = time.monotonic()
-        say("Loading images of the backend, TimescaleDB, Valkey, and the collector")
-        for image in backend.images():
-            made.load(image)
-        objects.load_coredns(made)
-        chart.load_collector(made)
+        trial.load(made, say)
         images_s = time.monotonic() - began
-        with (
-            objects.running(made, (dns.cluster_dns(),)),
-            extensions.known(made),
-            volumes.for_claims(made, NAMESPACE, _CLAIMS),
-        ):
+        with objects.running(made, (dns.cluster_dns(),)), extensions.known(made), trial.room(made):
             before = _Before(traces.objects(made), traces.node(made))
             try:
                 report = _live(made, images_s, say)
                 return _removed(made, before, report, say)
             finally:
-                _remove(made)
+                trial.remove(made)
 
 
 def _live(made: Cluster, images_s: float, say: Say) -> Report:
     """From the installation to the last request."""
     began = time.monotonic()
     say("helm install")
-    _helm(made, "install", "--create-namespace", "--set", "trial.enabled=true")
+    trial.install(made)
     ready_s = time.monotonic() - began
-    url = f"http://{made.get('-n', NAMESPACE, 'service', RELEASE)['spec']['clusterIP']}"
-    with Product.signed_in(url, *_first_login(made)) as product:
+    url = trial.url(made)
+    with Product.signed_in(url, *trial.first_login(made)) as product:
         signed_in_s = time.monotonic() - began
         product.wait_for("the chart's collector", product.receives, 60)
         data_s = time.monotonic() - began
-        traffic = Traffic(url, _ingest_token(made), product.cookies, _SENDERS, _READERS)
+        traffic = Traffic(url, trial.ingest_token(made), product.cookies, _SENDERS, _READERS)
         upgraded = _upgraded(made, product, traffic, say)
         say("Comparing what was sent with what is stored")
         [own] = [one for one in product.collectors().values() if one["node"]["name"] == NODE]
@@ -147,12 +128,12 @@ def _upgraded(made: Cluster, product: Product, traffic: Traffic, say: Say) -> di
             time.sleep(_QUIET_S)
         before = objects_of_chart()
         with phase("helm upgrade"):
-            _helm(made, "upgrade", "--reuse-values", "--set", f"image.tag={backend.NEWER}", "--set", _OPTIONS)
+            trial.helm(made, "upgrade", "--reuse-values", "--set", f"image.tag={backend.NEWER}", "--set", _OPTIONS)
         added = objects_of_chart() - before
         with phase("first incident"):
             [title, *_] = product.wait_for("the demo's incident", incidents, _INCIDENT_PATIENCE_S)
         with phase("helm rollback"):
-            made.helm("rollback", RELEASE, "1", "-n", NAMESPACE, "--wait", "--wait-for-jobs", "--timeout", _PATIENCE)
+            made.helm("rollback", RELEASE, "1", "-n", NAMESPACE, *trial.UNTIL_READY)
         if stayed := objects_of_chart() - before:
             raise LabError(f"After the rollback the cluster still has {', '.join(sorted(stayed))}.")
         with phase("after"):
@@ -165,12 +146,6 @@ def _upgraded(made: Cluster, product: Product, traffic: Traffic, say: Say) -> di
     }
 
 
-def _helm(made: Cluster, verb: str, *options: str) -> None:
-    made.helm(
-        verb, RELEASE, str(chart.CHART), "-n", NAMESPACE, *options, "--wait", "--wait-for-jobs", "--timeout", _PATIENCE
-    )
-
-
 def _told(name: str, seconds: float, requests: Requests) -> Phase:
     return Phase(
         phase=name,
@@ -179,20 +154,6 @@ def _told(name: str, seconds: float, requests: Requests) -> Phase:
         retried=dict(requests.retried),
         slowest_ms=round(requests.slowest_s * 1e3, 1),
     )
-
-
-def _first_login(made: Cluster) -> tuple[str, str]:
-    """The credentials from the set-up's log, as NOTES.txt describes."""
-    log = made.kubectl("-n", NAMESPACE, "logs", f"job/{RELEASE}-setup")
-    found = re.search(r"^ +(\S+@\S+) +(\S+)$", log, re.MULTILINE)
-    if found is None:
-        raise LabError(f"The set-up log has no first login: {log}")
-    return found[1], found[2]
-
-
-def _ingest_token(made: Cluster) -> str:
-    name = "{.data.JITTERSCOPE_COLLECTOR_TOKEN}"
-    return made.shell(f"kubectl -n {NAMESPACE} get secret {RELEASE}-trial -o 'jsonpath={name}' | base64 -d")
 
 
 def _stored(product: Product, sent: Sender) -> Stored:
@@ -218,32 +179,12 @@ def _stored(product: Product, sent: Sender) -> Stored:
 def _removed(made: Cluster, before: _Before, report: Report, say: Say) -> Report:
     """Uninstall it and list what is left, then again after following the docs on removing the rest."""
     say("helm uninstall")
-    made.helm("uninstall", RELEASE, "-n", NAMESPACE, "--wait", "--timeout", _PATIENCE)
+    made.helm("uninstall", RELEASE, "-n", NAMESPACE, "--wait", trial.TIMEOUT)
     left = traces.settled(lambda: traces.objects(made), before.objects, LEFT_OBJECTS, _SETTLES_S)
     on_node = traces.settled(lambda: traces.node(made), before.node, LEFT_ON_NODE, _SETTLES_S)
-    _remove(made)
+    trial.remove(made)
     after = traces.settled(lambda: traces.objects(made), before.objects, set(), _SETTLES_S)
     after |= traces.settled(lambda: traces.node(made), before.node, set(), _SETTLES_S)
     return report.model_copy(
         update={"left_objects": sorted(left), "left_on_node": sorted(on_node), "after_removal": sorted(after)}
     )
-
-
-def _remove(made: Cluster) -> None:
-    """Remove the rest as docs/deploy.md describes, also after a failure."""
-    made.shell(f"helm uninstall {RELEASE} -n {NAMESPACE} --ignore-not-found --wait")
-    for command in REMOVAL:
-        made.shell(f"{command} --ignore-not-found")
-    chart.remove_spools(made)
-
-
-@contextmanager
-def _services_reached() -> Iterator[None]:
-    """Let this machine reach the Services, as the node does."""
-    route = [SERVICE_NETWORK, "via", NODE_ADDRESS, "dev", HOST_LINK]
-    packages.run(["ip", "route", "replace", *route])
-    try:
-        yield
-    finally:
-        # If the cluster ends and takes its link along, the route is gone as well.
-        subprocess.run(["ip", "route", "delete", *route], capture_output=True, check=False)

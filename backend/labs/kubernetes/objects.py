@@ -96,6 +96,12 @@ def deployment(name: str, space: str, labels: Mapping[str, str], pod: Object, re
     return made("apps/v1", "Deployment", name, space, spec=spec)
 
 
+def daemon_set(name: str, space: str, labels: Mapping[str, str], pod: Object) -> Object:
+    """A DaemonSet."""
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    return made("apps/v1", "DaemonSet", name, space, spec={"selector": {"matchLabels": labels}, "template": template})
+
+
 def coredns(
     name: str,
     corefile: str,

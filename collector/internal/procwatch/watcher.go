@@ -66,6 +66,7 @@ type known struct {
 	fork       bool // of a DNS server, see isFork
 	forks      bool // it creates such children
 	sockets    held
+	hidden     bool // its program could not be read
 }
 
 // Shared returns the watcher of the registry's engine.
@@ -103,6 +104,19 @@ func (w *Watcher) Shed() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.shed
+}
+
+// Hidden is how many processes have programs that this process must not read.
+func (w *Watcher) Hidden() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	count := 0
+	for _, k := range w.known {
+		if k.hidden {
+			count++
+		}
+	}
+	return count
 }
 
 func (w *Watcher) list() []*Process {
@@ -204,7 +218,9 @@ func (w *Watcher) examine(pid int, stat status, k *known, now time.Time) (*Proce
 	proc, old := w.registry.Roots.Proc, k.candidate
 	directory := filepath.Join(proc, strconv.Itoa(pid))
 	target, err := os.Readlink(directory + "/exe")
-	if err != nil && !errors.Is(err, fs.ErrPermission) {
+	refused := errors.Is(err, fs.ErrPermission)
+	k.hidden = refused && pid != 1 // init can have capabilities that no other process has, and is no server
+	if err != nil && !refused {
 		return nil, 0 // a kernel thread, or already gone
 	}
 	text, err := os.ReadFile(directory + "/cgroup")

@@ -47,11 +47,18 @@ func (p *process) Start(_ context.Context, registry *sampler.Registry) error {
 
 func (p *process) Discover(ctx context.Context) {
 	p.watcher.Refresh(ctx)
-	if shed := p.watcher.Shed(); shed > 0 {
-		p.registry.Degraded(strconv.Itoa(shed)+" processes more than the limit of "+strconv.Itoa(procwatch.Limit)+" are not watched", "")
-	} else {
-		p.registry.Degraded("", "")
+	p.registry.Degraded(limits(p.watcher.Hidden(), p.watcher.Shed()))
+}
+
+// limits says what is not known of processes whose programs are hidden, and that others are not watched.
+func limits(hidden, shed int) (detail, needs string) {
+	switch {
+	case hidden > 0:
+		return "the programs of " + strconv.Itoa(hidden) + " processes cannot be read", "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
+	case shed > 0:
+		return strconv.Itoa(shed) + " processes more than the limit of " + strconv.Itoa(procwatch.Limit) + " are not watched", ""
 	}
+	return "", ""
 }
 
 func (p *process) open(watched *procwatch.Process) *sampledProcess {

@@ -39,3 +39,18 @@ func TestProcess(t *testing.T) {
 		t.Errorf("events %v", got)
 	}
 }
+
+func TestLimits(t *testing.T) {
+	for _, one := range []struct {
+		hidden, shed  int
+		detail, needs string
+	}{
+		{0, 0, "", ""},
+		{0, 3, "3 processes more than the limit of 128 are not watched", ""},
+		{12, 3, "the programs of 12 processes cannot be read", "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"},
+	} {
+		if detail, needs := limits(one.hidden, one.shed); detail != one.detail || needs != one.needs {
+			t.Errorf("%d hidden, %d shed: %q, needs %q", one.hidden, one.shed, detail, needs)
+		}
+	}
+}
