@@ -31,6 +31,8 @@ describe("time", () => {
 
   it("says how long ago", () => {
     expect(ago(0, 2_000_000)).toBe("just now");
+    expect(ago(0, 5_700_000)).toBe("5 s ago");
+    expect(ago(0, 59_700_000)).toBe("59 s ago");
     expect(ago(0, 360_000_000)).toBe("6 min ago");
   });
 });
