@@ -49,6 +49,8 @@ describe("figures", () => {
     expect(bytes(536_870_912)).toBe("512 MiB");
     expect(count(1012)).toBe("1,012");
     expect(significant(1.5)).toBe("1.5");
+    expect(significant(999.7)).toBe("1,000");
+    expect(significant(-999.7)).toBe("-1,000");
     expect(inUnit(2_000, "us")).toBe("2 ms");
   });
 
