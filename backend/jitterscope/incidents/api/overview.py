@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import get_args
 
-from sqlalchemy import case, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.incidents.api.overview_schemas import AppliedFix, SeverityCount
-from jitterscope.incidents.api.queries import muted_now
+from jitterscope.incidents.api.queries import RANK, SEVERITIES, muted_now
 from jitterscope.incidents.api.verification_schemas import VerifiedMeasure
 from jitterscope.incidents.api.views import cause_title
 from jitterscope.incidents.models import IncidentRow, lives_on
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.inventory import service as inventory
 
-# The worst first.
-_SEVERITIES: tuple[Severity, ...] = tuple(sorted(get_args(Severity), key=("critical", "warning", "info").index))
 _RECENT = timedelta(days=1)
 _MOST_NOT_KNOWN = 1000
-_RANK = case({name: rank for rank, name in enumerate(_SEVERITIES)}, value=IncidentRow.severity)
 
 
 def counts(session: Session) -> tuple[list[SeverityCount], int]:
@@ -34,7 +29,7 @@ def counts(session: Session) -> tuple[list[SeverityCount], int]:
         .group_by(IncidentRow.severity)
     ).all()
     by_severity = {severity: count for severity, count, _ in rows}
-    found = [SeverityCount(severity=one, incidents=by_severity[one]) for one in _SEVERITIES if one in by_severity]
+    found = [SeverityCount(severity=one, incidents=by_severity[one]) for one in SEVERITIES if one in by_severity]
     return found, sum(held for _, _, held in rows)
 
 
@@ -51,7 +46,7 @@ def not_known(session: Session) -> int:
 def worst(session: Session, limit: int) -> list[IncidentRow]:
     """The worst incidents that are not over; within a severity the newest first, muted ones last."""
     active = select(IncidentRow).where(IncidentRow.resolved_at.is_(None))
-    return list(session.scalars(active.order_by(muted_now(), _RANK, IncidentRow.id.desc()).limit(limit)))
+    return list(session.scalars(active.order_by(muted_now(), RANK, IncidentRow.id.desc()).limit(limit)))
 
 
 def fixes(session: Session, states: Sequence[str], before_id: int | None, limit: int) -> list[AppliedFix]:

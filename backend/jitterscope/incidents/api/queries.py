@@ -1,19 +1,26 @@
-"""Lists of incidents and risks, newest first, one page at a time."""
+"""Lists of incidents and risks, one page at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal, get_args
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, and_, case, or_, select
 from sqlalchemy.orm import Session
 
+from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on, reached_ids
 from jitterscope.inventory import service as inventory
 
 # A risk not seen for this long is no longer listed.
 RISK_TTL = timedelta(hours=24)
+# The worst first.
+SEVERITIES: tuple[Severity, ...] = tuple(sorted(get_args(Severity), key=("critical", "warning", "info").index))
+RANK = case({name: rank for rank, name in enumerate(SEVERITIES)}, value=IncidentRow.severity)
+# "worst": by severity, and the newest first within one.
+Order = Literal["newest", "worst"]
 
 
 def incidents(
@@ -26,11 +33,13 @@ def incidents(
     text: str | None = None,
     since: datetime | None = None,
     muted: bool | None = None,
-    before_id: int | None = None,
+    order: Order = "newest",
+    after: Sequence[int] | None = None,
     limit: int = 50,
 ) -> list[IncidentRow]:
-    """Incidents that match every given filter; an empty filter matches all."""
-    query = select(IncidentRow).order_by(IncidentRow.id.desc()).limit(limit)
+    """Incidents that match every given filter; an empty filter matches all. `after`: the `place` of the last one seen."""
+    by_rank = (RANK,) if order == "worst" else ()
+    query = select(IncidentRow).order_by(*by_rank, IncidentRow.id.desc()).limit(limit)
     for column, values in (
         (IncidentRow.state, states), (IncidentRow.severity, severities), (IncidentRow.cause, causes),
     ):  # fmt: skip
@@ -47,9 +56,16 @@ def incidents(
         query = query.where(IncidentRow.last_seen_at >= since)
     if muted is not None:
         query = query.where(muted_now() if muted else ~muted_now())
-    if before_id is not None:
-        query = query.where(IncidentRow.id < before_id)
+    if after is not None:
+        *rank, last_id = after
+        older = IncidentRow.id < last_id
+        query = query.where(or_(RANK > rank[0], and_(RANK == rank[0], older)) if rank else older)
     return list(session.scalars(query))
+
+
+def place(severity: Severity, incident_id: int, order: Order) -> tuple[int, ...]:
+    """Where an incident stands in a list of that order."""
+    return (SEVERITIES.index(severity), incident_id) if order == "worst" else (incident_id,)
 
 
 def muted_now() -> ColumnElement[bool]:
