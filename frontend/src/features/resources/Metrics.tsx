@@ -7,6 +7,7 @@ import { ChangeList } from "@/charts/changes/ChangeList";
 import { linesInView, type ChartChange } from "@/charts/changes/changes";
 import { MetricChart } from "@/charts/MetricChart";
 import type { CsvTable } from "@/lib/csv";
+import { plural } from "@/lib/format";
 import { sentence } from "@/lib/text";
 import { toRfc3339 } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
@@ -46,9 +47,10 @@ export function Metrics({ resource, window, changes }: { resource: ResourceDetai
               ))}
             </div>
             {absent.length > 0 && (
-              <p className={styles["dim"]} style={{ marginTop: 12 }}>
-                Not recorded here: {absent.map(titleOf).join(", ")}.
-              </p>
+              <details className={styles["absent"]}>
+                <summary>{plural(absent.length, "metric")} not recorded here</summary>
+                <p>{absent.map(titleOf).join(", ")}</p>
+              </details>
             )}
           </>
         );
