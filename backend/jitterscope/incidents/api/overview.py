@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from jitterscope.incidents.api.overview_schemas import AppliedFix, SeverityCount
-from jitterscope.incidents.api.queries import RANK, SEVERITIES, muted_now
+from jitterscope.incidents.api.queries import SEVERITIES, muted_now, severity_rank
 from jitterscope.incidents.api.verification_schemas import VerifiedMeasure
 from jitterscope.incidents.api.views import cause_title
 from jitterscope.incidents.models import IncidentRow, lives_on
@@ -46,7 +46,7 @@ def not_known(session: Session) -> int:
 def worst(session: Session, limit: int) -> list[IncidentRow]:
     """The worst incidents that are not over; within a severity the newest first, muted ones last."""
     active = select(IncidentRow).where(IncidentRow.resolved_at.is_(None))
-    return list(session.scalars(active.order_by(muted_now(), RANK, IncidentRow.id.desc()).limit(limit)))
+    return list(session.scalars(active.order_by(muted_now(), severity_rank, IncidentRow.id.desc()).limit(limit)))
 
 
 def fixes(session: Session, states: Sequence[str], before_id: int | None, limit: int) -> list[AppliedFix]:

@@ -18,7 +18,7 @@ from jitterscope.inventory import service as inventory
 RISK_TTL = timedelta(hours=24)
 # The worst first.
 SEVERITIES: tuple[Severity, ...] = tuple(sorted(get_args(Severity), key=("critical", "warning", "info").index))
-RANK = case({name: rank for rank, name in enumerate(SEVERITIES)}, value=IncidentRow.severity)
+severity_rank = case({name: rank for rank, name in enumerate(SEVERITIES)}, value=IncidentRow.severity)
 # "worst": by severity, and the newest first within one.
 Order = Literal["newest", "worst"]
 
@@ -37,8 +37,8 @@ def incidents(
     after: Sequence[int] | None = None,
     limit: int = 50,
 ) -> list[IncidentRow]:
-    """Incidents that match every given filter; an empty filter matches all. `after`: the `place` of the last one seen."""
-    by_rank = (RANK,) if order == "worst" else ()
+    """Incidents that match every given filter; an empty filter matches all. `after`: the `place` of the last one."""
+    by_rank = (severity_rank,) if order == "worst" else ()
     query = select(IncidentRow).order_by(*by_rank, IncidentRow.id.desc()).limit(limit)
     for column, values in (
         (IncidentRow.state, states), (IncidentRow.severity, severities), (IncidentRow.cause, causes),
@@ -59,7 +59,7 @@ def incidents(
     if after is not None:
         *rank, last_id = after
         older = IncidentRow.id < last_id
-        query = query.where(or_(RANK > rank[0], and_(RANK == rank[0], older)) if rank else older)
+        query = query.where(or_(severity_rank > rank[0], and_(severity_rank == rank[0], older)) if rank else older)
     return list(session.scalars(query))
 
 

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import clsx from "clsx";
 import type { ReactElement } from "react";
 
 import { explain } from "@/api/problem";
@@ -43,7 +44,7 @@ export function Audit(): ReactElement {
                 </td>
                 <td>
                   {entry.actor}
-                  {who(entry) !== "" && <span className={tableStyles["dim"]}> {who(entry)}</span>}
+                  {who(entry) !== "" && <span className={clsx(tableStyles["dim"], tableStyles["nowrap"])}> {who(entry)}</span>}
                 </td>
                 <td>
                   <code>{entry.action}</code>
@@ -51,7 +52,7 @@ export function Audit(): ReactElement {
                 <td className={styles["target"]}>
                   <Target name={entry.target} />
                 </td>
-                <td className={`${tableStyles["wrap"] ?? ""} ${tableStyles["dim"] ?? ""}`}>{detailText(entry.detail)}</td>
+                <td className={clsx(tableStyles["wrap"], tableStyles["dim"])}>{detailText(entry.detail)}</td>
               </tr>
             ))}
           </tbody>
