@@ -1,6 +1,6 @@
 import { bytes, count, cpus, inUnit, measure, measureRange, microseconds, milliseconds, percent, significant } from "./format";
 import { formatView, parseView } from "./search";
-import { sentence } from "./text";
+import { sentence, unbroken } from "./text";
 import { ago, clock, dateTime, duration, parseUs, toRfc3339 } from "./time";
 import { tickLabel, tickPositions, tickStep } from "./timeTicks";
 import { clampView, covers, detailTile, panBy, span, zoomAround } from "./timeView";
@@ -117,5 +117,12 @@ describe("measures", () => {
 describe("sentence", () => {
   it("spells acronyms correctly", () => {
     expect(["tcp_server", "dns_path", "gc_cycles", "cpu_usage", "coredns_proxy", "gcc"].map(sentence)).toEqual(["TCP server", "DNS path", "GC cycles", "CPU usage", "Coredns proxy", "Gcc"]);
+  });
+});
+
+describe("running text", () => {
+  it("does not break between a figure and its unit", () => {
+    expect(unbroken("over 20 ms in 5 s, 44 % of 0.5 CPU")).toBe("over 20\u00a0ms in 5\u00a0s, 44\u00a0% of 0.5\u00a0CPU");
+    expect(unbroken("30 of 30 pods, 4 servers, 2 msgs")).toBe("30 of 30 pods, 4 servers, 2 msgs");
   });
 });

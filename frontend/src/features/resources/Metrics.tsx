@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { memo, type ReactElement } from "react";
 
 import { METRIC_KINDS } from "@/api/catalogue.gen";
 import { seriesQuery, type ResourceDetail, type SeriesChart } from "@/api/resources";
@@ -29,8 +29,14 @@ const LINES = {
   distribution: ["median", "p99", "highest"],
 } as const;
 
-/** All metrics of the resource with data in the window. */
-export function Metrics({ resource, window, changes }: { resource: ResourceDetail; window: TimeView; changes: readonly ChartChange[] | null | undefined }): ReactElement {
+interface MetricsProps {
+  resource: ResourceDetail;
+  window: TimeView;
+  changes: readonly ChartChange[] | null | undefined;
+}
+
+/** All metrics of the resource with data in the window; they do not follow each frame of the timeline above. */
+export const Metrics = memo(function Metrics({ resource, window, changes }: MetricsProps): ReactElement {
   const series = useQuery(seriesQuery(resource.id, resource.metrics.slice(0, MOST), window, POINTS));
   if (resource.metrics.length === 0) return <p className={styles["dim"]}>No metrics for this kind of resource.</p>;
   return (
@@ -57,7 +63,7 @@ export function Metrics({ resource, window, changes }: { resource: ResourceDetai
       }}
     </Async>
   );
-}
+});
 
 function Chart({ resource, chart, window, changes }: { resource: ResourceDetail; chart: SeriesChart; window: TimeView; changes: readonly ChartChange[] }): ReactElement {
   return (
