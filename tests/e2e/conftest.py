@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from jitterscope.devstack.stack import Stack
-from tests.e2e.looks import Look
+from tests.e2e.looks import FOLDER, Look
 from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident, wait_for_state
 from tests.e2e.served import feed
 from tests.support.patience import PATIENCE_S
@@ -35,8 +35,12 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 DESKTOP, PHONE = (1440, 1000), (390, 844)
-WINDOWS = [(size, scheme) for size in (DESKTOP, PHONE) for scheme in ("light", "dark")]
-IDS = [f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}" for size, scheme in WINDOWS]
+SIZES = {"desktop": DESKTOP, "phone": PHONE}
+if FOLDER is not None:
+    # Looked at by people; the two above already hold what the tests check.
+    SIZES |= {"laptop": (1024, 768), "ultrawide": (3440, 1440)}
+WINDOWS = [(size, scheme) for size in SIZES.values() for scheme in ("light", "dark")]
+IDS = [f"{name}-{scheme}" for name in SIZES for scheme in ("light", "dark")]
 # Other suites might share the machine: waiting longer is never a wrong result.
 expect.set_options(timeout=PATIENCE_S * 1e3)
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+# Where screenshots are kept; None: nowhere.
+FOLDER = Path(os.environ["JITTERSCOPE_SCREENSHOTS"]) if "JITTERSCOPE_SCREENSHOTS" in os.environ else None
+
 # Text wider than its box, unless a scroll bar or an ellipsis is meant to handle it.
 CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((node) => {
   if (node.closest("svg, canvas, .visually-hidden, [aria-hidden=true]")) return false;
@@ -38,8 +41,6 @@ class Look:
         self.page = page
         self.is_phone = is_phone
         self._window = window
-        folder = os.environ.get("JITTERSCOPE_SCREENSHOTS")
-        self._folder = None if folder is None else Path(folder)
 
     def at(self, name: str) -> None:
         """Checks what the window shows once it is settled; `name` is its screenshot's."""
@@ -47,6 +48,6 @@ class Look:
         assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
         cut = self.page.evaluate(CUT_OFF)
         assert cut == [], f"{name} cuts text off: {cut}"
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=self._folder / f"{name}-{self._window}.png")
+        if FOLDER is not None:
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=FOLDER / f"{name}-{self._window}.png")

@@ -104,7 +104,7 @@ def test_questions_names_and_clients(open_window: OpenWindow, dns: Dns) -> None:
     page = open_window().page
     path_page(page, dns)
     questions = page.get_by_role("region", name="Does NodeLocal DNSCache exhaust kube-dns here?")
-    expect(questions).to_contain_text("affected")
+    expect(questions).to_contain_text("Affected: dnsmasq has no free child")
     expect(questions.get_by_role("listitem")).to_have_count(3)
     names = page.get_by_role("table", name="Most expensive names")
     expect(names.get_by_role("row").nth(1)).to_contain_text("payments.shop.svc.cluster.local")

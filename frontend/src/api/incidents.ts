@@ -25,6 +25,8 @@ export interface IncidentFilter {
   muted?: "yes" | "no" | undefined;
   subject?: number | undefined;
   q?: string | undefined;
+  /** Default: the newest first. */
+  order?: "worst" | undefined;
 }
 
 export const incidentKeys = {
@@ -50,6 +52,7 @@ export const incidentsQuery = (filter: IncidentFilter) =>
               muted: filter.muted === undefined ? undefined : filter.muted === "yes",
               subject: filter.subject,
               q: filter.q,
+              order: filter.order,
               cursor: pageParam,
               limit: 50,
             },

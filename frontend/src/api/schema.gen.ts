@@ -795,8 +795,9 @@ export interface paths {
         };
         /**
          * List Incidents
-         * @description Incidents, newest first. A filter given more than once matches any of its values. `q` searches titles, subjects,
-         *     nodes, and causes; `since`: seen at or after that time; `muted`: only those that are muted now, or that are not.
+         * @description Incidents, newest first, or the worst first and the newest of a severity first. A filter given more than once
+         *     matches any of its values. `q` searches titles, subjects, nodes, and causes; `since`: seen at or after that time;
+         *     `muted`: only those that are muted now, or that are not.
          */
         get: operations["list_incidents"];
         put?: never;
@@ -10631,6 +10632,7 @@ export interface operations {
                 q?: string | null;
                 since?: string | null;
                 muted?: boolean | null;
+                order?: "newest" | "worst";
                 limit?: number;
                 cursor?: string | null;
             };

@@ -7,7 +7,7 @@ import type { ChartChange } from "@/charts/changes/changes";
 import { usePalette } from "@/charts/timeline/palette";
 import { useWidth } from "@/charts/useWidth";
 import { inUnit } from "@/lib/format";
-import { bothZones } from "@/lib/time";
+import { bothZones, clock } from "@/lib/time";
 import { tickLabel, tickPositions, tickStep } from "@/lib/timeTicks";
 import type { TimeView } from "@/lib/timeView";
 
@@ -54,12 +54,13 @@ export function MetricChart(props: MetricChartProps): ReactElement {
     if (readout.current === null) return;
     const last = index ?? lastKnown(middle);
     const at = tUs[last];
+    const when = (us: number): string => (index === null ? "latest: " : `${clock(us)}: `);
     readout.current.textContent =
       at === undefined
         ? "no data"
         : low === null || high === null
-          ? `${names[1]} ${inUnit(middle[last], unit)}`
-          : `${names[1]} ${inUnit(middle[last], unit)}, ${names[0]} ${inUnit(low[last], unit)}, ${names[2]} ${inUnit(high[last], unit)}`;
+          ? `${when(at)}${names[1]} ${inUnit(middle[last], unit)}`
+          : `${when(at)}${names[1]} ${inUnit(middle[last], unit)}, ${names[0]} ${inUnit(low[last], unit)}, ${names[2]} ${inUnit(high[last], unit)}`;
     readout.current.title = at === undefined ? "" : bothZones(at, 1);
   });
 

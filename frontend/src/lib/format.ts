@@ -15,6 +15,8 @@ export function significant(value: number, digits = 3): string {
   const size = Math.abs(value);
   if (size >= 1000) return counts.format(value);
   const decimals = Math.min(6, Math.max(0, digits - 1 - Math.floor(Math.log10(size))));
+  // 999.7 is rounded to a figure with a comma.
+  if (decimals === 0) return counts.format(value);
   return value.toFixed(decimals).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 

@@ -1,6 +1,6 @@
 import { bytes, count, cpus, inUnit, measure, measureRange, microseconds, milliseconds, percent, significant } from "./format";
 import { formatView, parseView } from "./search";
-import { sentence } from "./text";
+import { sentence, unbroken } from "./text";
 import { ago, clock, dateTime, duration, parseUs, toRfc3339 } from "./time";
 import { tickLabel, tickPositions, tickStep } from "./timeTicks";
 import { clampView, covers, detailTile, panBy, span, zoomAround } from "./timeView";
@@ -31,6 +31,8 @@ describe("time", () => {
 
   it("says how long ago", () => {
     expect(ago(0, 2_000_000)).toBe("just now");
+    expect(ago(0, 5_700_000)).toBe("5 s ago");
+    expect(ago(0, 59_700_000)).toBe("59 s ago");
     expect(ago(0, 360_000_000)).toBe("6 min ago");
   });
 });
@@ -47,6 +49,8 @@ describe("figures", () => {
     expect(bytes(536_870_912)).toBe("512 MiB");
     expect(count(1012)).toBe("1,012");
     expect(significant(1.5)).toBe("1.5");
+    expect(significant(999.7)).toBe("1,000");
+    expect(significant(-999.7)).toBe("-1,000");
     expect(inUnit(2_000, "us")).toBe("2 ms");
   });
 
@@ -113,5 +117,12 @@ describe("measures", () => {
 describe("sentence", () => {
   it("spells acronyms correctly", () => {
     expect(["tcp_server", "dns_path", "gc_cycles", "cpu_usage", "coredns_proxy", "gcc"].map(sentence)).toEqual(["TCP server", "DNS path", "GC cycles", "CPU usage", "Coredns proxy", "Gcc"]);
+  });
+});
+
+describe("running text", () => {
+  it("does not break between a figure and its unit", () => {
+    expect(unbroken("over 20 ms in 5 s, 44 % of 0.5 CPU")).toBe("over 20\u00a0ms in 5\u00a0s, 44\u00a0% of 0.5\u00a0CPU");
+    expect(unbroken("30 of 30 pods, 4 servers, 2 msgs")).toBe("30 of 30 pods, 4 servers, 2 msgs");
   });
 });

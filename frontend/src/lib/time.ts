@@ -77,10 +77,11 @@ export function duration(us: number): string {
   return `${trim(us / US_PER_S, 1)} s`;
 }
 
-/** "just now", "6 min ago", "3 h ago". */
+/** "just now", "12 s ago", "6 min ago", "1.5 h ago". Whole seconds: a clock that ticks every few seconds has no tenths. */
 export function ago(us: number, nowUs: number): string {
   const passed = nowUs - us;
   if (passed < 5 * US_PER_S) return "just now";
+  if (passed < 60 * US_PER_S) return `${Math.floor(passed / US_PER_S)} s ago`;
   return `${duration(passed)} ago`;
 }
 

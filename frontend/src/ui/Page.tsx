@@ -1,5 +1,7 @@
 import { useContext, useEffect, useRef, type ReactElement, type ReactNode } from "react";
 
+import { unbroken } from "@/lib/text";
+
 import { OpenCount } from "./openCount";
 import styles from "./Page.module.css";
 import { useSettled } from "./useSettled";
@@ -34,7 +36,7 @@ export function Page({ title, ownHeading = false, within, lead, actions, childre
               </nav>
             )}
             <h1>{title}</h1>
-            {lead !== undefined && <div className={styles["lead"]}>{lead}</div>}
+            {lead !== undefined && <div className={styles["lead"]}>{typeof lead === "string" ? unbroken(lead) : lead}</div>}
           </div>
           {actions !== undefined && <div className={styles["actions"]}>{actions}</div>}
         </div>

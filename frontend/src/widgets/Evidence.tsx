@@ -29,7 +29,7 @@ export const Evidence = memo(function Evidence({ evidence, onShow }: EvidencePro
           return (
             <tr key={item.id}>
               <th scope="row">
-                {item.statement}
+                <span className={styles["statement"]}>{item.statement}</span>
                 {at !== undefined && onShow !== undefined && (
                   <button type="button" className={styles["show"]} onClick={() => onShow({ fromUs: at.from_us, toUs: at.to_us })}>
                     show

@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 
 import type { Fact } from "@/api/resources";
-import { bytes, microseconds } from "@/lib/format";
 import { Time } from "@/ui/Time";
 
+import { factText } from "./factText";
 import styles from "./FactTable.module.css";
 
 export interface FactTableProps {
@@ -52,15 +52,5 @@ function FactValue({ fact }: { fact: Fact }): ReactElement {
       </details>
     );
   }
-  return <>{readable(fact)}</>;
-}
-
-function readable({ name, value }: Fact): string {
-  const number = Number(value);
-  if (value === "" || Number.isNaN(number)) return value;
-  if (number === -1 && /quota|limit/.test(name)) return "no limit";
-  if (name === "cpu.quota_us") return `${microseconds(number)} per period`;
-  if (name.endsWith("_us")) return microseconds(number);
-  if (name.endsWith("_bytes")) return bytes(number);
-  return value;
+  return <>{factText(fact)}</>;
 }

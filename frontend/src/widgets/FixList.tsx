@@ -2,7 +2,7 @@ import { memo, useId, useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import { isInFiles, type KustomizePatch } from "@/api/pulls";
-import { percent } from "@/lib/format";
+import { measureRange, percent } from "@/lib/format";
 import { ActionButton } from "@/ui/ActionButton";
 import { CopyButton } from "@/ui/CopyButton";
 
@@ -89,7 +89,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
                       <IntervalBar interval={prediction} now={scale.now} max={scale.max} good={fix.verdict === "removes"} />
                       <p className={styles["numbers"]}>
                         <strong>{percent(prediction.expected)}</strong>{" "}
-                        {prediction.low !== prediction.high && `${percent(prediction.low)} to ${percent(prediction.high)}`}
+                        {prediction.low !== prediction.high && `(${measureRange(prediction.low, prediction.high, "ratio")})`}
                       </p>
                     </>
                   ) : (

@@ -30,6 +30,13 @@ def test_the_worst_come_first_whatever_is_newest(service: Any, fault: Recording)
     assert [one["id"] for one in found["worst"]] == [critical, newest, first, info]
     assert [one["id"] for one in service.get("/overview", worst=1)["worst"]] == [critical]
 
+    # The list of incidents has the same order, over its pages as well.
+    listed = service.get("/incidents", order="worst", limit=3)
+    rest = service.get("/incidents", order="worst", limit=3, cursor=listed["next_cursor"])
+    assert [one["id"] for one in listed["items"] + rest["items"]] == [critical, newest, first, info]
+    assert [one["id"] for one in service.get("/incidents")["items"]] == [info, newest, critical, first]
+    service.get("/incidents", cursor=listed["next_cursor"], status=400)
+
     # Muted ones still do harm, so they count; those still to be looked at come first.
     service.change(critical, muted=True)
     found = service.get("/overview")

@@ -31,7 +31,7 @@ from jitterscope.incidents.store import incidents as stored
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
-from jitterscope.paging import one_position
+from jitterscope.paging import one_position, position
 from jitterscope.tenancy.auth import Principal, require
 
 all_causes()  # imported now, so that the first request does not wait
@@ -55,11 +55,13 @@ def list_incidents(
     q: Annotated[str | None, Query(max_length=200)] = None,
     since: datetime | None = None,
     muted: bool | None = None,
+    order: stored.Order = "newest",
     limit: Limit = 50,
     cursor: str | None = None,
 ) -> Page[IncidentSummary]:
-    """Incidents, newest first. A filter given more than once matches any of its values. `q` searches titles, subjects,
-    nodes, and causes; `since`: seen at or after that time; `muted`: only those that are muted now, or that are not."""
+    """Incidents, newest first, or the worst first and the newest of a severity first. A filter given more than once
+    matches any of its values. `q` searches titles, subjects, nodes, and causes; `since`: seen at or after that time;
+    `muted`: only those that are muted now, or that are not."""
     with organization_session(principal.organization_id) as session:
         rows = stored.listed(
             session,
@@ -70,11 +72,14 @@ def list_incidents(
             text=q,
             since=since,
             muted=muted,
-            before_id=one_position(cursor),
+            order=order,
+            after=position(cursor, 2 if order == "worst" else 1),
             limit=limit + 1,
         )
         items = node_names.told_apart(session, [views.summary_of(row) for row in rows[:limit]])
-    return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
+    if len(rows) <= limit:
+        return Page(items=items, next_cursor=None)
+    return Page(items=items, next_cursor=cursors.encode(*queries.place(items[-1].severity, items[-1].id, order)))
 
 
 @router.get("/incidents/{incident_id}")

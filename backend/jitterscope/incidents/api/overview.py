@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import get_args
 
 from sqlalchemy.orm import Session
 
-from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.incidents.api.overview_schemas import AppliedFix, SeverityCount
 from jitterscope.incidents.api.verification_schemas import VerifiedMeasure
 from jitterscope.incidents.api.views import cause_title
-from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.models import SEVERITIES, IncidentRow
 from jitterscope.incidents.store import incidents
 from jitterscope.incidents.verification import store as verifications
 from jitterscope.inventory import service as inventory
 
-# The worst first.
-_SEVERITIES: tuple[Severity, ...] = tuple(sorted(get_args(Severity), key=("critical", "warning", "info").index))
 _RECENT = timedelta(days=1)
 _MOST_NOT_KNOWN = 1000
 
@@ -27,7 +23,7 @@ def counts(session: Session) -> tuple[list[SeverityCount], int]:
     """How many incidents are not over, by severity, and how many of them are muted."""
     rows = incidents.counts(session)
     by_severity = {severity: count for severity, count, _ in rows}
-    found = [SeverityCount(severity=one, incidents=by_severity[one]) for one in _SEVERITIES if one in by_severity]
+    found = [SeverityCount(severity=one, incidents=by_severity[one]) for one in SEVERITIES if one in by_severity]
     return found, sum(held for _, _, held in rows)
 
 
@@ -40,7 +36,7 @@ def not_known(session: Session) -> int:
 
 def worst(session: Session, limit: int) -> list[IncidentRow]:
     """The worst incidents that are not over; within a severity the newest first, muted ones last."""
-    return incidents.worst(session, _SEVERITIES, limit)
+    return incidents.worst(session, limit)
 
 
 def fixes(session: Session, states: Sequence[str], before_id: int | None, limit: int) -> list[AppliedFix]:

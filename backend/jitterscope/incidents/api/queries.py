@@ -1,4 +1,4 @@
-"""Lists of incidents and risks, newest first, one page at a time."""
+"""Lists of incidents and risks, one page at a time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.incidents.api.schemas import IncidentRef
-from jitterscope.incidents.models import RiskRow
+from jitterscope.incidents.models import SEVERITIES, RiskRow
 from jitterscope.incidents.store import incidents as stored
 from jitterscope.incidents.store import risks as stored_risks
 from jitterscope.inventory import service as inventory
 
 # A risk not seen for this long is no longer listed.
 RISK_TTL = timedelta(hours=24)
+
+
+def place(severity: Severity, incident_id: int, order: stored.Order) -> tuple[int, ...]:
+    """Where an incident stands in a list of that order."""
+    return (SEVERITIES.index(severity), incident_id) if order == "worst" else (incident_id,)
 
 
 def seen_lately(session: Session, subject_id: int, since: datetime) -> list[IncidentRef]:

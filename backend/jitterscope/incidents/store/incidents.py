@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Row, case, func, or_, select
+from sqlalchemy import ColumnElement, Row, and_, func, or_, select
 from sqlalchemy.orm import Session, load_only
 
-from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
+from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids, severity_rank
+
+# "worst": by severity, and the newest first within one.
+Order = Literal["newest", "worst"]
 
 
 def titles(session: Session, ids: Collection[int]) -> dict[int, str]:
@@ -28,11 +31,16 @@ def listed(
     text: str | None = None,
     since: datetime | None = None,
     muted: bool | None = None,
-    before_id: int | None = None,
+    order: Order = "newest",
+    after: Sequence[int] | None = None,
     limit: int = 50,
 ) -> list[IncidentRow]:
-    """Incidents that match every given filter; an empty filter matches all."""
-    query = select(IncidentRow).order_by(IncidentRow.id.desc()).limit(limit)
+    """Incidents that match every given filter; an empty filter matches all.
+
+    `after`: the last one, by its id, before which stands the rank of its severity if the worst come first.
+    """
+    by_rank = (severity_rank,) if order == "worst" else ()
+    query = select(IncidentRow).order_by(*by_rank, IncidentRow.id.desc()).limit(limit)
     for column, values in (
         (IncidentRow.state, states), (IncidentRow.severity, severities), (IncidentRow.cause, causes),
     ):  # fmt: skip
@@ -49,8 +57,10 @@ def listed(
         query = query.where(IncidentRow.last_seen_at >= since)
     if muted is not None:
         query = query.where(muted_now() if muted else ~muted_now())
-    if before_id is not None:
-        query = query.where(IncidentRow.id < before_id)
+    if after is not None:
+        *rank, last_id = after
+        older = IncidentRow.id < last_id
+        query = query.where(or_(severity_rank > rank[0], and_(severity_rank == rank[0], older)) if rank else older)
     return list(session.scalars(query))
 
 
@@ -111,14 +121,10 @@ def ended_as_not_known(session: Session, since: datetime, limit: int) -> Sequenc
     return session.scalars(ended.order_by(IncidentRow.resolved_at.desc()).limit(limit)).all()
 
 
-def worst(session: Session, severities: Sequence[str], limit: int) -> list[IncidentRow]:
-    """The worst incidents that are not over; within a severity the newest first, muted ones last.
-
-    `severities`: all of them, the worst first.
-    """
-    rank = case({name: rank for rank, name in enumerate(severities)}, value=IncidentRow.severity)
+def worst(session: Session, limit: int) -> list[IncidentRow]:
+    """The worst incidents that are not over; within a severity the newest first, muted ones last."""
     active = select(IncidentRow).where(IncidentRow.resolved_at.is_(None))
-    return list(session.scalars(active.order_by(muted_now(), rank, IncidentRow.id.desc()).limit(limit)))
+    return list(session.scalars(active.order_by(muted_now(), severity_rank, IncidentRow.id.desc()).limit(limit)))
 
 
 def for_rules(session: Session, ids: Collection[int]) -> dict[int, IncidentRow]:

@@ -7,6 +7,7 @@ import { incidentsQuery } from "@/api/incidents";
 import { meQuery } from "@/api/me";
 import { useCommandsOfPage } from "@/ui/pageCommands";
 import { setTheme } from "@/ui/theme";
+import { stateText } from "@/widgets/Severity";
 
 import styles from "./CommandPalette.module.css";
 import { destinationsFor } from "./destinations";
@@ -62,11 +63,15 @@ function Content({ onDone, takeTyped }: { onDone: () => void; takeTyped: () => T
           {incidents.slice(0, 30).map((incident) => (
             <Command.Item
               key={incident.id}
+              className={styles["tall"]}
               value={`incident ${incident.id} ${incident.title} ${incident.subject.name} ${incident.cause}`}
               onSelect={run(() => navigate({ to: "/incidents/$incidentId", params: { incidentId: incident.id } }))}
             >
               <span>{incident.title}</span>
-              <small>{incident.state.replaceAll("_", " ")}</small>
+              {/* The same fault of two pods has the same title. */}
+              <small>
+                {incident.subject.name} · {stateText(incident.state)}
+              </small>
             </Command.Item>
           ))}
         </Command.Group>

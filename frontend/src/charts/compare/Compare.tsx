@@ -1,4 +1,4 @@
-import { useDeferredValue, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
+import { useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 
 import { RIGHT_PX, TIME_AXIS_PX, type YAxis } from "@/charts/timeline/axes";
 import { onChartKey } from "@/charts/timeline/keyboard";
@@ -10,6 +10,7 @@ import { usePointer } from "@/charts/timeline/usePointer";
 import { useWidth } from "@/charts/useWidth";
 import { microseconds, significant } from "@/lib/format";
 import { span, type TimeView } from "@/lib/timeView";
+import { useRested, WORDS_MS } from "@/lib/useRested";
 
 import styles from "./Compare.module.css";
 import { CompareReadout } from "./CompareReadout";
@@ -73,7 +74,7 @@ export function Compare({ runs, extent, view, onView, stale }: CompareProps): Re
   };
 
   // The text may lag behind a moving pointer; the chart may not.
-  const restingView = useDeferredValue(view);
+  const restingView = useRested(view, WORDS_MS);
   const words = useMemo(() => runs.map(({ title, model }) => `${title}: ${summarize(model, restingView)}`).join(" "), [runs, restingView]);
   const left = cursorUs === null ? 0 : ((cursorUs - view.fromUs) / span(view)) * 100;
   const cursorVisible = cursorUs !== null && left >= 0 && left <= 100;

@@ -26,7 +26,7 @@ const MARK_PX = 3;
 export function Spark({ label, values, scale, threshold, marked = [] }: SparkProps): ReactElement {
   const line = threshold === null ? null : HEIGHT * (1 - heightOf(threshold, scale));
   return (
-    <svg className={styles["spark"]} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+    <svg className={styles["spark"]} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
       <title>{label}</title>
       <line className={styles["ground"]} x1={0} x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} />
       {bars(values, scale, MOST).map((bar) => {

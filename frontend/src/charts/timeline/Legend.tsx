@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import { memo, type ReactElement } from "react";
 
 import { microseconds } from "@/lib/format";
 
@@ -16,7 +16,7 @@ const CONNECTION_MARKS = [
 ] as const;
 
 /** The meaning of the marks, which differ by shape and color. */
-export function Legend({ model, hasAnswers, hasGc }: { model: TimelineModel; hasAnswers: boolean; hasGc: boolean }): ReactElement {
+export const Legend = memo(function Legend({ model, hasAnswers, hasGc }: { model: TimelineModel; hasAnswers: boolean; hasGc: boolean }): ReactElement {
   // A node has no limit and cannot be throttled.
   const unlimited = model.limits.length === 0 && model.throttled.length === 0;
   const rates = hasAnswers && unkept(model).length > 0;
@@ -77,4 +77,4 @@ export function Legend({ model, hasAnswers, hasGc }: { model: TimelineModel; has
       </li>
     </ul>
   );
-}
+});

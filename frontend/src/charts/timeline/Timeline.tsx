@@ -1,7 +1,8 @@
-import { useCallback, useDeferredValue, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
+import { useCallback, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 
 import { count, microseconds, significant } from "@/lib/format";
 import { span, type TimeView } from "@/lib/timeView";
+import { useRested, WORDS_MS } from "@/lib/useRested";
 
 import { ChangeLines } from "@/charts/changes/ChangeLines";
 import type { ChartChange } from "@/charts/changes/changes";
@@ -130,7 +131,7 @@ export function Timeline(props: TimelineProps): ReactElement {
   }, [pinned]);
 
   // The text may lag behind a moving pointer; the chart may not.
-  const restingView = useDeferredValue(view);
+  const restingView = useRested(view, WORDS_MS);
   const words = useMemo(() => summarize(model, restingView), [model, restingView]);
   const left = (us: number): number => ((us - view.fromUs) / span(view)) * 100;
   const visible = (us: number): boolean => us >= view.fromUs && us <= view.toUs;

@@ -56,17 +56,60 @@ function drawBars(frame: Frame, lane: DataLane, line: DataLine, top: number, pal
   ctx.globalAlpha = 1;
 }
 
+/** One shape per run of samples: a rectangle for each would leave a seam between them, and take a call each. */
 function drawArea(frame: Frame, lane: DataLane, line: DataLine, top: number, palette: Palette): void {
   const { ctx, dpr } = frame;
+  const bottom = frame.top + frame.height;
   ctx.fillStyle = colorOf(line, palette);
-  eachValue(frame, lane, line, (x, width, value) => {
-    const y = yOf(frame, top, value);
+  ctx.strokeStyle = colorOf(line, palette);
+  ctx.lineWidth = dpr;
+  for (const steps of runs(frame, lane, line, top)) {
+    const [first] = steps;
+    const last = steps.at(-1);
+    if (first === undefined || last === undefined) continue;
+    ctx.beginPath();
+    ctx.moveTo(first.x, bottom);
+    for (const { x, end, y } of steps) {
+      ctx.lineTo(x, y);
+      ctx.lineTo(end, y);
+    }
+    ctx.lineTo(last.end, bottom);
     ctx.globalAlpha = 0.18;
-    ctx.fillRect(x, y, width, frame.top + frame.height - y);
+    ctx.fill();
+    ctx.beginPath();
+    trace(ctx, steps);
     ctx.globalAlpha = 0.9;
-    ctx.fillRect(x, y - dpr / 2, width, dpr);
-  });
+    ctx.stroke();
+  }
   ctx.globalAlpha = 1;
+}
+
+/** A sample on the screen: its value from one x to the next. */
+interface Step {
+  readonly x: number;
+  readonly end: number;
+  readonly y: number;
+}
+
+/** Samples without a gap between them. */
+function runs(frame: Frame, lane: DataLane, line: DataLine, top: number): Step[][] {
+  const found: Step[][] = [];
+  let endX = -Infinity;
+  eachValue(frame, lane, line, (x, width, value) => {
+    const step = { x, end: x + width, y: yOf(frame, top, value) };
+    if (x - endX > frame.dpr) found.push([step]);
+    else found.at(-1)?.push(step);
+    endX = step.end;
+  });
+  return found;
+}
+
+function trace(ctx: CanvasRenderingContext2D, steps: readonly Step[]): void {
+  steps.forEach(({ x, end, y }, index) => {
+    if (index === 0) ctx.moveTo(x, y);
+    else ctx.lineTo(x, y);
+    ctx.lineTo(end, y);
+  });
 }
 
 function drawLine(frame: Frame, lane: DataLane, line: DataLine, top: number, palette: Palette, dash: readonly number[]): void {
@@ -75,25 +118,18 @@ function drawLine(frame: Frame, lane: DataLane, line: DataLine, top: number, pal
   ctx.lineWidth = 1.5 * dpr;
   ctx.setLineDash(dash.map((part) => part * dpr));
   ctx.beginPath();
-  let endX = -Infinity;
-  const alone: (readonly [number, number])[] = [];
-  eachValue(frame, lane, line, (x, width, value) => {
-    const y = yOf(frame, top, value);
-    if (Math.abs(x - endX) > dpr) {
-      ctx.moveTo(x, y);
-      alone.push([x + width / 2, y]);
-    } else ctx.lineTo(x, y);
-    ctx.lineTo(x + width, y);
-    endX = x + width;
-  });
+  const all = runs(frame, lane, line, top);
+  for (const steps of all) trace(ctx, steps);
   ctx.stroke();
   ctx.setLineDash([]);
   // An isolated sample would be a line too short to see.
   ctx.fillStyle = colorOf(line, palette);
+  const alone = all.filter((steps) => steps.length === 1);
   if (alone.length > 200) return;
-  for (const [x, y] of alone) {
+  for (const [step] of alone) {
+    if (step === undefined || step.end - step.x > 5 * dpr) continue;
     ctx.beginPath();
-    ctx.arc(x, y, 2.5 * dpr, 0, Math.PI * 2);
+    ctx.arc((step.x + step.end) / 2, step.y, 2.5 * dpr, 0, Math.PI * 2);
     ctx.fill();
   }
 }

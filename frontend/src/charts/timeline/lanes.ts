@@ -5,7 +5,7 @@ import { lowerBound } from "@/lib/binary";
 import type { TimeView } from "@/lib/timeView";
 
 import type { DataLane, DataLine, TimelineModel } from "./model";
-import { roundUp } from "./scales";
+import { axisTop } from "./scales";
 import { indexRange, overlapping } from "./stats";
 
 export function laneValue(value: number | null, unit: DataLane["unit"]): string {
@@ -34,11 +34,7 @@ export function laneTop(lane: DataLane): number {
     // A limit far above everything would flatten the lines, so only its label shows it.
     if (value !== null && (top === 0 || value < top * 6)) top = Math.max(top, value * 1.1);
   }
-  if (lane.unit === "bytes" && top > 0) {
-    const size = 1024 ** Math.floor(Math.log(top) / Math.log(1024));
-    return roundUp((top * 1.05) / size) * size;
-  }
-  return roundUp(top === 0 ? 1 : top * 1.05);
+  return axisTop(top === 0 ? 1 : top * 1.05, lane.unit);
 }
 
 export function laneLimitAt(lane: DataLane, us: number): number | null {

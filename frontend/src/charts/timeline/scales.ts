@@ -10,6 +10,13 @@ export function roundUp(value: number): number {
   return step * size;
 }
 
+/** The round end of an axis that fits a value: of bytes, round in KiB, MiB, or GiB. */
+export function axisTop(value: number, unit: string): number {
+  if (unit !== "bytes" || value <= 0) return roundUp(value);
+  const size = 1024 ** Math.floor(Math.log(value) / Math.log(1024));
+  return roundUp(value / size) * size;
+}
+
 /** CPUs at the top of the CPU lane, so that the highest bar and the limit fit, with room for the limit's label. */
 export function cpuTop(model: TimelineModel): number {
   let top = 0;

@@ -69,7 +69,8 @@ function Applied(): ReactElement | null {
 function Explained({ of: { days, ratio, explained, slow_answers: slow } }: { of: Calibration["explained"] }): ReactElement | null {
   return ratio === null ? null : (
     <p className={styles["record"]}>
-      <strong>{percent(ratio)} of all answers over 20 ms have a known cause</strong>: {count(explained)} of {count(slow)} in the last {count(days)} days. The others came without an incident, as of a server that is always that slow, or in one without a known cause.
+      <strong>{percent(ratio)} of all answers over 20 ms have a known cause</strong>: {count(explained)} of {count(slow)} in the last {count(days)} days.
+      {explained < slow && " The others came without an incident, as of a server that is always that slow, or in one without a known cause."}
     </p>
   );
 }

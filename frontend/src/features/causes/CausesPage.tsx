@@ -54,6 +54,11 @@ function Cause({ cause }: { cause: CauseInfo }): ReactElement {
       <p className={styles["summary"]}>
         <Prose text={cause.summary} />
       </p>
+      <p className={styles["found"]}>
+        <Link to="/incidents" search={{ state: "all", q: cause.id }}>
+          Incidents with this cause
+        </Link>
+      </p>
       <h3>How it happens</h3>
       <p>
         <Prose text={cause.mechanism} />

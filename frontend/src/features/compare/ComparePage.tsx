@@ -108,7 +108,7 @@ function Controls({ search, mine }: { search: CompareSearch; mine: ResourceDetai
   return (
     <div className={styles["controls"]} role="search">
       <select aria-label="Other resource" value={search.other ?? mine.id} onChange={(event) => change({ other: Number(event.target.value) === mine.id ? undefined : Number(event.target.value), ago: undefined })}>
-        <option value={mine.id}>Same {sentence(mine.kind).toLowerCase()}</option>
+        <option value={mine.id}>Same {mine.kind === "cgroup" ? "container" : sentence(mine.kind).toLowerCase()}</option>
         {search.other !== undefined && !others.some((one) => one.id === search.other) && <option value={search.other}>Chosen resource</option>}
         {others.map((one) => (
           <option key={one.id} value={one.id}>

@@ -16,8 +16,9 @@ describe("the drawing of two sides", () => {
 
   it("has one scale for both, and says what only one side recorded", () => {
     const [pair, alone] = pairsOf([chart("a", [0], [10])], 0, [chart("a", [500], [20]), chart("b", [500], [0])], 500);
-    expect(pair).toMatchObject({ metric: "a", mine: [[{ us: 0, value: 10 }]], theirs: [[{ us: 0, value: 20 }]], top: 21 });
+    expect(pair).toMatchObject({ metric: "a", mine: [[{ us: 0, value: 10 }]], theirs: [[{ us: 0, value: 20 }]], top: 20 });
     expect(alone).toMatchObject({ metric: "b", mine: null, top: 1 });
+    expect(pairsOf([chart("a", [0], [92_400])], 0, [], 0)[0]).toMatchObject({ top: 100_000 });
     expect(pairsOf([chart("c", [0], [null])], 0, [], 0)).toEqual([]);
   });
 

@@ -2,6 +2,7 @@
 
 import type { ComparedMeasure } from "@/api/compare";
 import type { SeriesChart } from "@/api/resources";
+import { axisTop } from "@/charts/timeline/scales";
 import { measure, significant } from "@/lib/format";
 import type { CsvTable } from "@/lib/csv";
 import { US_PER_S } from "@/lib/time";
@@ -55,7 +56,7 @@ export function pairsOf(mine: readonly SeriesChart[], mineFromUs: number, theirs
     const [first, second] = [one === undefined ? null : lineOf(one, mineFromUs), two === undefined ? null : lineOf(two, theirsFromUs)];
     if (first === null && second === null) return [];
     const top = Math.max(0, ...[...(first ?? []), ...(second ?? [])].flat().map(({ value }) => value));
-    return [{ metric, unit: known.unit, kind: known.kind, meaning: known.meaning, mine: first, theirs: second, top: top > 0 ? top * 1.05 : 1 }];
+    return [{ metric, unit: known.unit, kind: known.kind, meaning: known.meaning, mine: first, theirs: second, top: axisTop(top, known.unit) }];
   });
 }
 

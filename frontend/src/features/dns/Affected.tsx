@@ -7,9 +7,9 @@ import { Prose } from "@/widgets/Prose";
 import styles from "./Dns.module.css";
 
 const VERDICTS: Record<DnsAffected["verdict"], { readonly text: string; readonly tone: ChipTone }> = {
-  yes: { text: "affected", tone: "hotSolid" },
+  yes: { text: "yes", tone: "hotSolid" },
   at_risk: { text: "at risk", tone: "hot" },
-  no: { text: "not affected", tone: "ok" },
+  no: { text: "no", tone: "ok" },
   cannot_tell: { text: "not enough data", tone: "dim" },
 };
 

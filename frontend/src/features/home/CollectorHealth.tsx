@@ -24,7 +24,7 @@ export function CollectorHealth({ query }: { query: AsyncQuery<Collectors> }): R
           return (
             <>
               <p className={styles["none"]}>
-                {count(found - silent)} of {plural(found, "collector")} receiving{silent > 0 && <strong>, {count(silent)} silent</strong>}.
+                {count(found - silent)} of {plural(found, "collector")} receiving{silent > 0 && <>, <strong>{count(silent)} silent</strong></>}.
               </p>
               <ul className={styles["lines"]}>
                 {worstFirst.slice(0, SHOWN).map((collector) => (

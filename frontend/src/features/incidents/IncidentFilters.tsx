@@ -40,6 +40,10 @@ export function IncidentFilters({ search, onChange }: { search: IncidentSearch; 
         <option value="no">Not muted</option>
         <option value="yes">Muted</option>
       </select>
+      <select aria-label="Order" value={search.order ?? ""} onChange={(event) => onChange({ ...search, order: event.target.value === "worst" ? "worst" : undefined })}>
+        <option value="">Newest first</option>
+        <option value="worst">Worst first</option>
+      </select>
       <FilterText label="Filter incidents" value={search.q} onChange={filter} />
     </Filters>
   );

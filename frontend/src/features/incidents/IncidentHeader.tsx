@@ -29,9 +29,11 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
         <Chip tone="dim" leastCh={12} title={`First seen ${incident.onset_at}, opened ${incident.opened_at}`}>
           for {duration(Math.max(0, endUs - startUs))}
         </Chip>
-        <Chip tone="dim" title="Diagnoses that found this cause">
-          diagnosed {plural(incident.occurrences, "time")}
-        </Chip>
+        {incident.occurrences > 1 && (
+          <Chip tone="dim" title="Diagnoses that found this cause">
+            diagnosed {plural(incident.occurrences, "time")}
+          </Chip>
+        )}
         <Confidence incident={incident} />
         <Chip>
           <SubjectName subject={incident.subject} />

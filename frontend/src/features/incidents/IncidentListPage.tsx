@@ -19,7 +19,7 @@ const route = getRouteApi("/signed-in/incidents");
 export function IncidentListPage(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const filter = { state: search.state ?? ("active" as const), severity: search.severity, muted: search.muted, q: search.q };
+  const filter = { state: search.state ?? ("active" as const), severity: search.severity, muted: search.muted, q: search.q, order: search.order };
   const { data, isError, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(incidentsQuery(filter));
   const incidents = data?.pages.flatMap((page) => page.items) ?? [];
   const [current, setCurrent] = useState(-1);
@@ -52,7 +52,7 @@ export function IncidentListPage(): ReactElement {
       {hasNextPage && (
         <div className={styles["more"]}>
           <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
-            Show older
+            Show more
           </Button>
         </div>
       )}

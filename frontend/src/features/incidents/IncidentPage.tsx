@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useCallback, useMemo, useRef, type ReactElement } from "react";
+import { useCallback, useMemo, useRef, type ReactElement, type RefObject } from "react";
 
 import { api } from "@/api/client";
 import { capturesQuery } from "@/api/captures";
@@ -11,7 +11,7 @@ import { kustomizeQuery } from "@/api/pulls";
 import { formatView, parseView } from "@/lib/search";
 import { whatIfModelsQuery } from "@/api/whatif";
 import { parseUs } from "@/lib/time";
-import { clampView, type TimeView } from "@/lib/timeView";
+import type { TimeView } from "@/lib/timeView";
 import { useStays } from "@/lib/useStays";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
@@ -24,8 +24,8 @@ import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
 import { receiveTimeline } from "@/widgets/timeline/receive";
-import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
-import { usePicture } from "@/widgets/timeline/usePicture";
+import { TimelineView, type TimelineQuery, type TimelineViewProps } from "@/widgets/timeline/TimelineView";
+import type { PictureState } from "@/widgets/timeline/usePicture";
 import { useChanges } from "@/widgets/useChanges";
 
 import { AlsoAffected } from "./AlsoAffected";
@@ -37,6 +37,8 @@ import styles from "./IncidentPage.module.css";
 import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
 import { NoteForm } from "./NoteForm";
 import { NoteTools } from "./NoteTools";
+import { usePictureControl, usePictureNow } from "./pictureContext";
+import { PictureProvider } from "./PictureProvider";
 import { usePulls } from "./pulls/usePulls";
 import { SectionLinks, type SectionLink } from "./SectionLinks";
 import { ShareMenu } from "./sharing/ShareMenu";
@@ -81,19 +83,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
   const { extent, moment, showing } = useIncidentPicture(incident, load);
   const changes = useChanges(incident.subject.resource_id, extent);
-  const { picture, setPicture, goBack } = usePicture(
-    { view: parseView(search.view), selection: parseView(search.sel) },
-    (state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep),
-  );
   const section = useRef<HTMLElement>(null);
-  // Stable across renders: the content below the timeline need not follow its every frame.
-  const show = useCallback(
-    (evidence: TimeView): void => {
-      setPicture(showing(evidence));
-      section.current?.scrollIntoView({ block: "nearest" });
-    },
-    [setPicture, showing],
-  );
   const tellCopied = useCallback((fix: Incident["fixes"][number]) => toast({ text: `Patch copied: ${fix.title}` }), [toast]);
   const scale = useMemo(() => scaleOf(incident.fixes, incident.figures), [incident.fixes, incident.figures]);
   const whatIfs = useQuery(whatIfModelsQuery(incident.cause));
@@ -101,8 +91,6 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const replayed = models.some(({ id }) => id === "cpu");
   const area = incident.cause.split("/", 1)[0];
   const isDns = area === "dns";
-  const view = useMemo(() => clampView(picture.view ?? moment.view, extent), [picture.view, extent, moment]);
-  const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
   const pulls = usePulls(incident);
@@ -119,120 +107,151 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   ];
 
   return (
-    <Page title={incident.title} ownHeading>
-      <div id="picture" tabIndex={-1} className={styles["first"]}>
-        <IncidentHeader incident={incident} actions={<IncidentActions incident={incident}><ShareMenu incident={incident} view={view} selection={picture.selection} /></IncidentActions>} />
-        <section ref={section} aria-label="What happened" className={styles["picture"]}>
-          <TimelineView
-            extent={extent}
-            first={moment.view}
-            moment={moment}
-            load={load}
-            picture={picture}
-            onPicture={setPicture}
-            goBack={goBack}
-            resourceId={incident.subject.resource_id}
-            changes={changes}
-            name={incident.title}
-            lead={isDns ? "connections" : "cpu"}
-          />
-        </section>
-      </div>
-      <SectionLinks links={links} ready={!whatIfs.isPending && !captures.isPending} />
-      <div className={styles["body"]}>
-        {incident.also_affected.length > 0 && (
-          <div className={styles["wide"]}>
-            <Section title="Also affected" note="The same fault at the same time is one incident. It ends when all of these are quiet.">
-              <AlsoAffected members={incident.also_affected} />
-            </Section>
-          </div>
-        )}
-        {incident.verification !== null && (
-          <div className={styles["wide"]}>
-            <VerificationSection verification={incident.verification} />
-          </div>
-        )}
-        <div id="fixes" tabIndex={-1} className={styles["wide"]}>
-          <Section
-            title="What to change"
-            note={!replayed || scale === null ? OTHER_FIXES : `Each fix replayed on the recorded trace: predicted share of ${scale.phrase} with its 90 % interval, on one scale.`}
-          >
-            <FixList
-              fixes={incident.fixes}
-              figures={incident.figures}
-              landings={incident.landings}
-              onCopied={tellCopied}
-              applying={applying}
-              pulls={pulls}
-              kustomize={kustomize.data}
+    <PictureProvider
+      url={{ view: parseView(search.view), selection: parseView(search.sel) }}
+      onRest={(state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep)}
+      extent={extent}
+      first={moment.view}
+    >
+      <Page title={incident.title} ownHeading>
+        <div id="picture" tabIndex={-1} className={styles["first"]}>
+          <IncidentHeader incident={incident} actions={<IncidentActions incident={incident}><ShareMenu incident={incident} /></IncidentActions>} />
+          <section ref={section} aria-label="What happened" className={styles["picture"]}>
+            <Picture
+              extent={extent}
+              first={moment.view}
+              moment={moment}
+              load={load}
+              resourceId={incident.subject.resource_id}
+              changes={changes}
+              name={incident.title}
+              lead={isDns ? "connections" : "cpu"}
             />
-          </Section>
+          </section>
         </div>
-        {models.map((model, index) => (
-          <div key={model.id} id={index === 0 ? "what-if" : undefined} tabIndex={-1} className={styles["wide"]}>
-            {model.id === "cpu" ? (
-              <IncidentWhatIf incident={incident} model={model} tried={search.try} onTried={setTried} extent={extent} view={view} onView={setView} />
-            ) : (
-              <IncidentModel incident={incident} model={model} />
-            )}
-          </div>
-        ))}
-        <div id="evidence" tabIndex={-1}>
-          <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
-            <Evidence evidence={incident.evidence} onShow={show} />
-          </Section>
-        </div>
-        <div id="other-causes" tabIndex={-1} className={styles["column"]}>
-          <Section title="Other causes considered" note="Causes with the same symptoms, and what the data says about each.">
-            <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
-          </Section>
-          {incident.subject.kind === "cgroup" && <ObjectiveSection resourceId={incident.subject.resource_id} name={incident.subject.name} />}
-          <Section title="History">
-            <NoteForm incidentId={incident.id} />
-            <History history={incident.history} below={(entry) => <NoteTools incidentId={incident.id} entry={entry} />} />
-          </Section>
-        </div>
-        <div id="what-ran" tabIndex={-1} className={styles["wide"]}>
-          <CapturesSection incident={incident} />
-        </div>
-        <div id="facts" tabIndex={-1} className={styles["wide"]}>
-          <Section
-            title="Facts"
-            aside={
-              <>
-                {isDns && (
-                  <>
-                    <Link to="/dns" search={{ node: incident.subject.resource_id, to: parseUs(incident.window_to) }}>
-                      DNS path at that time
-                    </Link>
-                    {" · "}
-                  </>
-                )}
-                {area === "pods" && (
-                  <>
-                    <Link to="/startup" search={{ node: incident.subject.resource_id, to: parseUs(incident.window_to), minutes: 15 }}>
-                      Pod starts at that time
-                    </Link>
-                    {" · "}
-                  </>
-                )}
-                <CauseLink incident={incident} />
-              </>
-            }
-          >
-            <SubjectFacts resourceId={incident.subject.resource_id} />
-          </Section>
-        </div>
-        {incident.references.length > 0 && (
-          <div className={styles["wide"]}>
-            <Section title="References">
-              <References references={incident.references} />
+        <SectionLinks links={links} ready={!whatIfs.isPending && !captures.isPending} />
+        <div className={styles["body"]}>
+          {incident.also_affected.length > 0 && (
+            <div className={styles["wide"]}>
+              <Section title="Also affected" note="The same fault at the same time is one incident. It ends when all of these are quiet.">
+                <AlsoAffected members={incident.also_affected} />
+              </Section>
+            </div>
+          )}
+          {incident.verification !== null && (
+            <div className={styles["wide"]}>
+              <VerificationSection verification={incident.verification} />
+            </div>
+          )}
+          <div id="fixes" tabIndex={-1} className={styles["wide"]}>
+            <Section
+              title="What to change"
+              note={!replayed || scale === null ? OTHER_FIXES : `Each fix replayed on the recorded trace: predicted share of ${scale.phrase} with its 90 % interval, on one scale.`}
+            >
+              <FixList
+                fixes={incident.fixes}
+                figures={incident.figures}
+                landings={incident.landings}
+                onCopied={tellCopied}
+                applying={applying}
+                pulls={pulls}
+                kustomize={kustomize.data}
+              />
             </Section>
           </div>
-        )}
-      </div>
-    </Page>
+          {models.map((model, index) => (
+            <div key={model.id} id={index === 0 ? "what-if" : undefined} tabIndex={-1} className={styles["wide"]}>
+              {model.id === "cpu" ? (
+                <IncidentWhatIf incident={incident} model={model} tried={search.try} onTried={setTried} extent={extent} />
+              ) : (
+                <IncidentModel incident={incident} model={model} />
+              )}
+            </div>
+          ))}
+          <div id="evidence" tabIndex={-1}>
+            <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
+              <ShownEvidence incident={incident} showing={showing} section={section} />
+            </Section>
+          </div>
+          <div id="other-causes" tabIndex={-1} className={styles["column"]}>
+            <Section title="Other causes considered" note="Causes with the same symptoms, and what the data says about each.">
+              <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
+            </Section>
+            {incident.subject.kind === "cgroup" && <ObjectiveSection resourceId={incident.subject.resource_id} name={incident.subject.name} />}
+            <Section title="History">
+              <NoteForm incidentId={incident.id} />
+              <History history={incident.history} below={(entry) => <NoteTools incidentId={incident.id} entry={entry} />} />
+            </Section>
+          </div>
+          <div id="what-ran" tabIndex={-1} className={styles["wide"]}>
+            <CapturesSection incident={incident} />
+          </div>
+          <div id="facts" tabIndex={-1} className={styles["wide"]}>
+            <Section
+              title="Facts"
+              aside={
+                <>
+                  {isDns && (
+                    <>
+                      <Link to="/dns" search={{ node: incident.subject.resource_id, to: parseUs(incident.window_to) }}>
+                        DNS path at that time
+                      </Link>
+                      {" · "}
+                    </>
+                  )}
+                  {area === "pods" && (
+                    <>
+                      <Link to="/startup" search={{ node: incident.subject.resource_id, to: parseUs(incident.window_to), minutes: 15 }}>
+                        Pod starts at that time
+                      </Link>
+                      {" · "}
+                    </>
+                  )}
+                  <CauseLink incident={incident} />
+                </>
+              }
+            >
+              <SubjectFacts resourceId={incident.subject.resource_id} />
+            </Section>
+          </div>
+          {incident.references.length > 0 && (
+            <div className={styles["wide"]}>
+              <Section title="References">
+                <References references={incident.references} />
+              </Section>
+            </div>
+          )}
+        </div>
+      </Page>
+    </PictureProvider>
   );
+}
+
+type PictureProps = Omit<TimelineViewProps, "picture" | "onPicture" | "goBack">;
+
+function Picture(props: PictureProps): ReactElement {
+  const { picture } = usePictureNow();
+  const { setPicture, goBack } = usePictureControl();
+  return <TimelineView {...props} picture={picture} onPicture={setPicture} goBack={goBack} />;
+}
+
+interface ShownEvidenceProps {
+  incident: Incident;
+  showing: (evidence: TimeView) => PictureState;
+  section: RefObject<HTMLElement | null>;
+}
+
+/** Evidence that the timeline can show. */
+function ShownEvidence({ incident, showing, section }: ShownEvidenceProps): ReactElement {
+  const { setPicture } = usePictureControl();
+  const show = useCallback(
+    (evidence: TimeView): void => {
+      setPicture(showing(evidence));
+      section.current?.scrollIntoView({ block: "nearest" });
+    },
+    [setPicture, showing, section],
+  );
+  return <Evidence evidence={incident.evidence} onShow={show} />;
 }
 
 function CauseLink({ incident }: { incident: Incident }): ReactElement {

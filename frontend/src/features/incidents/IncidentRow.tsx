@@ -35,6 +35,7 @@ export function IncidentRow({ incident, current }: { incident: IncidentSummary; 
         </Link>
         <p className={styles["sub"]}>
           <SubjectName subject={incident.subject} />
+          {incident.subject.kind !== "node" && <span>{incident.subject.node}</span>}
           {incident.also_affected.length > 0 && <span>and {count(incident.also_affected.length)} more</span>}
           <span>{incident.cause_title}</span>
           {incident.state !== "open" && <span data-state={incident.state}>{stateText(incident.state)}</span>}

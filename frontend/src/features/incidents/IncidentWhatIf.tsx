@@ -7,7 +7,9 @@ import type { TimeView } from "@/lib/timeView";
 import { Section } from "@/ui/Section";
 
 import styles from "./IncidentPage.module.css";
+import { usePictureControl, usePictureNow } from "./pictureContext";
 import { formatChange, parseChange } from "./whatif/setting";
+import type { WhatIfPanelProps } from "./whatif/WhatIfPanel";
 
 const ModelPanel = lazy(async () => ({ default: (await import("./whatif/ModelPanel")).ModelPanel }));
 const WhatIfPanel = lazy(async () => ({ default: (await import("./whatif/WhatIfPanel")).WhatIfPanel }));
@@ -22,12 +24,10 @@ export interface IncidentWhatIfProps {
   tried: string | undefined;
   onTried: (tried: string | undefined) => void;
   extent: TimeView;
-  view: TimeView;
-  onView: (view: TimeView) => void;
 }
 
 /** The what-if panel for the incident's window. It replays only once it is almost visible. */
-export function IncidentWhatIf({ incident, model, tried, onTried, extent, view, onView }: IncidentWhatIfProps): ReactElement {
+export function IncidentWhatIf({ incident, model, tried, onTried, extent }: IncidentWhatIfProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const near = useNear(host);
   const [change, setChange] = useState<SettingChange>(() => parseChange(tried));
@@ -41,21 +41,18 @@ export function IncidentWhatIf({ incident, model, tried, onTried, extent, view, 
     <Section title="What if" note={noteOf(model)}>
       <div ref={host} className={styles["whatIf"]}>
         <Suspense>
-          {near && (
-            <WhatIfPanel
-              of={whatIfWindow(incident)}
-              fixes={incident.fixes}
-              change={change}
-              onChange={setChange}
-              extent={extent}
-              view={view}
-              onView={onView}
-            />
-          )}
+          {near && <Panel of={whatIfWindow(incident)} fixes={incident.fixes} change={change} onChange={setChange} extent={extent} />}
         </Suspense>
       </div>
     </Section>
   );
+}
+
+/** Follows the timeline above. */
+function Panel(props: Omit<WhatIfPanelProps, "view" | "onView">): ReactElement {
+  const { view } = usePictureNow();
+  const { setView } = usePictureControl();
+  return <WhatIfPanel {...props} view={view} onView={setView} />;
 }
 
 /** The panel of any other model. It loads only once it is almost visible. */

@@ -6,6 +6,7 @@ export interface IncidentSearch {
   severity?: "critical" | "warning" | "info" | undefined;
   muted?: "yes" | "no" | undefined;
   q?: string | undefined;
+  order?: "worst" | undefined;
 }
 
 export function incidentSearch(search: Record<string, unknown>): IncidentSearch {
@@ -14,6 +15,7 @@ export function incidentSearch(search: Record<string, unknown>): IncidentSearch 
     severity: oneOf(search["severity"], ["critical", "warning", "info"]),
     muted: oneOf(search["muted"], ["yes", "no"]),
     q: optionalString(search["q"]),
+    order: oneOf(search["order"], ["worst"]),
   };
 }
 

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { memo, type ReactElement } from "react";
 
 import { METRIC_KINDS } from "@/api/catalogue.gen";
 import { seriesQuery, type ResourceDetail, type SeriesChart } from "@/api/resources";
@@ -7,6 +7,7 @@ import { ChangeList } from "@/charts/changes/ChangeList";
 import { linesInView, type ChartChange } from "@/charts/changes/changes";
 import { MetricChart } from "@/charts/MetricChart";
 import type { CsvTable } from "@/lib/csv";
+import { plural } from "@/lib/format";
 import { sentence } from "@/lib/text";
 import { toRfc3339 } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
@@ -28,8 +29,14 @@ const LINES = {
   distribution: ["median", "p99", "highest"],
 } as const;
 
-/** All metrics of the resource with data in the window. */
-export function Metrics({ resource, window, changes }: { resource: ResourceDetail; window: TimeView; changes: readonly ChartChange[] | null | undefined }): ReactElement {
+interface MetricsProps {
+  resource: ResourceDetail;
+  window: TimeView;
+  changes: readonly ChartChange[] | null | undefined;
+}
+
+/** All metrics of the resource with data in the window; they do not follow each frame of the timeline above. */
+export const Metrics = memo(function Metrics({ resource, window, changes }: MetricsProps): ReactElement {
   const series = useQuery(seriesQuery(resource.id, resource.metrics.slice(0, MOST), window, POINTS));
   if (resource.metrics.length === 0) return <p className={styles["dim"]}>No metrics for this kind of resource.</p>;
   return (
@@ -46,16 +53,17 @@ export function Metrics({ resource, window, changes }: { resource: ResourceDetai
               ))}
             </div>
             {absent.length > 0 && (
-              <p className={styles["dim"]} style={{ marginTop: 12 }}>
-                Not recorded here: {absent.map(titleOf).join(", ")}.
-              </p>
+              <details className={styles["absent"]}>
+                <summary>{plural(absent.length, "metric")} not recorded here</summary>
+                <p>{absent.map(titleOf).join(", ")}</p>
+              </details>
             )}
           </>
         );
       }}
     </Async>
   );
-}
+});
 
 function Chart({ resource, chart, window, changes }: { resource: ResourceDetail; chart: SeriesChart; window: TimeView; changes: readonly ChartChange[] }): ReactElement {
   return (

@@ -79,7 +79,7 @@ function Body({ resource }: { resource: ResourceDetail }): ReactElement {
         {resource.facts.length === 0 && <p className={styles["dim"]}>No facts known.</p>}
         <History resource={resource} />
       </Section>
-      <div>
+      <div className={styles["column"]}>
         {SERVES.includes(resource.kind) && <ObjectiveSection resourceId={resource.id} name={resource.name} />}
         <Incidents resourceId={resource.id} />
         {resource.children.length > 0 && (

@@ -5,10 +5,11 @@ import { api } from "@/api/client";
 import { inColumns } from "@/api/columns";
 import type { ResourceDetail } from "@/api/resources";
 import { formatView, parseView } from "@/lib/search";
-import { parseUs, US_PER_S } from "@/lib/time";
+import { minutesText, parseUs, US_PER_S } from "@/lib/time";
 import { around, type TimeView } from "@/lib/timeView";
 import { useStays } from "@/lib/useStays";
 import { Button } from "@/ui/Button";
+import { Choice } from "@/ui/Choice";
 import { Section } from "@/ui/Section";
 import { useNowUs } from "@/ui/Time";
 import { receiveTimeline } from "@/widgets/timeline/receive";
@@ -23,14 +24,7 @@ import { DEFAULT_RESOURCE_MINUTES } from "./search";
 
 const route = getRouteApi("/signed-in/resources/$resourceId");
 
-const RANGES: readonly (readonly [number, string])[] = [
-  [1, "1 min"],
-  [5, "5 min"],
-  [15, "15 min"],
-  [60, "1 h"],
-  [360, "6 h"],
-  [1440, "24 h"],
-];
+const RANGES = [1, 5, 15, 60, 360, 1440].map((minutes) => [minutes, minutesText(minutes)] as const);
 /** Long enough to see a stall, the time before it, and its end. */
 const MOMENT_US = 5 * US_PER_S;
 /** Batches arrive every 2 s, so the newest ticks are still in transit. */
@@ -69,12 +63,8 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
 
   return (
     <>
-      <div className={styles["range"]} role="group" aria-label="Window">
-        {RANGES.map(([value, label]) => (
-          <Button key={value} aria-pressed={value === minutes} onClick={() => void navigate({ search: { minutes: value, to: search.to, hops: search.hops }, replace: true })}>
-            {label}
-          </Button>
-        ))}
+      <div className={styles["range"]}>
+        <Choice label="Window" options={RANGES} value={minutes} onChange={(value) => void navigate({ search: { minutes: value, to: search.to, hops: search.hops }, replace: true })} />
         {resource.active && (
           <Button aria-pressed={live} onClick={() => setFrozenUs(live ? endUs : null)}>
             {live ? "● Live" : "○ Live"}

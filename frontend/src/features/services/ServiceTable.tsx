@@ -25,6 +25,8 @@ export interface ServiceTableProps {
 
 const COLUMNS: readonly SortColumn<ServiceOrder>[] = [
   { order: "name", title: "Service", isFigure: false },
+  // Next to the name: what is wrong must not be the column that scrolls out of view.
+  { order: "stalls", title: "Stalls", isFigure: false },
   { order: "slow", title: "Over 20 ms", isFigure: true },
   { order: "p99", title: "p99", isFigure: true },
   { order: "p50", title: "p50", isFigure: true },
@@ -32,12 +34,11 @@ const COLUMNS: readonly SortColumn<ServiceOrder>[] = [
   { order: "rate", title: "Rate", isFigure: true },
   { order: "failed", title: "Failed", isFigure: true },
   { order: "runtime", title: "Runtime", isFigure: false },
-  { order: "stalls", title: "Stalls", isFigure: false },
 ];
 
 /** Two columns are not sortable: the objective, after the quantiles it is compared with, and the upstreams. */
-const OBJECTIVE_AT = 4;
-const ASKS_AT = 7;
+const OBJECTIVE_AT = 5;
+const ASKS_AT = 8;
 
 /** One row per server; a click on a heading sorts by it. */
 export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTableProps): ReactElement {
@@ -85,6 +86,9 @@ function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale
           <ResourceLink id={item.node.id}>{item.node.name}</ResourceLink>
         </p>
       </th>
+      <td>
+        <Stalls item={item} />
+      </td>
       <Figure text={percent(item.slow_ratio)} isHot={(item.slow_ratio ?? 0) > 0} />
       <Figure text={microseconds(item.p99_us)} isHot={(item.p99_us ?? 0) > SLOW_US} />
       <Figure text={microseconds(item.p50_us)} isHot={(item.p50_us ?? 0) > SLOW_US} />
@@ -100,9 +104,6 @@ function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale
         <Asks item={item} />
       </td>
       <td className={tableStyles["nowrap"]}>{item.runtime ?? MISSING}</td>
-      <td>
-        <Stalls item={item} />
-      </td>
     </tr>
   );
 }

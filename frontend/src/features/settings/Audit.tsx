@@ -1,4 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import clsx from "clsx";
 import type { ReactElement } from "react";
 
 import { explain } from "@/api/problem";
@@ -8,6 +10,9 @@ import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
+
+import { detailText, targetOf } from "./auditText";
+import styles from "./Settings.module.css";
 
 export function Audit(): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(auditQuery());
@@ -39,11 +44,15 @@ export function Audit(): ReactElement {
                 </td>
                 <td>
                   {entry.actor}
-                  {who(entry) !== "" && <span className={tableStyles["dim"]}> {who(entry)}</span>}
+                  {who(entry) !== "" && <span className={clsx(tableStyles["dim"], tableStyles["nowrap"])}> {who(entry)}</span>}
                 </td>
-                <td>{entry.action}</td>
-                <td>{entry.target}</td>
-                <td className={`${tableStyles["wrap"] ?? ""} ${tableStyles["dim"] ?? ""}`}>{Object.entries(entry.detail).map(([name, value]) => `${name}: ${plain(value)}`).join(", ")}</td>
+                <td>
+                  <code>{entry.action}</code>
+                </td>
+                <td className={styles["target"]}>
+                  <Target name={entry.target} />
+                </td>
+                <td className={clsx(tableStyles["wrap"], tableStyles["dim"])}>{detailText(entry.detail)}</td>
               </tr>
             ))}
           </tbody>
@@ -58,4 +67,16 @@ export function Audit(): ReactElement {
 const who = (entry: { user_id: number | null; token_id: number | null }): string =>
   entry.user_id !== null ? `user ${entry.user_id}` : entry.token_id !== null ? `token ${entry.token_id}` : "";
 
-const plain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+function Target({ name }: { name: string }): ReactElement {
+  const page = targetOf(name);
+  if (page === null) return <>{name}</>;
+  return page.kind === "incident" ? (
+    <Link to="/incidents/$incidentId" params={{ incidentId: page.id }}>
+      {name}
+    </Link>
+  ) : (
+    <Link to="/resources/$resourceId" params={{ resourceId: page.id }}>
+      {name}
+    </Link>
+  );
+}

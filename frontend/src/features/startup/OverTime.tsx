@@ -66,18 +66,20 @@ export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: numb
           ))}
         </svg>
       )}
-      <ExportMenu kind="quiet" aria-label="Export starts over time" name="Pod starts over time" view={view} tables={[tableOf(page)]} notes={lines ?? []} picture={() => host.current} />
-      <label className={styles["splitter"]}>
-        Compare before and after
-        <select value="" onChange={(event) => event.target.value !== "" && onSplit(Number(event.target.value))}>
-          <option value="">select a time</option>
-          {page.over_time.slice(0, -1).map((point) => (
-            <option key={point.at_us} value={point.at_us}>
-              {clock(point.at_us)}, {plural(point.starts, "start")}
-            </option>
-          ))}
-        </select>
-      </label>
+      <div className={styles["below"]}>
+        <label>
+          Compare before and after
+          <select value="" onChange={(event) => event.target.value !== "" && onSplit(Number(event.target.value))}>
+            <option value="">select a time</option>
+            {page.over_time.slice(0, -1).map((point) => (
+              <option key={point.at_us} value={point.at_us}>
+                {clock(point.at_us)}, {plural(point.starts, "start")}
+              </option>
+            ))}
+          </select>
+        </label>
+        <ExportMenu kind="quiet" aria-label="Export starts over time" name="Pod starts over time" view={view} tables={[tableOf(page)]} notes={lines ?? []} picture={() => host.current} />
+      </div>
     </div>
   );
 }

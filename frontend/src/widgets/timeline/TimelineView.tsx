@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery, type QueryKey } from "@tanstack/react-query";
-import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
 
 import { explain } from "@/api/problem";
 import { linesInView, type ChartChange } from "@/charts/changes/changes";
@@ -12,6 +12,7 @@ import type { DragMode } from "@/charts/timeline/usePointer";
 import { plainKey } from "@/lib/keys";
 import { duration, US_PER_S } from "@/lib/time";
 import { around, clampView, covers, detailTile, span, zoomAround, type TimeView } from "@/lib/timeView";
+import { useRested, WORDS_MS } from "@/lib/useRested";
 import { Button } from "@/ui/Button";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { CompareButton } from "@/widgets/CompareButton";
@@ -89,7 +90,7 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
   }, [setView, moment]);
 
   // The text may lag behind a moving pointer; the chart may not.
-  const restingView = useDeferredValue(view);
+  const restingView = useRested(view, WORDS_MS);
   const words = useMemo(() => (model === undefined ? "" : summarize(model, restingView)), [model, restingView]);
 
   if (model === undefined || overview === undefined) {

@@ -104,7 +104,7 @@ AREA = Area(
             "dentries", "Freeing dentries",
             "Predicts how long the kernel is busy when it frees this many dentries at once.",
             (
-                Control("negative_dentries", "Negative dentries", "1", 0, 1e11, hint="Empty: what the node holds now."),
+                Control("negative_dentries", "Negative dentries", "1", 0, 1e11),
                 Control("positive_dentries", "Unused dentries of real files", "1", 0, 1e11),
                 Control("inodes", "Inodes freed with them", "1", 0, 1e11, hint="At most as many as dentries of files."),
             ),

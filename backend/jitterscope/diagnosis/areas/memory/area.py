@@ -97,8 +97,8 @@ AREA = Area(
             "memory", "Memory limit and concurrent queries",
             "Replays the latest burst of queries with a different memory limit, max_concurrent, or number of replicas.",
             (
-                Control("limit_bytes", "Memory limit", "bytes", 1 << 20, 1 << 50, hint="Empty: unchanged."),
-                Control("max_concurrent", "max_concurrent", "1", 1, 1e7, hint="In total. Empty: unchanged."),
+                Control("limit_bytes", "Memory limit", "bytes", 1 << 20, 1 << 50),
+                Control("max_concurrent", "max_concurrent", "1", 1, 1e7, hint="In total."),
                 Control("replicas", "Replicas the burst is spread over", "1", 1, 1000),
             ),
             answer=answer,

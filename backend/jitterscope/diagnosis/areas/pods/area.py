@@ -74,7 +74,7 @@ AREA = Area(
         WhatIf(
             "pod_start", "Pod starts without eBPF programs",
             "Predicts p50, p90, and p99 of the same pod starts without loading these programs for each pod.",
-            (Control("without", "Programs left out", "names", hint="Empty: all of them."),),
+            (Control("without", "Programs left out", "names", hint="None checked: all of them are left out."),),
             answer=answer,
             subject="node",
             causes=("pods/bpf_verification",),

@@ -9,22 +9,19 @@ import { Menu } from "@/ui/Menu";
 import { usePageCommand } from "@/ui/pageCommands";
 import { useToast } from "@/ui/Toast";
 
+import { usePictureControl, type Shown } from "../pictureContext";
+
 // Most readers of an incident open neither.
 const LinkDialog = lazy(async () => ({ default: (await import("./LinkDialog")).LinkDialog }));
 const PostMortemDialog = lazy(async () => ({ default: (await import("./PostMortemDialog")).PostMortemDialog }));
 
-export interface ShareMenuProps {
-  incident: Incident;
-  /** The timeline's current view. */
-  view: TimeView;
-  selection: TimeView | null;
-}
-
 /** Ways to share the incident: a link to this view, a read-only link, a post-mortem. */
-export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactElement {
-  const [open, setOpen] = useState<"link" | "postMortem" | null>(null);
+export function ShareMenu({ incident }: { incident: Incident }): ReactElement {
+  const [open, setOpen] = useState<"postMortem" | Shown | null>(null);
+  const { current } = usePictureControl();
   const toast = useToast();
   const copy = (): void => {
+    const { view, selection } = current();
     navigator.clipboard.writeText(linkTo(view, selection)).then(
       () => toast({ text: "Link to this view copied" }),
       () => toast({ text: "The browser blocked the copy. Copy the page address instead.", tone: "error" }),
@@ -39,7 +36,7 @@ export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactE
     return () => window.removeEventListener("keydown", listener);
   }, []);
   usePageCommand("Copy link to this view", copy);
-  usePageCommand("Share: read-only link", () => setOpen("link"));
+  usePageCommand("Share: read-only link", () => setOpen(current()));
   usePageCommand("Share: post-mortem", () => setOpen("postMortem"));
   const close = (isOpen: boolean): void => {
     if (!isOpen) setOpen(null);
@@ -52,13 +49,13 @@ export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactE
       <Menu trigger={<Button>Share</Button>}>
         {({ MenuItem }) => (
           <>
-            <MenuItem onSelect={() => setOpen("link")}>Read-only link</MenuItem>
+            <MenuItem onSelect={() => setOpen(current())}>Read-only link</MenuItem>
             <MenuItem onSelect={() => setOpen("postMortem")}>Post-mortem</MenuItem>
           </>
         )}
       </Menu>
       <Suspense>
-        {open === "link" && <LinkDialog incidentId={incident.id} view={view} selection={selection} onOpenChange={close} />}
+        {open !== null && open !== "postMortem" && <LinkDialog incidentId={incident.id} {...open} onOpenChange={close} />}
         {open === "postMortem" && <PostMortemDialog incidentId={incident.id} onOpenChange={close} />}
       </Suspense>
     </>

@@ -97,7 +97,7 @@ function Results({ answer }: { answer: ModelAnswer }): ReactElement {
               <th scope="col">Setting</th>
               {withOutcome && <th scope="col">Outcome</th>}
               {titles.map(({ id, title }) => (
-                <th key={id} scope="col">
+                <th key={id} scope="col" data-figure>
                   {title}
                 </th>
               ))}
@@ -114,7 +114,9 @@ function Results({ answer }: { answer: ModelAnswer }): ReactElement {
                   </td>
                 )}
                 {tried.figures.map((figure) => (
-                  <td key={figure.id}>{figureText(figure)}</td>
+                  <td key={figure.id} data-figure>
+                    {figureText(figure)}
+                  </td>
                 ))}
                 <td className={styles["bar"]}>
                   {main !== undefined && tried.figures[0]?.interval != null && (

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState, type ReactElement } from "react";
+import { useMemo, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import { explain } from "@/api/problem";
@@ -7,6 +7,7 @@ import { whatIfQuery, type SettingChange, type WhatIf, type WhatIfWindow } from 
 import { Compare } from "@/charts/compare/Compare";
 import { microseconds } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
+import { useRested } from "@/lib/useRested";
 import { ErrorState, Skeleton } from "@/ui/states";
 
 import { comparedFigures, reasonText, sentence, type ComparedFigure } from "./figures";
@@ -141,14 +142,4 @@ function Outcome({ answer, stale, extent, view, onView }: OutcomeProps): ReactEl
       )}
     </>
   );
-}
-
-/** The value once it has been stable for a moment. */
-function useRested<Value>(value: Value, ms: number): Value {
-  const [rested, setRested] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return rested;
 }
