@@ -52,7 +52,7 @@ func TestRubyThatCollectsByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all, full float64
-	waitFor(t, "it has collected its whole heap five times", func() bool {
+	waitFor(t, "it has collected its whole heap three times", func() bool {
 		text, _ := os.ReadFile(counts)
 		_, err := fmt.Sscan(string(text), &all, &full)
 		return err == nil
