@@ -111,10 +111,6 @@ class Product:
         """The resources of a kind, at most 200."""
         return list(self._get("/resources", kind=kind, limit=200).json()["items"])
 
-    def changes(self) -> list[dict[str, Any]]:
-        """The newest changes of the last day that it lists."""
-        return list(self._get("/changes", limit=100).json()["items"])
-
     def slowest_starts(self) -> list[dict[str, Any]]:
         """The pods that took longest to start in the last hour, by name."""
         return list(self._get("/pod-starts").json()["slowest"])

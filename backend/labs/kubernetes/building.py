@@ -23,7 +23,6 @@ NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", 
 # What few tests need, by program: version and package.
 _ADDED = {
     "kube-router": ("v2.1.0", "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router"),
-    "metrics-server": ("v0.8.0", "sigs.k8s.io/metrics-server/cmd/metrics-server"),
 }
 _DEBIAN = ("containernetworking-plugins", "runc", "iptables", "nftables")
 _IPTABLES = tuple(f"{family}{verb}" for family in ("iptables", "ip6tables") for verb in ("", "-save", "-restore"))
@@ -83,11 +82,6 @@ def added(name: str, say: Say) -> Path:
     with _alone(folder.with_name("building")):
         _go_build(folder, name, version, package, "", say)
     return folder / _versioned(name, version)
-
-
-def version_of(name: str) -> str:
-    """The version of an added program."""
-    return _ADDED[name][0]
 
 
 def _versioned(name: str, version: str) -> str:

@@ -21,7 +21,7 @@ from labs.kubernetes.layout import (
     Node,
     NodeFiles,
 )
-from labs.kubernetes.pki import FRONT_PROXY, FRONT_PROXY_NAME, USERS, Authority
+from labs.kubernetes.pki import USERS, Authority
 
 KUBELET = "kubelet"
 _API_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
@@ -42,7 +42,6 @@ def write(files: Files, nodes: Sequence[Node], programs: Programs) -> None:
     for user, (name, group) in USERS.items():
         authority.issue(user, name, group)
     authority.issue("apiserver", "kube-apiserver", "", [NODE_ADDRESS, "127.0.0.1", API_SERVICE, *_API_NAMES])
-    Authority(files.pki / FRONT_PROXY).issue("client", FRONT_PROXY_NAME)
     for user in USERS:
         authority.kubeconfig(user, API)
     (files.folder / "resolv.conf").write_text(f"search {' '.join(SEARCH_DOMAINS)}\n")

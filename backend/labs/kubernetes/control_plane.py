@@ -8,7 +8,6 @@ from pathlib import Path
 
 from labs.kubernetes.building import Programs
 from labs.kubernetes.layout import NODE_ADDRESS, SERVICE_NETWORK, Files
-from labs.kubernetes.pki import FRONT_PROXY, FRONT_PROXY_NAME
 
 _ETCD, _ETCD_PEERS = "http://127.0.0.1:2379", "http://127.0.0.1:2380"
 
@@ -81,14 +80,6 @@ def _api_server(files: Files) -> dict[str, str]:
         "service-account-signing-key-file": f"{pki}/accounts.key",
         "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
         "authorization-mode": "Node,RBAC",
-        # The metrics server answers for the API server, which says on whose behalf it asks.
-        "requestheader-client-ca-file": f"{pki}/{FRONT_PROXY}/ca.crt",
-        "requestheader-allowed-names": FRONT_PROXY_NAME,
-        "requestheader-extra-headers-prefix": "X-Remote-Extra-",
-        "requestheader-group-headers": "X-Remote-Group",
-        "requestheader-username-headers": "X-Remote-User",
-        "proxy-client-cert-file": f"{pki}/{FRONT_PROXY}/client.crt",
-        "proxy-client-key-file": f"{pki}/{FRONT_PROXY}/client.key",
         "enable-admission-plugins": "NodeRestriction",
         "allow-privileged": "true",
         "audit-policy-file": str(files.audit_policy),
@@ -114,7 +105,4 @@ def _controllers(pki: Path) -> dict[str, str]:
         "cluster-signing-cert-file": f"{pki}/ca.crt",
         "cluster-signing-key-file": f"{pki}/ca.key",
         "use-service-account-credentials": "true",
-        # Instead of every 15 s, and only after 5 min with less load.
-        "horizontal-pod-autoscaler-sync-period": "5s",
-        "horizontal-pod-autoscaler-downscale-stabilization": "20s",
     }

@@ -23,7 +23,7 @@ _FILES = {
 
 def files() -> list[Path]:
     """A file per definition, downloaded if missing. Raises LabError if that fails."""
-    return [module(name) / file for name, file in _FILES.items()]
+    return [_module(name) / file for name, file in _FILES.items()]
 
 
 @contextmanager
@@ -40,7 +40,6 @@ def known(cluster: Cluster) -> Iterator[None]:
             cluster.kubectl("delete", "-f", str(file), "--ignore-not-found", "--wait=false")
 
 
-def module(name: str) -> Path:
-    """The folder of a Go module (NAME@VERSION), downloaded if missing. Raises LabError if that fails."""
+def _module(name: str) -> Path:
     told = packages.run(["go", "mod", "download", "-json", name], Path("/"), {"GOFLAGS": "-mod=mod"})
     return Path(json.loads(told)["Dir"])

@@ -23,9 +23,6 @@ USERS = {
     "proxy": ("system:kube-proxy", ""),
     "apiserver-to-kubelet": ("kube-apiserver-kubelet-client", "system:masters"),
 }
-# The folder and the common name of the certificate with which the API server forwards requests to other servers. It has
-# an authority of its own: whoever that one signs for can act as any user.
-FRONT_PROXY, FRONT_PROXY_NAME = "front-proxy", "front-proxy-client"
 
 
 @dataclass(frozen=True, slots=True)
