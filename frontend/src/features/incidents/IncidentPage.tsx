@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useCallback, useMemo, useRef, type ReactElement, type RefObject } from "react";
+import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
 import { api } from "@/api/client";
 import { capturesQuery } from "@/api/captures";
@@ -84,6 +84,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const { extent, moment, showing } = useIncidentPicture(incident, load);
   const changes = useChanges(incident.subject.resource_id, extent);
   const section = useRef<HTMLElement>(null);
+  const bringUp = useCallback(() => section.current?.scrollIntoView({ block: "nearest" }), []);
   const tellCopied = useCallback((fix: Incident["fixes"][number]) => toast({ text: `Patch copied: ${fix.title}` }), [toast]);
   const scale = useMemo(() => scaleOf(incident.fixes, incident.figures), [incident.fixes, incident.figures]);
   const whatIfs = useQuery(whatIfModelsQuery(incident.cause));
@@ -170,7 +171,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           ))}
           <div id="evidence" tabIndex={-1}>
             <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
-              <ShownEvidence incident={incident} showing={showing} section={section} />
+              <ShownEvidence incident={incident} showing={showing} onShown={bringUp} />
             </Section>
           </div>
           <div id="other-causes" tabIndex={-1} className={styles["column"]}>
@@ -238,18 +239,18 @@ function Picture(props: PictureProps): ReactElement {
 interface ShownEvidenceProps {
   incident: Incident;
   showing: (evidence: TimeView) => PictureState;
-  section: RefObject<HTMLElement | null>;
+  onShown: () => void;
 }
 
 /** Evidence that the timeline can show. */
-function ShownEvidence({ incident, showing, section }: ShownEvidenceProps): ReactElement {
+function ShownEvidence({ incident, showing, onShown }: ShownEvidenceProps): ReactElement {
   const { setPicture } = usePictureControl();
   const show = useCallback(
     (evidence: TimeView): void => {
       setPicture(showing(evidence));
-      section.current?.scrollIntoView({ block: "nearest" });
+      onShown();
     },
-    [setPicture, showing, section],
+    [setPicture, showing, onShown],
   );
   return <Evidence evidence={incident.evidence} onShow={show} />;
 }

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useEffectEvent, useState, type ReactElement } from "react";
 
 import type { Incident } from "@/api/incidents";
+import { usePictureControl, type Shown } from "@/features/incidents/pictureContext";
 import { plainKey } from "@/lib/keys";
 import { formatView } from "@/lib/search";
 import type { TimeView } from "@/lib/timeView";
@@ -8,8 +9,6 @@ import { Button } from "@/ui/Button";
 import { Menu } from "@/ui/Menu";
 import { usePageCommand } from "@/ui/pageCommands";
 import { useToast } from "@/ui/Toast";
-
-import { usePictureControl, type Shown } from "../pictureContext";
 
 // Most readers of an incident open neither.
 const LinkDialog = lazy(async () => ({ default: (await import("./LinkDialog")).LinkDialog }));
