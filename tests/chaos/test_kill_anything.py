@@ -140,8 +140,7 @@ def _every_tick_once(
     down_s = sum(end - begin for begin, end in killer.downtimes)
     _say(f"{len(ticks)} ticks stored of {(end_us - begin_us) // harness.TICK_US}, collector down {down_s:.1f} s")
     assert unexplained == []
-    collectors = client.get("/collectors").json()["items"]
-    assert [one["dropped_batches"] for one in collectors if one["node"]["id"] == node_id] == [0]
+    assert [one["dropped_batches"] for one in _collectors(client) if one["node"]["id"] == node_id] == [0]
 
 
 def _holes_in_ledger(stack: Stack) -> list[tuple[int, int]]:
@@ -196,7 +195,16 @@ def _add_channel(client: httpx.Client, url: str) -> int:
 
 
 def _nodes(client: httpx.Client) -> list[int]:
-    return [int(one["node"]["id"]) for one in client.get("/collectors").json()["items"]]
+    return [int(one["node"]["id"]) for one in _collectors(client)]
+
+
+def _collectors(client: httpx.Client) -> Iterator[dict[str, Any]]:
+    """All of them: feeders on a fast machine make more nodes than a page has."""
+    cursor: str | None = ""
+    while cursor is not None:
+        page = client.get("/collectors", params={"cursor": cursor} if cursor else {}).json()
+        yield from page["items"]
+        cursor = page["next_cursor"]
 
 
 def _wait(ready: Any, patience_s: float, what: str, instead: Any = lambda: "") -> Any:

@@ -42,6 +42,16 @@ func (l Location) Parent() string { return path.Dir(l.Path) }
 // Same reports whether other is the same cgroup and not a later one with the same path.
 func (l Location) Same(other Location) bool { return l.Path == other.Path && l.marks == other.marks }
 
+// Continues reports whether other is this cgroup before or after a controller came or went: its counters go on.
+func (l Location) Continues(other Location) bool {
+	for i, mark := range l.marks {
+		if mark.inode != 0 && mark.inode == other.marks[i].inode {
+			return true
+		}
+	}
+	return false
+}
+
 // Inode identifies this cgroup in the kernel, in the CPU controller's hierarchy under v1; 0 if it is not in there.
 func (l Location) Inode() uint64 { return l.marks[0].inode }
 

@@ -65,11 +65,13 @@ func (g *groups) refresh(ctx context.Context) error {
 	present := make(map[string]struct{}, len(locations))
 	for _, location := range locations { // parents come first
 		present[location.Path] = struct{}{}
+		continues := false
 		if old, ok := g.byPath[location.Path]; ok {
 			if old.Location.Same(location) {
 				continue
 			}
-			removed = append(removed, old) // the same path, created again
+			continues = location.Continues(old.Location)
+			removed = append(removed, old) // the same path, created again or with other controllers
 			delete(g.byPath, location.Path)
 		}
 		parent := batch.Node
@@ -80,7 +82,7 @@ func (g *groups) refresh(ctx context.Context) error {
 		if resource == batch.NoResource {
 			continue
 		}
-		group := &Group{Location: location, Resource: resource, Born: g.walked && before+g.walker.Shed == 0}
+		group := &Group{Location: location, Resource: resource, Born: g.walked && !continues && before+g.walker.Shed == 0}
 		g.byPath[location.Path] = group
 		added = append(added, group)
 	}

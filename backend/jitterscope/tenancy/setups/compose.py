@@ -22,6 +22,8 @@ services:
   jitterscope-collector:
     image: {IMAGE}
     restart: unless-stopped
+    labels:
+      app.kubernetes.io/part-of: jitterscope
     command: [run]
     environment:
       JITTERSCOPE_SERVER: {server}

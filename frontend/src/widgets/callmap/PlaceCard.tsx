@@ -22,7 +22,7 @@ export interface PlaceCardProps {
   onFocus: (is: boolean) => void;
 }
 
-/** A place of the map; a link to its server's page, unless it is clients. */
+/** A place of the map; a link to its server's page, unless it is clients. Its title describes it to those who see no lines. */
 export function PlaceCard({ place, calls, style, compact, isCenter, isFaded, isStop, window, onPoint, onFocus }: PlaceCardProps): ReactElement {
   const text = placeText(place, calls);
   const worst = worstShare(place, calls);
@@ -48,7 +48,6 @@ export function PlaceCard({ place, calls, style, compact, isCenter, isFaded, isS
       // No preloading: a passing pointer crosses many cards.
       preload={false}
       data-place={place.id}
-      aria-label={text}
       tabIndex={isStop ? 0 : -1}
       onFocus={() => onFocus(true)}
       onBlur={() => onFocus(false)}
@@ -65,11 +64,13 @@ function Content({ place, worst, compact, isCircular }: { place: MapPlace; worst
       <span className={styles["name"]}>
         {place.name}
         {isCircular && <span title="Its containers call each other"> ↻</span>}
-      </span>
+      </span>{" "}
       {worst?.slow_ratio != null && worst.slow_ratio > 0 && (
-        <span className={styles["share"]}>
-          {MARKS[levelOf(worst)]} {percent(worst.slow_ratio)}
-        </span>
+        <>
+          <span className={styles["share"]}>
+            {MARKS[levelOf(worst)]} {percent(worst.slow_ratio)}
+          </span>{" "}
+        </>
       )}
       {!compact && (
         <span className={styles["note"]} data-hot={isTroubled(place) || undefined}>

@@ -38,7 +38,7 @@ SCENARIOS = (
         Workload(qps=500, live_mb=3, job=(3.0, 0.25), starts_s=2.0, seconds=30, seed=15),
     ),
     Scenario(
-        "periodic_burst/near miss: compiles its code after its start",
+        "periodic_burst/look-alike: compiles its code after its start",
         "unexplained/slow_answers",
         partial(_run, COMPILES),
     ),
