@@ -43,13 +43,9 @@ func (k *kube) Name() string { return "kube" }
 
 func (k *kube) Start(ctx context.Context, registry *sampler.Registry) error {
 	k.registry, k.shared = registry, sharedDNS(registry)
-	options := kubeapi.DefaultOptions()
-	if err := registry.Options(&options); err != nil {
+	server, err := registry.APIServer()
+	if err != nil {
 		return err
-	}
-	server, off := options.Server(k.Name())
-	if off != "" {
-		return &sampler.Off{Detail: off}
 	}
 	k.server = server
 	k.asking.Go(func() { k.loop(ctx) })

@@ -37,13 +37,9 @@ type nodeState struct {
 func (n *nodeState) Name() string { return "node_state" }
 
 func (n *nodeState) Start(ctx context.Context, registry *sampler.Registry) error {
-	options := kubeapi.DefaultOptions()
-	if err := registry.Options(&options); err != nil {
+	server, err := registry.APIServer()
+	if err != nil {
 		return err
-	}
-	server, off := options.Server(n.Name())
-	if off != "" {
-		return &sampler.Off{Detail: off}
 	}
 	hostname, _ := os.Hostname()
 	n.registry, n.server = registry, server

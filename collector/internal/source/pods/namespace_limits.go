@@ -47,13 +47,9 @@ type namespaceLimits struct {
 func (n *namespaceLimits) Name() string { return "namespace_limits" }
 
 func (n *namespaceLimits) Start(ctx context.Context, registry *sampler.Registry) error {
-	options := kubeapi.DefaultOptions()
-	if err := registry.Options(&options); err != nil {
+	server, err := registry.APIServer()
+	if err != nil {
 		return err
-	}
-	server, off := options.Server(n.Name())
-	if off != "" {
-		return &sampler.Off{Detail: off}
 	}
 	n.registry, n.server, n.namespaces = registry, server, sharedNamespaces(registry)
 	n.allowed, n.quotas, n.history = map[string]string{}, map[string]string{}, map[string]*quotaHistory{}
