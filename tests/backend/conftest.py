@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
 
@@ -19,12 +21,27 @@ from jitterscope.devstack.postgres import PostgresServer
 from jitterscope.devstack.valkey import ValkeyServer
 from jitterscope.http import UNDECLARED
 from jitterscope.kit.secretbox import new_key
+from jitterscope.logs import configure_logging
 from jitterscope.main import create_app
 from jitterscope.schema import bootstrap, runner
 from jitterscope.settings import Settings, override_settings
+from jitterscope.slots import Slots
 from jitterscope.tenancy import founding
+from jitterscope.tenancy import secrets as secrets_of_tenancy
 from jitterscope.tenancy.tokens import Kind
 from tests.support import minutes
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test of the application with several parameters, all but the first are slow, as is one that waits."""
+    seen: set[tuple[Path, str]] = set()
+    for item in items:
+        if isinstance(item, pytest.Function) and {"client", "early_in_a_minute"}.intersection(item.fixturenames):
+            name = (item.path, item.originalname)
+            if name in seen or "early_in_a_minute" in item.fixturenames:
+                item.add_marker(pytest.mark.slow)
+            seen.add(name)
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,15 @@ class Organization:
         if kind not in self.tokens:
             self.tokens[kind] = founding.make_token(self.owner_url, self.id, kind, f"test {kind}", ("*:*",))
         return self.tokens[kind]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_password_hashes() -> Iterator[None]:
+    """Each organization has an administrator with a password, whose hash would take most of the time to found it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets_of_tenancy, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        patch.setattr(secrets_of_tenancy, "_NOBODY", secrets_of_tenancy.hash_password("nobody").rpartition("$")[0])
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -159,11 +185,19 @@ def other_organization(make_organization: Callable[[], Organization]) -> Organiz
     return make_organization()
 
 
+@pytest.fixture(scope="session")
+def app(database: Database) -> FastAPI:
+    """One for all tests of a process: the first request to a new one takes ten times as long as the next."""
+    return create_app()
+
+
 @pytest.fixture
-def client(database: Database) -> Iterator[TestClient]:
+def client(app: FastAPI) -> Iterator[TestClient]:
     """The application without credentials; errors come back as responses, as users see them."""
     cache.valkey().flushdb()
-    with TestClient(create_app(), raise_server_exceptions=False) as plain:
+    app.state.slots = Slots()
+    configure_logging()
+    with TestClient(app, raise_server_exceptions=False) as plain:
         yield plain
     db.dispose()
 

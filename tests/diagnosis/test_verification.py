@@ -213,6 +213,7 @@ def test_what_keeps_a_verdict_waiting() -> None:
     assert {one.needed_s for one in (less, nothing, verdict(before, side(None, 120)))} == {None}, "no time is missing"
 
 
+@pytest.mark.slow
 def test_no_fix_is_verified_by_chance() -> None:
     """The same fault before and after is hardly ever called better or worse."""
     wrong = 0

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jitterscope.analyses import capture_facts, capture_figures, capture_snapshots
-from jitterscope.analyses.child import Order, Refused
 from jitterscope.analyses.judge import report_of
+from jitterscope.analyses.order import Order, Refused
 from jitterscope.analyses.parser import Parsed
 from jitterscope.analyses.report import Report
 

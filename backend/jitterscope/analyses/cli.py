@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from jitterscope.analyses import remote, terminal
-from jitterscope.analyses.child import Refused
 from jitterscope.analyses.isolate import Limits, analyse
+from jitterscope.analyses.order import Refused
 from jitterscope.analyses.report import Report
 from jitterscope.settings import settings
 

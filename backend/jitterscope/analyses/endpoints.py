@@ -19,7 +19,8 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
-from jitterscope.tenancy.auth import Principal, require, still_allowed
+from jitterscope.tenancy.auth import require, still_allowed
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/analyses", tags=["analyses"])
 Reader = Annotated[Principal, Depends(require("analyses:read"))]

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from jitterscope.analyses.child import Order, Refused, too_much_memory
+from jitterscope.analyses.child import too_much_memory
+from jitterscope.analyses.order import Order, Refused
 from jitterscope.analyses.report import Report
 
 _MOST_OUTPUT_BYTES = 64 * 1024 * 1024

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from jitterscope.analyses.child import Refused
+from jitterscope.analyses.order import Refused
 from jitterscope.analyses.report import Report
 
 _CHUNK = 1 << 20

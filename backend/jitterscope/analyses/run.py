@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 import structlog
 
 from jitterscope.analyses import folder, store
-from jitterscope.analyses.child import Refused
 from jitterscope.analyses.isolate import Limits, analyse
 from jitterscope.analyses.models import AnalysisRow
+from jitterscope.analyses.order import Refused
 from jitterscope.analyses.report import Report
 from jitterscope.db import after_commit, organization_session
 from jitterscope.events.publish import publish

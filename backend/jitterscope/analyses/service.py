@@ -16,7 +16,7 @@ from jitterscope.db import after_commit
 from jitterscope.errors import not_found
 from jitterscope.events.publish import publish
 from jitterscope.settings import settings
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 
 TASK = "analyses.run"
 

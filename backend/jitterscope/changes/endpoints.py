@@ -26,7 +26,8 @@ from jitterscope.kit.declared import audited
 from jitterscope.kit.instant import time_of
 from jitterscope.requested_window import From, When
 from jitterscope.tenancy import limits
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/changes", tags=["changes"])
 Reader = Annotated[Principal, Depends(require("changes:read"))]

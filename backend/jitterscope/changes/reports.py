@@ -12,7 +12,7 @@ from jitterscope.changes.models import ChangeRow
 from jitterscope.changes.schemas import ChangeReport
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 
 KEPT = timedelta(days=90)
 # A sender's clock may be ahead by this much.

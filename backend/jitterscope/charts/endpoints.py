@@ -34,7 +34,8 @@ from jitterscope.series.external_selection import Belonging, Selection
 from jitterscope.series.ids import series_id
 from jitterscope.series.read_ticks import Scope
 from jitterscope.series.types import nullable
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["series"])
 

@@ -16,7 +16,8 @@ from jitterscope.collection.schemas import Collection, CollectionRequest, Source
 from jitterscope.collection.switches import SWITCHES
 from jitterscope.db import organization_session
 from jitterscope.kit.declared import audited
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["collectors"])
 

@@ -20,7 +20,8 @@ from jitterscope.db import organization_session
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
 from jitterscope.requested_window import From, When
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["containers"])
 _DEFAULT_US, _LONGEST_US = 60 * MINUTE_US, 24 * 60 * MINUTE_US

@@ -9,8 +9,8 @@ import typer
 from jitterscope.deployment import setup as preparing
 from jitterscope.kit.secretbox import new_key
 from jitterscope.settings import settings
-from jitterscope.tenancy.auth import INGEST_PREFIX
 from jitterscope.tenancy.secrets import new_secret
+from jitterscope.tenancy.tokens import INGEST_PREFIX
 
 app = typer.Typer()
 

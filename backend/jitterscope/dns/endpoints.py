@@ -23,7 +23,8 @@ from jitterscope.incidents.api import queries, views
 from jitterscope.inventory.node_windows import NodeWindow
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.requested_window import From, When
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/dns", tags=["dns"])
 Reader = Annotated[Principal, Depends(require("resources:read"))]

@@ -15,7 +15,8 @@ from jitterscope.db import organization_session
 from jitterscope.fleet import glance
 from jitterscope.fleet.schemas import Fleet, FleetContainer
 from jitterscope.inventory.schemas import ResourceRef
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/fleet", tags=["fleet"])
 Reader = Annotated[Principal, Depends(require("resources:read"))]

@@ -26,7 +26,8 @@ from jitterscope.kit.declared import not_audited
 from jitterscope.series import retention
 from jitterscope.settings import settings
 from jitterscope.tenancy import limits
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 log = structlog.get_logger(__name__)
 TOO_OLD = Counter("jitterscope_ingest_too_old_total", "Parts of batches refused because they are too old")

@@ -25,7 +25,8 @@ from jitterscope.remote import senders
 from jitterscope.series import external, external_metrics, partitions, retention
 from jitterscope.settings import settings
 from jitterscope.tenancy import limits
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["ingest"])
 

@@ -20,7 +20,8 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
 from jitterscope.series.catalogue import FACTS, METRICS
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["inventory"])
 

@@ -33,7 +33,8 @@ from jitterscope.notify.store import channels, deliveries
 from jitterscope.paging import one_position, unpaged
 from jitterscope.tenancy import mail_limits
 from jitterscope.tenancy.attempts import per_minute
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/channels", tags=["channels"])
 Reader = Annotated[Principal, Depends(require("channels:read"))]

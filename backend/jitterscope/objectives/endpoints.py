@@ -20,7 +20,8 @@ from jitterscope.objectives import service
 from jitterscope.objectives.models import ObjectiveRow
 from jitterscope.objectives.schemas import ObjectiveRequest, ResourceObjective
 from jitterscope.objectives.service import Setting
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/resources/{resource_id}/objective", tags=["objectives"])
 Reader = Annotated[Principal, Depends(require("resources:read"))]

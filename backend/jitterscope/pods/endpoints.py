@@ -30,7 +30,8 @@ from jitterscope.pods.schemas import (
     StartupWhatIfPercentile,
 )
 from jitterscope.requested_window import From, When
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/pod-starts", tags=["pods"])
 Reader = Annotated[Principal, Depends(require("resources:read"))]

@@ -19,7 +19,8 @@ from jitterscope.pulls.schemas import (
     PullRequestOptions,
     PullRequestPreview,
 )
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/incidents/{incident_id}", tags=["pull requests"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]

@@ -19,7 +19,8 @@ from jitterscope.pulls import repositories as service
 from jitterscope.pulls import store
 from jitterscope.pulls.schemas import Repository, RepositoryRequest, RepositoryTest, RepositoryUpdate
 from jitterscope.pulls.store import MOST_REPOSITORIES
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/repositories", tags=["pull requests"])
 Reader = Annotated[Principal, Depends(require("repositories:read"))]

@@ -29,7 +29,7 @@ from jitterscope.pulls.plan import Planned, Target
 from jitterscope.pulls.repositories import kind_of
 from jitterscope.pulls.schemas import FixPullRequest, Form, KustomizePatch, PullRequest, PullRequestPreview
 from jitterscope.pulls.talking import problems_of
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 
 # A process that died while contacting the host holds the place no longer than this.
 _OPENING = timedelta(minutes=2)

@@ -17,7 +17,8 @@ from jitterscope.kit.declared import audited
 from jitterscope.recordings.capture import plan
 from jitterscope.recordings.stream import stream
 from jitterscope.requested_window import RequiredFrom, RequiredWhen
-from jitterscope.tenancy.auth import Principal, require, still_allowed
+from jitterscope.tenancy.auth import require, still_allowed
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/recordings", tags=["recordings"])
 _SCOPE = "series:read"

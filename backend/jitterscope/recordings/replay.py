@@ -47,11 +47,16 @@ class Replayed:
 
 
 def prepare(
-    recording: Recording, shift_us: int, key_suffix: str, spool_id: bytes | None = None, first_sequence: int = 1
+    recording: Recording,
+    shift_us: int,
+    key_suffix: str,
+    spool_id: bytes | None = None,
+    first_sequence: int = 1,
+    slice_us: int = SLICE_US,
 ) -> Iterator[pb.Batch]:
     """The batches of a replay, in order, each with what a collector adds: number, time of sealing, and triggers."""
     spool = spool_id or secrets.token_bytes(16)
-    for number, (from_us, to_us) in enumerate(slices(recording, SLICE_US)):
+    for number, (from_us, to_us) in enumerate(slices(recording, slice_us)):
         batch = batch_of(recording, from_us, to_us, shift_us, key_suffix)
         batch.spool_id, batch.sequence = spool, first_sequence + number
         batch.sealed_at_us = to_us + shift_us

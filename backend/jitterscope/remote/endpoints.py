@@ -36,7 +36,8 @@ from jitterscope.series import external_metrics, external_search
 from jitterscope.series.external_search import Label
 from jitterscope.series.external_selection import Match, Selection
 from jitterscope.series.types import nullable
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/metrics", tags=["metrics"])
 

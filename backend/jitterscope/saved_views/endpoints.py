@@ -21,7 +21,8 @@ from jitterscope.saved_views.models import SavedViewRow
 from jitterscope.saved_views.schemas import Page as Path
 from jitterscope.saved_views.schemas import SavedView, SavedViewChange, SavedViewRequest
 from jitterscope.tenancy import members
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/views", tags=["views"])
 Reader = Annotated[Principal, Depends(require("views:read"))]

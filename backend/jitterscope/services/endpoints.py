@@ -31,7 +31,8 @@ from jitterscope.services.schemas import (
     ServiceObjective,
     Services,
 )
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["services"])
 _MINUTE_US = 60_000_000

@@ -19,7 +19,8 @@ from jitterscope.paging import one_position
 from jitterscope.sharing import links, store, views
 from jitterscope.sharing.models import SharingPolicyRow
 from jitterscope.sharing.schemas import NewSharedLink, SharedLink, SharedLinkRequest, SharingPolicy, SharingState
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["sharing"])
 Reader = Annotated[Principal, Depends(require("links:read"))]

@@ -21,7 +21,8 @@ from jitterscope.notify.outbox import sent_at
 from jitterscope.sharing import post_mortems
 from jitterscope.sharing.post_mortem import Told, markdown
 from jitterscope.sharing.schemas import PostMortem, PostMortemEdit
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["sharing"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]

@@ -13,7 +13,7 @@ from jitterscope.errors import Problem, not_found
 from jitterscope.sharing import store
 from jitterscope.sharing.models import SharedLinkRow
 from jitterscope.tenancy import secrets, tokens
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 from jitterscope.tenancy.scopes import Role, role_allows
 
 PREFIX = "jsl_"

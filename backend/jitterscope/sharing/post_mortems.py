@@ -11,7 +11,7 @@ from jitterscope.errors import Problem
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.sharing.models import PostMortemRow
 from jitterscope.sharing.schemas import PostMortem
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 
 
 def stored(session: Session, incident_id: int) -> PostMortemRow | None:

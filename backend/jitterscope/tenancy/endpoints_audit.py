@@ -14,7 +14,8 @@ from jitterscope.bounds import QUICK, bounded
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page, Schema
 from jitterscope.paging import one_position
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/audit", tags=["audit"])
 

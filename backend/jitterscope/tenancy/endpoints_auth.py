@@ -16,7 +16,8 @@ from jitterscope.kit.networks import network_of
 from jitterscope.settings import settings
 from jitterscope.tenancy import devices, joining, login, mail_limits, secrets, sessions
 from jitterscope.tenancy.attempts import per_minute
-from jitterscope.tenancy.auth import COOKIE, Principal, authenticate, check_origin, unauthenticated
+from jitterscope.tenancy.auth import COOKIE, authenticate, check_origin
+from jitterscope.tenancy.principal import Principal, unauthenticated
 from jitterscope.tenancy.schemas import (
     AcceptRequest,
     InstallationWarning,

@@ -17,7 +17,8 @@ from jitterscope.kit.schema import Page
 from jitterscope.paging import unpaged
 from jitterscope.settings import settings
 from jitterscope.tenancy import limits, mail_limits, members, models, secrets
-from jitterscope.tenancy.auth import COOKIE, Principal, require
+from jitterscope.tenancy.auth import COOKIE, require
+from jitterscope.tenancy.principal import Principal
 from jitterscope.tenancy.schemas import (
     Invitation,
     InvitationRequest,

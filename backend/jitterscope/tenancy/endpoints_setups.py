@@ -8,7 +8,8 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.paging import unpaged
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 from jitterscope.tenancy.setups import address, agent, alloy, compose, kubernetes, linux, opentelemetry, prometheus
 from jitterscope.tenancy.setups.setup import Setups
 

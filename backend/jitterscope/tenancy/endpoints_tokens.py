@@ -15,7 +15,8 @@ from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import unpaged
 from jitterscope.tenancy import members, models, tokens
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 from jitterscope.tenancy.schemas import IngestTokenRequest, NewIngestToken, NewToken, TokenInfo, TokenRequest
 from jitterscope.tenancy.setups import address, linux
 

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from jitterscope import db
 from jitterscope.tenancy import secrets, tokens
-from jitterscope.tenancy.auth import INGEST_PREFIX
 from jitterscope.tenancy.store import founding as store
+from jitterscope.tenancy.tokens import INGEST_PREFIX
 
 _MIN_SECRET_LENGTH = len(INGEST_PREFIX) + 32
 

@@ -13,7 +13,7 @@ from jitterscope.kit.networks import network_of
 from jitterscope.settings import settings
 from jitterscope.tenancy import devices, refusals, secrets, sessions
 from jitterscope.tenancy.attempts import Bucket, per_minute
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 from jitterscope.tenancy.store import signing_in
 
 

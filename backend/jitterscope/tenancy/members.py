@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from jitterscope.errors import Problem, not_found
 from jitterscope.tenancy import secrets, tokens
-from jitterscope.tenancy.auth import Principal
 from jitterscope.tenancy.models import Invitation, Membership, Token
+from jitterscope.tenancy.principal import Principal
 from jitterscope.tenancy.scopes import Role, role_allows
 from jitterscope.tenancy.store import members as store
 from jitterscope.tenancy.store.members import MemberRow as MemberRow

@@ -13,7 +13,7 @@ from jitterscope import cache, db
 from jitterscope.audit import service as audit
 from jitterscope.errors import Problem
 from jitterscope.tenancy import attempts
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 from jitterscope.tenancy.store import signing_in
 
 log = structlog.get_logger(__name__)

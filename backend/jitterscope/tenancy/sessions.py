@@ -12,8 +12,8 @@ from jitterscope import db
 from jitterscope.audit import service as audit
 from jitterscope.settings import settings
 from jitterscope.tenancy import secrets
-from jitterscope.tenancy.auth import Principal
 from jitterscope.tenancy.models import UserSession
+from jitterscope.tenancy.principal import Principal
 from jitterscope.tenancy.store import signing_in
 
 

@@ -11,14 +11,16 @@ from sqlalchemy.orm import Session
 
 from jitterscope.errors import Problem, not_found
 from jitterscope.tenancy import secrets
-from jitterscope.tenancy.auth import API_PREFIX, INGEST_PREFIX, Principal, unauthenticated
 from jitterscope.tenancy.models import Token
+from jitterscope.tenancy.principal import Principal, unauthenticated
 from jitterscope.tenancy.scopes import INGEST
 from jitterscope.tenancy.store import tokens as store
 from jitterscope.tenancy.store.tokens import owned as owned
 
 Kind = Literal["api", "ingest"]
 _SCOPE = re.compile(r"(\*|[a-z_]+):(\*|[a-z_]+)")
+API_PREFIX = "jsa_"
+INGEST_PREFIX = "jsi_"
 _PREFIXES: dict[Kind, str] = {"api": API_PREFIX, "ingest": INGEST_PREFIX}
 MAX_SECRET_LENGTH = 200
 # Valid ones of each kind; of those that have ended, the list shows the newest.

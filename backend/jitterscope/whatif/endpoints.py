@@ -12,7 +12,8 @@ from jitterscope.bounds import HEAVY, QUICK, bounded
 from jitterscope.kit.compressed import respond
 from jitterscope.kit.declared import not_audited
 from jitterscope.paging import unpaged
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 from jitterscope.whatif import models, service
 from jitterscope.whatif.schemas import WhatIf, WhatIfModel, WhatIfRequest
 

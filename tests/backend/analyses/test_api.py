@@ -25,6 +25,8 @@ from tests.backend.conftest import Database, Organization
 from tests.backend.tenancy.principals import Cast, bearer
 from tests.support.serving import serving
 
+pytestmark = pytest.mark.slow
+
 LOOP = """\
 Wed Oct 11 14:50:59 UTC 2023 Try: 3 DnsmasqProcess: 15
 Wed Oct 11 14:51:00 UTC 2023 Try: 4 DnsmasqProcess: 21

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jitterscope.analyses.child import Refused
 from jitterscope.analyses.isolate import Limits, analyse
+from jitterscope.analyses.order import Refused
 
 pytestmark = pytest.mark.slow
 

@@ -25,6 +25,8 @@ from jitterscope.series import retention
 from tests.support.batches import now_us
 from tests.support.captures import SERVER_CGROUP, capture
 
+pytestmark = pytest.mark.slow
+
 S_US = 1_000_000
 DAY_US = 86_400 * S_US
 

@@ -11,6 +11,8 @@ from jitterscope.recordings.model import Recording
 from tests.backend.conftest import Organization
 from tests.backend.incidents.conftest import Service, gc_fault, healthy, quiet, service
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["gc_fault", "healthy", "quiet", "service"]
 
 SECOND_US = 1_000_000

@@ -14,6 +14,8 @@ from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import Recording
 from tests.support.dns_node import CACHE, DNSMASQ, LIMIT, load, recorded
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def chain() -> Recording:

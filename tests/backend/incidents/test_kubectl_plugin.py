@@ -17,6 +17,8 @@ from jitterscope.settings import REPOSITORY
 from tests.backend.incidents.stories import changed, moved
 from tests.support.serving import serving
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = REPOSITORY / "bin" / "kubectl-jitterscope"
 CONTAINER = (
     "/kubepods/burstable/pod9118fc9a-5622-43c2-a6a9-ea0a582ea247/"

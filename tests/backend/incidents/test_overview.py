@@ -5,8 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.stories import story, visit
+
+pytestmark = pytest.mark.slow
 
 
 def test_nothing_is_open(service: Any) -> None:

@@ -15,6 +15,8 @@ from jitterscope.incidents.scheduling.plan import SILENCE
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.stories import look, shortened, story, visit
 
+pytestmark = pytest.mark.slow
+
 MINUTE_US = 60_000_000
 LONG_AGO_US = 25 * MINUTE_US
 

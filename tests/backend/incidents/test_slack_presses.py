@@ -20,6 +20,8 @@ from jitterscope.recordings.model import Recording
 from tests.backend.incidents.test_channel_preview import incident
 from tests.support.receiver import Slack
 
+pytestmark = pytest.mark.slow
+
 PATH = "/api/v1/integrations/slack/interactions"
 
 

@@ -24,6 +24,8 @@ from jitterscope.tenancy import auth, tokens
 from tests.backend.tenancy.principals import Cast, bearer
 from tests.support.patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def url(service: Any) -> Iterator[str]:

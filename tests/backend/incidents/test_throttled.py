@@ -71,6 +71,7 @@ def bandwidths(draw: st.DrawFn) -> tuple[Bandwidth, int, int]:
     return run(quota_ms, period_ms, draw(st.integers(0, period_ms - 1)), cpus, bursts), period_ms, cpus
 
 
+@pytest.mark.slow
 @given(bandwidths())
 @settings(max_examples=1_000, deadline=None)
 def test_ticks_of_10_ms_place_each_stall(case: tuple[Bandwidth, int, int]) -> None:

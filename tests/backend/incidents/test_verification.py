@@ -16,6 +16,8 @@ from jitterscope.notify.payload import Payload
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.stories import measures, shortened, story, visit
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_fix_that_works(service: Any, fault: Recording, more_cpu: Recording) -> None:
     incident = visit(service, story(service, fault, more_cpu))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sqlalchemy import text
 
 from jitterscope.db import organization_session
@@ -18,6 +19,7 @@ def long_ago(service: Any) -> None:
         session.execute(text("UPDATE collectors SET facts_changed_at = now() - interval '1 hour'"))
 
 
+@pytest.mark.slow
 def test_without_news_an_incident_is_left_alone(service: Any, fault: Recording, more_cpu: Recording) -> None:
     incident_id = story(service, fault)
     long_ago(service)

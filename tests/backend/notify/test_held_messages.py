@@ -164,6 +164,7 @@ actions = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(life=actions, passes=st.booleans(), wanted=st.frozensets(st.sampled_from(ACTIONS), min_size=4))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_the_outbox_does_what_the_preview_says(

@@ -352,6 +352,7 @@ def test_every_kind_has_words_for_every_action(kind: str, action: str, mailbox: 
     assert len(sent) > 50
 
 
+@pytest.mark.slow
 def test_mails_above_the_hours_limit_are_held_back_and_told_in_one_summary(
     outbox: Any, mailbox: Mailbox, settings_override: Any, api: Any, receiver: Any
 ) -> None:

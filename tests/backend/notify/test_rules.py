@@ -140,6 +140,7 @@ some_days = st.lists(st.sampled_from(DAYS), min_size=1, max_size=7, unique=True)
 moments = st.datetimes(datetime(2026, 1, 1), datetime(2027, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
 
 
+@pytest.mark.slow
 @given(days=some_days, start=wall, end=wall, zone=zones, when=moments)
 @settings(max_examples=500)
 def test_quiet_hours_end_where_they_do_not_hold(
@@ -290,6 +291,7 @@ rules = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(wanted=rules, life=lives())
 @settings(max_examples=300)
 def test_no_message_comes_twice_early_or_at_a_quiet_time(wanted: Rule, life: list[Event]) -> None:

@@ -43,6 +43,8 @@ from tests.support.patience import wait_for
 from tests.support.peak import peak_bytes
 from tests.support.serving import serving
 
+pytestmark = pytest.mark.slow
+
 _MIB = 1024 * 1024
 NARROW = Bound("narrow", _MIB, 60, of_caller=2, of_organization=3, of_process=4, waiting=1, waits_s=0.2)
 

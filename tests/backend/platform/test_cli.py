@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable
 
 import psycopg
+import pytest
 from fastapi.testclient import TestClient
 from psycopg import sql
 from pydantic import SecretStr
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 from jitterscope.cli import build
 from jitterscope.settings import Settings
 from tests.backend.conftest import Database, Organization
+
+pytestmark = pytest.mark.slow
 
 PASSWORD = "a long enough password"
 

@@ -127,6 +127,7 @@ def public_tables(url: str) -> set[str]:
         return {name for (name,) in rows}
 
 
+@pytest.mark.slow
 def test_migrations_can_be_undone_and_done_again(scratch: str) -> None:
     runner.migrate(scratch)
     tables = public_tables(scratch)

@@ -20,6 +20,8 @@ from jitterscope.main import create_app
 from jitterscope.settings import Settings, settings
 from tests.backend.conftest import Database
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "jsi_" + secrets.token_urlsafe(32)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from jitterscope.errors import Problem
 from jitterscope.slots import Bound, Caller, Slots
 
@@ -131,6 +133,7 @@ def test_who_may_take_every_slot_is_kept_from_none() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 def test_a_line_of_tens_of_thousands_costs_no_more_for_each() -> None:
     """Each took time in proportion to the line: 20,000 took minutes."""
     callers = [Caller(f"token {number % 200}", number % 20) for number in range(20_000)]

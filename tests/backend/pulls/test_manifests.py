@@ -174,6 +174,7 @@ def test_a_manifest_that_cannot_be_changed_says_why(text: str, change: WorkloadC
     assert refused.value.what_to_do
 
 
+@pytest.mark.slow
 def test_a_file_made_to_cost_is_refused_quickly() -> None:
     laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     for n in range(1, 9):

@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from jitterscope.db import organization_session
 from jitterscope.incidents.verification import verifications
 from jitterscope.incidents.verification import visit as verification
@@ -17,6 +19,8 @@ from jitterscope.pulls.models import PullRequestRow
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.stories import changed, story, without_facts
 from tests.backend.pulls.conftest import Opener
+
+pytestmark = pytest.mark.slow
 
 
 @contextmanager

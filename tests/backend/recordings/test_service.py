@@ -25,6 +25,8 @@ from jitterscope.recordings.replay import Replayed, ReplayFailed, replay, replay
 from jitterscope.recordings.snapshots import recording_of
 from tests.support.serving import serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def fault() -> Recording:

@@ -112,6 +112,7 @@ def test_a_view_leads_to_a_page_and_nowhere_else(api: TestClient, wrong: dict[st
     assert api.post("/api/v1/views", json=BODY | wrong).status_code == 422
 
 
+@pytest.mark.slow
 def test_a_member_has_so_many_and_pages_list_their_own(api: TestClient) -> None:
     for number in range(3):
         page = "/services" if number else "/resources"

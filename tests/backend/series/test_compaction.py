@@ -19,6 +19,8 @@ from jitterscope.series import service as series
 from jitterscope.series.codec import decode_segments, encode_segments
 from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
 
+pytestmark = pytest.mark.slow
+
 GRID = st.one_of(
     st.integers(-(2**40), 2**40).map(float),
     st.integers(0, 3).map(float),

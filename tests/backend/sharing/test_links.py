@@ -15,6 +15,8 @@ from tests.backend.incidents.conftest import Service, fault, more_cpu, service
 from tests.backend.incidents.stories import recorded, story
 from tests.backend.tenancy.principals import Cast, bearer
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["fault", "more_cpu", "service"]  # fixtures
 INCIDENT, TIMELINE = "/api/v1/shared/incident", "/api/v1/shared/timeline"
 CHANGES = "/api/v1/shared/changes"

@@ -18,6 +18,8 @@ from tests.backend.incidents.stories import story, visit
 from tests.backend.notify.conftest import Outbox, receiver
 from tests.backend.tenancy.principals import Cast
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["fault", "more_cpu", "receiver", "service"]  # fixtures
 # GitHub's tables; text that it turns into links by itself is checked below.
 _PARSER = MarkdownIt("commonmark").enable("table")

@@ -12,6 +12,8 @@ from tests.backend.incidents.conftest import Service, service
 from tests.backend.incidents.stories import recorded
 from tests.backend.tenancy.principals import Cast
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["service"]  # fixture
 
 

@@ -11,6 +11,8 @@ import pytest
 from jitterscope.schema import bootstrap, runner
 from tests.backend.conftest import Database
 
+pytestmark = pytest.mark.slow
+
 BEFORE, AFTER = "20261123_2300", "20261123_2310"
 INVITATIONS_BEFORE, INVITATIONS_AFTER = "20261125_2130", "20261126_0530"
 ACCOUNTS_BEFORE, ACCOUNTS_AFTER = "20261123_2320", "20261123_2330"

@@ -32,7 +32,8 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position, position
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 all_causes()  # imported now, so that the first request does not wait
 router = APIRouter(tags=["incidents"])

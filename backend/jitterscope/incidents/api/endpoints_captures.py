@@ -15,7 +15,8 @@ from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.timeline import captures
 from jitterscope.paging import unpaged
 from jitterscope.requested_window import From, When
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["incidents"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]

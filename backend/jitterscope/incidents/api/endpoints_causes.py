@@ -12,7 +12,8 @@ from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.errors import not_found
 from jitterscope.incidents.api.schemas import CauseInfo, RivalInfo
 from jitterscope.paging import unpaged
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/causes", tags=["causes"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]

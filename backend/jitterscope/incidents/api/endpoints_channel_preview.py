@@ -20,7 +20,8 @@ from jitterscope.notify.outbox import rule_of
 from jitterscope.notify.payload import Action
 from jitterscope.notify.rules import Message, replay
 from jitterscope.notify.schemas import ChannelFilter
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/channels", tags=["channels"])
 # A caller that may see channels but not incidents must not learn about them here.

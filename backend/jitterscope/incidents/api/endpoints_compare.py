@@ -19,7 +19,8 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.requested_window import RequiredFrom, RequiredWhen
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["incidents"])
 _LONGEST_US = 3_600_000_000

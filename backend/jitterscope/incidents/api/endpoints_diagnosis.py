@@ -13,7 +13,8 @@ from jitterscope.incidents.api.schemas import DiagnosisState
 from jitterscope.incidents.api.views import time_of
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.inventory import service as inventory
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["incidents"])
 

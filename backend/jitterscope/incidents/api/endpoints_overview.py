@@ -14,7 +14,8 @@ from jitterscope.incidents.api.verification_schemas import VerificationState
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["incidents"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]

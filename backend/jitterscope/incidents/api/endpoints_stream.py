@@ -24,7 +24,8 @@ from jitterscope.incidents.api.stream_access import Access
 from jitterscope.incidents.api.stream_places import Place
 from jitterscope.kit.perobject import PerObject
 from jitterscope.tenancy import limits
-from jitterscope.tenancy.auth import COOKIE, Principal, caller_of, require
+from jitterscope.tenancy.auth import COOKIE, caller_of, require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/events", tags=["events"])
 HEARTBEAT_S = 15

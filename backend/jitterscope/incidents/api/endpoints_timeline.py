@@ -23,7 +23,8 @@ from jitterscope.incidents.timeline import wire
 from jitterscope.incidents.timeline.answers import Budget
 from jitterscope.inventory import service as inventory
 from jitterscope.requested_window import From, When
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["incidents"])
 MAX_WINDOW_US = 24 * 3600 * 1_000_000

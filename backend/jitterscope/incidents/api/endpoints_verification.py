@@ -17,7 +17,8 @@ from jitterscope.incidents.verification import calibration, verifications
 from jitterscope.incidents.verification.views import verification_of
 from jitterscope.kit.declared import audited
 from jitterscope.paging import unpaged
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["incidents"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]

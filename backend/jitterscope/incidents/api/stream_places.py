@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jitterscope.cache import valkey
 from jitterscope.errors import Problem
 from jitterscope.settings import settings
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 
 # A place that its stream does not renew is free again after this: its API process was killed.
 HELD_S = 30

@@ -13,7 +13,7 @@ from jitterscope.incidents.api.live import tell_again
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, TransitionRow
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 
 
 def add(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:

@@ -19,7 +19,8 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited, not_audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(prefix="/mutes", tags=["mutes"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]

@@ -25,7 +25,7 @@ from jitterscope.incidents.verification.store import MOST_OF_INCIDENT as MOST_OF
 from jitterscope.incidents.verification.store import newest as newest
 from jitterscope.incidents.verification.store import of_incident as of_incident
 from jitterscope.incidents.verification.store import waiting as waiting
-from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.principal import Principal
 
 # The most time on either side of a change that is compared; on a node (True), faults are rare.
 BEFORE = {False: timedelta(minutes=30), True: timedelta(hours=3)}

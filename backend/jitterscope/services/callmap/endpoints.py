@@ -20,7 +20,8 @@ from jitterscope.services.callmap import listing
 from jitterscope.services.callmap.figures import Call
 from jitterscope.services.callmap.listing import Known, Quantiles, Wanted
 from jitterscope.services.callmap.schemas import MapCall, MapPlace, ServiceMap
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.auth import require
+from jitterscope.tenancy.principal import Principal
 
 router = APIRouter(tags=["services"])
 _MINUTE_US = 60_000_000

@@ -2,7 +2,6 @@ import { useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement
 
 import { RIGHT_PX, TIME_AXIS_PX, type YAxis } from "@/charts/timeline/axes";
 import { onChartKey } from "@/charts/timeline/keyboard";
-import type { TimelineModel } from "@/charts/timeline/model";
 import { usePalette } from "@/charts/timeline/palette";
 import { cpuTop, decades, latencyRange } from "@/charts/timeline/scales";
 import { summarize } from "@/charts/timeline/summary";
@@ -14,12 +13,8 @@ import { useRested, WORDS_MS } from "@/lib/useRested";
 
 import styles from "./Compare.module.css";
 import { CompareReadout } from "./CompareReadout";
+import type { Run } from "./run";
 import { RunLanes } from "./RunLanes";
-
-export interface Run {
-  readonly title: string;
-  readonly model: TimelineModel;
-}
 
 export interface CompareProps {
   /** The runs to show, recorded first. */

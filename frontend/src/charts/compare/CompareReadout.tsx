@@ -6,8 +6,8 @@ import { clock, duration } from "@/lib/time";
 import { spanStats, tickAt } from "@/charts/timeline/stats";
 import { limitAt, type TimelineModel } from "@/charts/timeline/model";
 
-import type { Run } from "./Compare";
 import styles from "./Compare.module.css";
+import type { Run } from "./run";
 
 /** The same tick in every run. */
 export function CompareReadout({ runs, us }: { runs: readonly Run[]; us: number }): ReactElement {

@@ -1,6 +1,6 @@
 /** Recorded and simulated columns as runs for charts. Pure. */
 
-import type { Run } from "@/charts/compare/Compare";
+import type { Run } from "@/charts/compare/run";
 import type { Stall, TimelineModel } from "@/charts/timeline/model";
 import type { Setting, WhatIf, WhatIfTimeline } from "@/api/whatif";
 import type { TimeView } from "@/lib/timeView";
