@@ -22,7 +22,8 @@ _READING_SHARE = 0.05  # of each CPU, for the thread that reads counters, which 
 class Load:
     """Queries per second for `names` in turn, and bursts at another rate if `burst_qps` is not 0.
 
-    `http`: send HTTP requests, whose paths are `names`. `unique`: each query is for a new name below one of `names`.
+    `http`: send HTTP requests, whose paths are `names`. `grpc`: send gRPC calls, whose methods are `names`, on this
+    many connections. `unique`: each query is for a new name below one of `names`.
     `clients`: addresses to send from, in turn. The first `calm_s` have their own rate. Requests use `ready`
     connections, plus new ones when all are busy; without `reuse`, one connection each. `inside`: the command that
     starts the driver where its clients are.
@@ -37,6 +38,7 @@ class Load:
     names: tuple[str, ...] = WIDE_NAMES
     unique: bool = False
     http: bool = False
+    grpc: int = 0
     clients: tuple[str, ...] = ()
     timeout_ms: int = TIMEOUT_MS
     reuse: bool = True
@@ -59,6 +61,7 @@ def start(
         f"--server={server.address}:{server.port}",
         f"--names={','.join(load.names)}",
         f"--http={str(load.http).lower()}",
+        f"--grpc={load.grpc}",
         f"--unique={str(load.unique).lower()}",
         f"--reuse={str(load.reuse).lower()}",
         f"--ready={load.ready}",

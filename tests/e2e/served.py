@@ -28,7 +28,8 @@ SERVERS = (
         runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"}, asks={"203.0.113.5:5432": ""},
     ),
     Serving(
-        "cart", 3000, 44, per_tick=4, usual_us=26_000.0,
+        "cart", 3000, 44, per_tick=4, usual_us=26_000.0, grpc_errors=dict.fromkeys(range(1400, 1418), 4),
+        kinds=[["POST /shop.Carts/Add", 400, 400, None, None, 10_400_000, 27_000]], grpc=[[0, 360, 14, 30, 5, 10]],
         runtime={"runtime.name": "nodejs", "runtime.version": "20.19.2"}, asks={"10.0.0.7:9090": STOCK},
     ),
 )  # fmt: skip

@@ -118,6 +118,12 @@ def test_a_server_has_its_requests_by_kind(open_window: OpenWindow) -> None:
         expect(orders).to_contain_text(text)
     expect(table.get_by_role("row").last).to_contain_text("other kinds")
     page.goto("/services?q=shop-node")
+    expect(row(page, "cart :3000")).to_contain_text("gRPC errors 0.1/s")
+    page.get_by_role("rowheader").get_by_role("link", name="cart :3000").click()
+    add = page.get_by_role("table", name="Requests by kind").get_by_role("row").filter(has_text="POST /shop.Carts/Add")
+    for text in ("gRPC 14 UNAVAILABLE 7.5 %, 5 NOT_FOUND 2.5 %", "2.5 %", "7.5 %"):
+        expect(add).to_contain_text(text)
+    page.goto("/services?q=shop-node")
     page.get_by_role("rowheader").get_by_role("link", name="stock :9090").click()
     expect(page.get_by_role("region", name="Requests by kind")).to_contain_text("No requests recognized")
 

@@ -20,7 +20,8 @@ from tests.support.told import causes
 
 SECONDS = 30.0
 THROTTLED = {
-    Variant.GO, Variant.JVM_PARALLEL, Variant.JVM_G1, Variant.NODE, Variant.RUBY, Variant.OVERLOAD, Variant.START_UP,
+    Variant.GO, Variant.GRPC, Variant.JVM_PARALLEL, Variant.JVM_G1, Variant.NODE, Variant.RUBY, Variant.OVERLOAD,
+    Variant.START_UP,
 }  # fmt: skip
 QUICK = {Variant.HEALTHY, Variant.NO_LIMIT}
 

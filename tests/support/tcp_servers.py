@@ -27,8 +27,9 @@ class Serving:
 
     `asks`: by address, the key of the server there, "" if it is not known; every call takes as long as the answers.
     `slow`: the slowest answer (µs) of ticks that have slow ones. `throttled`: throttled µs by tick. `lost`: requests
-    without an answer by tick. `errors`: answers with status 5xx by tick, if it speaks plaintext HTTP. `kinds`: rows of
-    the event about kinds of requests, the same every minute.
+    without an answer by tick. `errors`: answers with status 5xx by tick, if it speaks plaintext HTTP. `grpc_errors`:
+    with a code of a failed server, if it speaks plaintext gRPC. `kinds`: rows of the event about kinds of requests, the
+    same every minute, and `grpc`: its codes.
     """
 
     program: str
@@ -40,7 +41,9 @@ class Serving:
     throttled: Mapping[int, int] = field(default_factory=dict)
     lost: Mapping[int, int] = field(default_factory=dict)
     errors: Mapping[int, int] | None = None
+    grpc_errors: Mapping[int, int] | None = None
     kinds: Sequence[Sequence[str | int | None]] = ()
+    grpc: Sequence[Sequence[int]] = ()
     runtime: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "shop"
     asks: Mapping[str, str] = field(default_factory=dict)
@@ -57,6 +60,7 @@ class Serving:
             throttled=cut(self.throttled),
             lost=cut(self.lost),
             errors=None if self.errors is None else cut(self.errors),
+            grpc_errors=None if self.grpc_errors is None else cut(self.grpc_errors),
         )
 
     @property
@@ -102,7 +106,7 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
             (server, "request_latency_max_us"): slowest,
             (server, "requests_inflight"): np.full(ticks, 1.0),
             (server, "requests_unanswered"): _at(serving.lost, ticks),
-            **_http(server, serving, ticks),
+            **_statuses(server, serving, ticks),
             (container, "cpu_usage_us"): np.where(late, 50_000.0, 18_000.0),
             (container, "cpu_periods"): np.ones(ticks),
             (container, "cpu_throttled_periods"): (_at(serving.throttled, ticks) > 0).astype(np.float64),
@@ -118,6 +122,8 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
         told.attributes["latency"] = json.dumps(
             [[kind_bucket(int(row[5] or 0) / int(row[1] or 1)), row[1]] for row in serving.kinds]
         )
+        if serving.grpc:
+            told.attributes["grpc"] = json.dumps(serving.grpc)
     usual, *others = bucket_of(np.array([serving.usual_us, *serving.slow.values()], np.float64)).tolist()
     late_bucket = dict(zip(serving.slow, others, strict=True))
     latencies = [
@@ -140,13 +146,13 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
     return container, server
 
 
-def _http(server: int, serving: Serving, ticks: int) -> dict[tuple[int, str], np.ndarray[tuple[int], Any]]:
-    if serving.errors is None:
-        return {}
-    return {
-        (server, "http_responses"): serving.per_tick - _at(serving.lost, ticks),
-        (server, "http_server_errors"): _at(serving.errors, ticks),
-    }
+def _statuses(server: int, serving: Serving, ticks: int) -> dict[tuple[int, str], np.ndarray[tuple[int], Any]]:
+    found: dict[tuple[int, str], np.ndarray[tuple[int], Any]] = {}
+    for protocol, errors in (("http", serving.errors), ("grpc", serving.grpc_errors)):
+        if errors is not None:
+            found[server, f"{protocol}_responses"] = serving.per_tick - _at(serving.lost, ticks)
+            found[server, f"{protocol}_server_errors"] = _at(errors, ticks)
+    return found
 
 
 def batches(node: str, servers: Sequence[Serving], start_us: int, ticks: int) -> Iterator[bytes]:

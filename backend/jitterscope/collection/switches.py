@@ -14,7 +14,7 @@ class Dropped:
     """What ingest removes from a batch.
 
     Ids of metrics, names of facts and events, reasons of triggers, and kinds of resources whose single queries are
-    dropped. `statuses`: the counts of HTTP statuses within events about kinds of requests. `captures`: all of them.
+    dropped. `statuses`: the counts of statuses within events about kinds of requests. `captures`: all of them.
     """
 
     metrics: frozenset[int] = frozenset()
@@ -85,10 +85,18 @@ _ALL = (
     ),
     Switch(
         "tcp_requests:read_status",
-        "HTTP status classes",
-        "Collectors no longer read the class of the HTTP status from the first 12 bytes of unencrypted answers.",
+        "HTTP and gRPC statuses",
+        "Collectors no longer read the status of unencrypted HTTP answers from their first 12 bytes, or from the "
+        "headers and trailers of HTTP/2.",
         Dropped(
-            metrics=_metrics("http_responses", "http_client_errors", "http_server_errors"),
+            metrics=_metrics(
+                "http_responses",
+                "http_client_errors",
+                "http_server_errors",
+                "grpc_responses",
+                "grpc_client_errors",
+                "grpc_server_errors",
+            ),
             statuses=True,
         ),
     ),

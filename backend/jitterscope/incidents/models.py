@@ -6,7 +6,7 @@ Times are data times (when it happened on the node), except `created_at`, `opene
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.orm import Mapped, mapped_column
 
 from jitterscope.db import Base
-from jitterscope.diagnosis.core.finding import Severity
+from jitterscope.diagnosis.core.finding import SEVERITIES
 
 
 class Subject:
@@ -82,8 +82,6 @@ class IncidentRow(Subject, Base):
         return self.subject_id if self.successor_id is None else self.successor_id
 
 
-# The worst first.
-SEVERITIES: tuple[Severity, ...] = tuple(sorted(get_args(Severity), key=("critical", "warning", "info").index))
 severity_rank = case({name: rank for rank, name in enumerate(SEVERITIES)}, value=IncidentRow.severity)
 # IncidentRow.lives_on in SQL.
 lives_on: ColumnElement[int] = func.coalesce(IncidentRow.successor_id, IncidentRow.subject_id)

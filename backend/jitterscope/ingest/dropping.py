@@ -63,4 +63,5 @@ def _without_statuses(event: EventSpec) -> EventSpec:
     except (KeyError, TypeError, ValueError, RecursionError):
         rows = []
     attributes = {**event.attributes, "rows": json.dumps(rows, separators=(",", ":"))}
+    attributes.pop("grpc", None)
     return replace(event, attributes=attributes)

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from jitterscope.diagnosis.core.finding import Severity
+from jitterscope.diagnosis.core.finding import SEVERITIES, Severity
 from jitterscope.notify.conditions import Conditions, Place, matches
 from jitterscope.notify.payload import Action
 from jitterscope.notify.quiet_hours import QuietHours
 
-_SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 # Actions that end an incident, and those of them after which its fault is gone.
 CLOSING: frozenset[str] = frozenset({"resolved", "verified", "not_known"})
 GONE: frozenset[str] = CLOSING - {"not_known"}
@@ -160,7 +159,7 @@ def _is_known(event: Event, standing: Standing) -> bool:
 
 
 def _fits(rule: Rule, event: Event) -> bool:
-    enough = _SEVERITIES.index(event.severity) >= _SEVERITIES.index(rule.min_severity)
+    enough = SEVERITIES.index(event.severity) <= SEVERITIES.index(rule.min_severity)
     return enough and matches(rule.conditions, event.cause, event.places)
 
 

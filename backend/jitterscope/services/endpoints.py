@@ -20,9 +20,11 @@ from jitterscope.paging import unpaged
 from jitterscope.requested_window import From, When
 from jitterscope.services import kinds, listing
 from jitterscope.services.calls import Call
+from jitterscope.services.grpc_codes import CODES, OK
 from jitterscope.services.kinds import Kind
 from jitterscope.services.listing import Entry, Listing, Promised
 from jitterscope.services.schemas import (
+    GrpcStatus,
     Order,
     RequestKind,
     RequestKinds,
@@ -108,6 +110,11 @@ def _kind(one: Kind, seconds: float) -> RequestKind:
         slow_ratio=one.slow / one.requests,
         client_errors_ratio=one.share_of_judged(one.client_errors),
         server_errors_ratio=one.share_of_judged(one.server_errors),
+        grpc_statuses=[
+            GrpcStatus(code=code, name=CODES[code], ratio=answers / one.judged)
+            for code, answers in one.grpc.most_common()
+            if code != OK
+        ],
     )
 
 
@@ -126,6 +133,7 @@ def _item(found: Listing, one: Entry) -> ServiceItem:
         requests_per_s=one.figures.requests_per_s,
         failed_ratio=one.figures.failed_ratio,
         server_errors_per_s=one.figures.server_errors_per_s,
+        grpc_errors_per_s=one.figures.grpc_errors_per_s,
         slow_ratio=one.figures.slow_ratio,
         p50_us=p50,
         p99_us=p99,

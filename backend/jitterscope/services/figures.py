@@ -18,9 +18,9 @@ from jitterscope.series.types import TICK_US, FloatArray
 _PER_SECOND = 1_000_000 / TICK_US
 _PER_MINUTE = 60 * _PER_SECOND
 # An answer can count as a failure only if the protocol is read; for other servers only a missing answer does.
-_SERVER_ERRORS = "http_server_errors"
+_SERVER_ERRORS, _GRPC_ERRORS = "http_server_errors", "grpc_server_errors"
 _ERRORS: Mapping[str, tuple[str, ...]] = {
-    "dns_server": ("dns_servfail", "dns_refused"), "tcp_server": (_SERVER_ERRORS,)
+    "dns_server": ("dns_servfail", "dns_refused"), "tcp_server": (_SERVER_ERRORS, _GRPC_ERRORS)
 }  # fmt: skip
 _THROTTLED = "cpu_throttled_us"
 _METRICS = tuple(
@@ -47,13 +47,14 @@ class Watched:
 class Figures:
     """Figures of a server; ratios are relative to all requests, times are µs.
 
-    `server_errors_per_s`: answers with status 5xx, None if no status was seen. `worst_us`: the slowest answer of each
-    minute, NaN if there was none.
+    `server_errors_per_s`: answers with status 5xx, `grpc_errors_per_s`: with a gRPC code for a failed server; None if
+    no status was seen. `worst_us`: the slowest answer of each minute, NaN if there was none.
     """
 
     requests_per_s: float | None
     failed_ratio: float | None
     server_errors_per_s: float | None
+    grpc_errors_per_s: float | None
     slow_ratio: float | None
     max_us: float | None
     worst_us: FloatArray
@@ -93,7 +94,7 @@ def _figures(server: Watched, found: Minutes, minutes: int) -> Figures:
     requests = mean(METRICS["requests"][server.kind])
     failures = [mean(name) for name in (METRICS["lost"][server.kind], *_ERRORS[server.kind])]
     known = [one for one in failures if one is not None]
-    errors = mean(_SERVER_ERRORS)
+    errors, grpc_errors = mean(_SERVER_ERRORS), mean(_GRPC_ERRORS)
     slowest = found.get((server.id, METRICS["latency_max"][server.kind]))
     worst = np.full(minutes, np.nan) if slowest is None else slowest.high.copy()  # a copy, so the rest is freed
     throttled = None if server.cgroup_id is None else _per_tick(found.get((server.cgroup_id, _THROTTLED)))
@@ -101,6 +102,7 @@ def _figures(server: Watched, found: Minutes, minutes: int) -> Figures:
         requests_per_s=None if requests is None else requests * _PER_SECOND,
         failed_ratio=_share(sum(known) if known else None, requests),
         server_errors_per_s=None if errors is None else errors * _PER_SECOND,
+        grpc_errors_per_s=None if grpc_errors is None else grpc_errors * _PER_SECOND,
         slow_ratio=_share(mean(METRICS["slow"][server.kind]), requests),
         max_us=None if np.isnan(worst).all() else float(np.nanmax(worst)),
         worst_us=worst,

@@ -44,11 +44,15 @@ class ServiceItem(ResourceRef):
     runtime: str | None = Field(description="Go 1.25.3, JVM 17.0.13, …; null: none recognized")
     requests_per_s: float | None = Field(description="Mean over the recorded time")
     failed_ratio: float | None = Field(
-        description="Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP status 5xx. "
-        "Other protocols' errors are not read"
+        description="Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP status 5xx, "
+        "for unencrypted gRPC codes 2, 4, and 12 to 15. Other protocols' errors are not read"
     )
     server_errors_per_s: float | None = Field(
         description="Answers of unencrypted HTTP with status 5xx; null: no answer with a status was seen"
+    )
+    grpc_errors_per_s: float | None = Field(
+        description="Answers of unencrypted gRPC with UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, "
+        "UNAVAILABLE, or DATA_LOSS; null: no answer with a code was seen"
     )
     slow_ratio: float | None = Field(description="Answers over 20 ms, of all requests")
     p50_us: float | None
@@ -59,6 +63,14 @@ class ServiceItem(ResourceRef):
     throttled_ms_per_min: float | None = Field(description="Throttled time of its container, summed over CPUs")
     asks: list[ServiceCall] = Field(description="What its container calls over TCP, the four called most")
     incidents: list[IncidentRef] = Field(description="Active incidents of its container, newest first")
+
+
+class GrpcStatus(Schema):
+    """Answers of a kind with one status of gRPC."""
+
+    code: int
+    name: str = Field(description="`UNAVAILABLE`")
+    ratio: float = Field(description="Of the answers whose status was read")
 
 
 class RequestKind(Schema):
@@ -75,9 +87,13 @@ class RequestKind(Schema):
     max_us: int
     slow_ratio: float = Field(description="Answers over 20 ms")
     client_errors_ratio: float | None = Field(
-        description="Status 4xx of HTTP; null: not measured, as no status was read"
+        description="Status 4xx of HTTP; of gRPC all codes but OK and those of a failed server; null: not measured, as "
+        "no status was read"
     )
-    server_errors_ratio: float | None = Field(description="Status 5xx of HTTP; null: not measured")
+    server_errors_ratio: float | None = Field(
+        description="Status 5xx of HTTP, codes 2, 4, and 12 to 15 of gRPC; null: not measured"
+    )
+    grpc_statuses: list[GrpcStatus] = Field(description="Of gRPC, other than OK, most frequent first")
 
 
 class RequestKinds(Schema):

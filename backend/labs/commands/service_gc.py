@@ -1,4 +1,4 @@
-"""`jitterscope lab service-gc`: an HTTP service whose garbage collector uses up its CPU quota."""
+"""`jitterscope lab service-gc`: an HTTP or gRPC service whose garbage collector uses up its CPU quota."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ def command(
         int | None, typer.Option(help="One in this many requests waits in the service's own code [0; own-code 50]")
     ] = None,
     slow_ms: Annotated[int | None, typer.Option(help="How long it waits in ms [0; own-code 60]")] = None,
+    grpc: Annotated[
+        int | None, typer.Option(help="Go: serve gRPC to this many connections of clients [0: HTTP/1.1; grpc 4]")
+    ] = None,
     gomaxprocs: Annotated[int | None, typer.Option(help="Go: GOMAXPROCS [4]")] = None,
     gogc: Annotated[str | None, typer.Option(help="Go: GOGC, a percentage [100] or off")] = None,
     gomemlimit: Annotated[str | None, typer.Option(help="Go: GOMEMLIMIT, such as 1GiB [unset]")] = None,
@@ -50,7 +53,7 @@ def command(
     apply: ApplyFix = None,
     json_: Json = False,
 ) -> None:
-    """An HTTP service in Go, Java, Node, or Ruby whose garbage collector uses up its CPU quota (docs/labs.md)"""
+    """A service in Go, Java, Node, or Ruby whose garbage collector uses up its CPU quota (docs/labs.md)"""
     given = given_of(locals(), {"apply", "variant", "url", "token", "record_to", "json_"})
     say = progress()
     with complaints(url, token):

@@ -1,1 +1,1 @@
-"""The service-gc lab: an HTTP service on a runtime with a garbage collector, under a CPU limit."""
+"""The service-gc lab: an HTTP or gRPC service on a runtime with a garbage collector, under a CPU limit."""

@@ -12,7 +12,7 @@ from labs.console import Say
 from labs.figures import Figures
 from labs.limited import Measured, Stage, Window, unlimit
 from labs.load import Load
-from labs.service.servers import PATH, HttpService, service
+from labs.service.servers import METHOD, PATH, HttpService, service
 from labs.service.variants import Parameters, Runtime
 
 # A JVM compiles what runs often: after this many requests, it is done.
@@ -77,4 +77,6 @@ def run(made: Bench, say: Say) -> Run:
 
 
 def _load(p: Parameters) -> Load:
+    if p.grpc:
+        return Load(p.qps, names=(METHOD,), grpc=p.grpc)
     return Load(p.qps, names=(PATH,), http=True)

@@ -1,9 +1,10 @@
-"""Real HTTP services: a Go program, a JVM, Node, and Ruby, whose GC trace is read as they print it."""
+"""Real services of HTTP or gRPC: a Go program, a JVM, Node, and Ruby, whose GC trace is read as they print it."""
 
 from __future__ import annotations
 
 import http.client
 import shutil
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from labs.service.traces import jvm_pause, node_collection, ruby_collection
 from labs.service.variants import Parameters, Runtime
 
 PATH = "/"
+METHOD = "/shop.Orders/Place"
 _SOURCES = Path(__file__).parent
 
 
@@ -51,6 +53,19 @@ class HttpService(Server):
         return f"{self.cgroup.key}:{self.port}"
 
 
+class GrpcService(HttpService):
+    """A service that answers gRPC calls of `METHOD`."""
+
+    def answers(self, probe: str) -> bool:
+        """Whether it listens: it begins to when it can answer."""
+        try:
+            socket.create_connection((self.address, self.port), timeout=5).close()
+        except OSError:
+            time.sleep(0.1)
+            return False
+        return True
+
+
 def service(parameters: Parameters, folder: Path, cgroup: LabCgroup) -> HttpService:
     """The service, not started yet. Raises LabError if its runtime is missing here."""
     make = {Runtime.GO: _go, Runtime.JVM: _jvm, Runtime.NODE: _node, Runtime.RUBY: _ruby}[parameters.runtime]
@@ -65,6 +80,9 @@ def go_environment(p: Parameters) -> dict[str, str]:
 
 def _go(p: Parameters, _folder: Path, cgroup: LabCgroup) -> HttpService:
     program = built.program("jitterscope-service", "JITTERSCOPE_SERVICE")
+    if p.grpc:
+        command = [str(program), "--grpc", *_options(p)]
+        return GrpcService("the gRPC service in Go", command, cgroup, go_environment(p), parse_line)
     return HttpService("the Go service", [str(program), *_options(p)], cgroup, go_environment(p), parse_line)
 
 

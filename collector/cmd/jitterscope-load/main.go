@@ -1,4 +1,4 @@
-// jitterscope-load sends DNS queries or HTTP requests to one server at an evenly paced, open-loop rate, records every
+// jitterscope-load sends DNS queries, HTTP requests, or gRPC calls to one server at an evenly paced, open-loop rate, records every
 // latency, and samples a cgroup's CPU counters at the same time: the labs' independent measurement of what the product
 // should see.
 package main
@@ -18,6 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mostMemory is how much memory there can be before a GC cycle where calls allocate, in bytes.
+const mostMemory = 256 << 20
+
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "jitterscope-load:", err)
@@ -34,6 +37,7 @@ type driver interface {
 
 type options struct {
 	http         bool
+	grpc         int
 	server       netip.AddrPort
 	names        []string
 	unique       bool
@@ -53,8 +57,9 @@ type options struct {
 func parseOptions(arguments []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("jitterscope-load", flag.ContinueOnError)
-	server := flags.String("server", "", "ADDRESS:PORT of the server (DNS over UDP, HTTP/1.1)")
+	server := flags.String("server", "", "ADDRESS:PORT of the server (DNS over UDP, HTTP/1.1, gRPC)")
 	flags.BoolVar(&o.http, "http", false, "send HTTP requests instead of DNS queries: --names are paths")
+	flags.IntVar(&o.grpc, "grpc", 0, "send gRPC calls on this many connections instead of DNS queries: --names are methods")
 	flags.BoolVar(&o.reuse, "reuse", true, "send HTTP requests on idle connections; false: each on its own connection")
 	flags.IntVar(&o.ready, "ready", 0, "connections for HTTP requests that are opened before the first one")
 	names := flags.String("names", "", "comma-separated names to query in turn, type A")
@@ -109,8 +114,10 @@ func parseOptions(arguments []string) (options, error) {
 	switch {
 	case len(o.names) == 0:
 		return o, errors.New("--names is empty: give at least one name or path")
-	case o.http && o.unique:
-		return o, errors.New("--unique is for DNS names, not for --http")
+	case (o.http || o.grpc > 0) && o.unique:
+		return o, errors.New("--unique is for DNS names, not for --http or --grpc")
+	case o.grpc < 0 || o.grpc > 64 || o.grpc > 0 && o.http:
+		return o, fmt.Errorf("--grpc %d: want 1 to 64, and no --http", o.grpc)
 	case o.out == "":
 		return o, errors.New("--out is missing: where should the results go?")
 	case o.sockets < 1 || o.sockets > 64:
@@ -120,13 +127,16 @@ func parseOptions(arguments []string) (options, error) {
 	case o.sampleEvery < time.Millisecond:
 		return o, errors.New("--sample-ms: want at least 1")
 	}
-	if o.http {
+	if o.http || o.grpc > 0 {
 		return o, o.plan.check()
 	}
 	return o, errors.Join(o.plan.check(), o.plan.checkIDs(o.sockets, o.timeout))
 }
 
 func (o *options) newDriver() (driver, error) {
+	if o.grpc > 0 {
+		return newGRPCClient(o.server, o.names, o.grpc, o.plan.capacity())
+	}
 	if o.http {
 		return newHTTPClient(o.server, o.names, o.clients, o.reuse, o.ready, o.plan.capacity())
 	}
@@ -142,6 +152,9 @@ func run(arguments []string) error {
 	}
 	// Everything is allocated up front, so a GC cycle could only disturb the measurement.
 	debug.SetGCPercent(-1)
+	if o.grpc > 0 {
+		debug.SetMemoryLimit(mostMemory)
+	}
 	// One for each thread that blocks in the kernel plus one: with a spare, the scheduler leaves them alone.
 	runtime.GOMAXPROCS(o.sockets + 3)
 	if o.nice != 0 {

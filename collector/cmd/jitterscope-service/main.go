@@ -1,14 +1,16 @@
-// jitterscope-service is an HTTP service as the labs need it: it keeps a table of many small objects alive, each
+// jitterscope-service is an HTTP or gRPC service as the labs need it: it keeps a table of many small objects alive, each
 // response allocates, and a request can use CPU time, wait, or call a database or another server. The services of other
 // runtimes in backend/labs/service take the same options.
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -57,6 +59,7 @@ func run(arguments []string) error {
 	flags.IntVar(&s.slowEvery, "slow-every", 0, "one of this many requests waits; 0: none")
 	flags.IntVar(&s.answerBytes, "answer-bytes", 30_000, "size of an answer")
 	flags.IntVar(&s.replaced, "replaced", 0, "objects that each request replaces")
+	asGRPC := flags.Bool("grpc", false, "serve gRPC calls of shop.Orders/Place instead of HTTP requests")
 	flags.IntVar(&s.hashedKiB, "hashed-kib", 0, "KiB that each request hashes with SHA-256: its CPU time")
 	s.disk.declare(flags)
 	flags.StringVar(&s.dependency.database, "database", "", "PostgreSQL that each request queries, postgres://…")
@@ -85,9 +88,13 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
+	serve := func(from net.Listener) error { return http.Serve(from, &s) }
+	if *asGRPC {
+		serve = s.serveGRPC
+	}
 	failed := make(chan error)
 	for range *acceptors {
-		go func() { failed <- http.Serve(accepting{listener, time.Duration(*acceptUs) * time.Microsecond}, &s) }()
+		go func() { failed <- serve(accepting{listener, time.Duration(*acceptUs) * time.Microsecond}) }()
 	}
 	return <-failed
 }
@@ -98,7 +105,8 @@ func newObject(number int) *object {
 	}
 }
 
-func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// handle does what each request costs. It fails if the dependency does.
+func (s *service) handle(ctx context.Context) error {
 	s.mu.Lock()
 	s.served++
 	number := s.served
@@ -106,13 +114,20 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.table[(number*s.replaced+i)%len(s.table)] = newObject(number)
 	}
 	s.mu.Unlock()
-	if err := s.dependency.ask(r.Context(), number); err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
+	if err := s.dependency.ask(ctx, number); err != nil {
+		return err
 	}
 	work(s.hashedKiB)
 	if s.slowEvery > 0 && number%s.slowEvery == 0 {
 		time.Sleep(s.slow)
+	}
+	return nil
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := s.handle(r.Context()); err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
 	}
 	if s.disk.serves(w, r) {
 		return

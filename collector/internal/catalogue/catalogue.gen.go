@@ -195,6 +195,9 @@ const (
 	HttpResponses               uint32 = 230 // Answers whose plaintext HTTP status was read; missing until a server has sent one
 	HttpClientErrors            uint32 = 231 // HTTP answers with status 4xx
 	HttpServerErrors            uint32 = 232 // HTTP answers with status 5xx
+	GrpcResponses               uint32 = 233 // Answers whose plaintext grpc-status was read, when it came: with the end of the answer; they are not part of http_responses; missing until a server has sent one
+	GrpcClientErrors            uint32 = 234 // gRPC answers with any other code than OK and those of grpc_server_errors
+	GrpcServerErrors            uint32 = 235 // gRPC answers with UNKNOWN (2), DEADLINE_EXCEEDED (4), UNIMPLEMENTED (12), INTERNAL (13), UNAVAILABLE (14), or DATA_LOSS (15)
 )
 
 // Names of facts.
@@ -298,7 +301,7 @@ const (
 	EventCollectorShed    = "collector.shed"     // The collector lowered its resolution to stay within its budget. attributes: from, to, why
 	EventDNSError         = "dns.error"          // Error lines of one kind within one second. attributes: kind (io_timeout|connection_refused|unreachable|too_many_connections|panic|other), count, upstream, name, line (the first)
 	EventDNSNames         = "dns.names"          // Names with the most queries in the event's window. attributes: rows, a JSON list of [client, name, type, queries, nxdomain, servfail, latency_sum_us]; queries, nxdomain, servfail, latency_sum_us, names: totals of the window, including names not listed (names: an estimate where not all fit). A query counts when it is answered or timed out
-	EventRequestsKinds    = "requests.kinds"     // Answered requests in the event's window by kind, where known from plaintext: HTTP method and route (IDs replaced), Redis command, PostgreSQL and MySQL statement. attributes: rows, a JSON list of [kind, requests, slow (over 20 ms), http_client_errors, http_server_errors, latency_sum_us, latency_max_us]; an empty kind: all others; errors null: not measured, because no answer had a readable status; latency, a JSON list of [bucket, requests, bucket, requests, ...] for each of the first rows, as many as fit: bucket b holds latencies over 1.04^(3b-3) up to 1.04^(3b) us
+	EventRequestsKinds    = "requests.kinds"     // Answered requests in the event's window by kind, where known from plaintext: HTTP method and route (IDs replaced), Redis command, PostgreSQL and MySQL statement. attributes: rows, a JSON list of [kind, requests, slow (over 20 ms), http_client_errors, http_server_errors, latency_sum_us, latency_max_us]; an empty kind: all others; errors null: not measured, because no answer had a readable status; latency, a JSON list of [bucket, requests, bucket, requests, ...] for each of the first rows, as many as fit: bucket b holds latencies over 1.04^(3b-3) up to 1.04^(3b) us; grpc, a JSON list of [code, answers, code, answers, ...] for each of the first rows, missing without gRPC: answers by grpc-status, which comes with their end, so the request can be in an earlier event; the errors in rows do not include them
 	EventServerWaiting    = "server.waiting"     // What the server's threads waited in while it owed answers and gave none for at least 30 ms, read every 50 ms; the event lasts from the first look to the last. attributes: looks, read (threads, all looks together; at most 32 per look), threads (of the processes, some of which might not be read), waits, a JSON list of [state, system call (? not known), kernel function, times, kernel frames]; usual, the same of one look while it owed no answer
 	EventFsLookupFailures = "fs.lookup_failures" // Processes that looked up nonexistent names in the event's window. attributes: rows, a JSON list of [command, pid, pattern, count], pattern with digits as # and hex as % (pid 0: all other processes); total; nss, where such a program has NSS loaded: JSON {command, version, env, file_system} as in process.nss
 	EventFsTracing        = "fs.tracing"         // Failed lookups were traced in this window. attributes: why
@@ -466,4 +469,7 @@ var All = map[uint32]Metric{
 	HttpResponses:               {HttpResponses, "http_responses", "1", Delta, I32, "tcp_requests", "Answers whose plaintext HTTP status was read; missing until a server has sent one"},
 	HttpClientErrors:            {HttpClientErrors, "http_client_errors", "1", Delta, I32, "tcp_requests", "HTTP answers with status 4xx"},
 	HttpServerErrors:            {HttpServerErrors, "http_server_errors", "1", Delta, I32, "tcp_requests", "HTTP answers with status 5xx"},
+	GrpcResponses:               {GrpcResponses, "grpc_responses", "1", Delta, I32, "tcp_requests", "Answers whose plaintext grpc-status was read, when it came: with the end of the answer; they are not part of http_responses; missing until a server has sent one"},
+	GrpcClientErrors:            {GrpcClientErrors, "grpc_client_errors", "1", Delta, I32, "tcp_requests", "gRPC answers with any other code than OK and those of grpc_server_errors"},
+	GrpcServerErrors:            {GrpcServerErrors, "grpc_server_errors", "1", Delta, I32, "tcp_requests", "gRPC answers with UNKNOWN (2), DEADLINE_EXCEEDED (4), UNIMPLEMENTED (12), INTERNAL (13), UNAVAILABLE (14), or DATA_LOSS (15)"},
 }

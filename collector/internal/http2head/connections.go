@@ -1,5 +1,6 @@
 // Package http2head follows the header compression of HTTP/2 connections (HPACK, RFC 7541) to learn the method and path
-// of requests and the status of answers. Other fields are skipped: none of their values is kept.
+// of requests and the status of answers, which gRPC sends in the trailers. Other fields are skipped: none of their values
+// is kept.
 package http2head
 
 import "math"
@@ -59,6 +60,7 @@ type direction struct {
 	decoder
 	parts  uint32
 	stream *stream // that the current block belongs to; nil: of no interest
+	number uint32  // of that stream: a younger one can get its place during the block
 	left   uint32  // bytes of the frame that are part of the block and still to come
 	prefix uint32  // bytes before them
 	pads   bool    // the first of these is how many bytes of padding follow the block
@@ -70,7 +72,11 @@ type stream struct {
 	id           uint32
 	methodLength uint8
 	method       [8]byte // no known one is longer
-	class        uint8   // of the status
+	class        uint8   // of the HTTP status
+	grpc         bool    // the answer is one of gRPC
+	code         uint8   // 1 plus its code; 0: not known yet
+	awaited      bool    // the request was answered, and its owner waits for the status
+	owner        Owner
 	path         field
 }
 
@@ -85,10 +91,9 @@ func (c *Connections) Begin(id uint64) {
 		one, c.free = c.free[last], c.free[:last]
 	} else {
 		one = new(connection)
+		one.in.found, one.in.wanted = one.in.learnRequest, 1<<method|1<<path
+		one.out.found, one.out.wanted = one.out.learnAnswer, 1<<status|1<<contentType|1<<grpcStatus
 		one.clear()
-		for _, d := range []*direction{&one.in, &one.out} {
-			d.found = d.learn
-		}
 	}
 	c.turn++
 	one.used = c.turn
@@ -121,11 +126,11 @@ func (c *Connections) oldest() (oldest uint64) {
 	return oldest
 }
 
-// Take takes a part of a frame.
-func (c *Connections) Take(p Part) {
+// Take takes a part of a frame. It returns whose answer got its status by it, if that is awaited; Head has the status.
+func (c *Connections) Take(p Part) (owner Owner, arrived bool) {
 	one := c.known[p.Connection]
 	if one == nil {
-		return
+		return Owner{}, false
 	}
 	c.turn++
 	one.used = c.turn
@@ -138,11 +143,15 @@ func (c *Connections) Take(p Part) {
 	}
 	d.parts = p.Number
 	d.part(one, &p)
+	if !p.Answer {
+		return Owner{}, false
+	}
+	return d.stream.arrived()
 }
 
-// Head writes how a request of HTTP/1 with this method and path would begin, and returns that and the class of the
-// status of its answer. Either is empty if it is not known.
-func (c *Connections) Head(id uint64, number uint32, into []byte) (head []byte, class uint8) {
+// Head writes how a request of HTTP/1 with this method and path would begin, and returns that and the status of its
+// answer. Either is empty if it is not known.
+func (c *Connections) Head(id uint64, number uint32, into []byte) (head []byte, status Status) {
 	one := c.known[id]
 	if one == nil {
 		return into, 0
@@ -152,7 +161,7 @@ func (c *Connections) Head(id uint64, number uint32, into []byte) (head []byte, 
 		return into, 0
 	}
 	if s.methodLength == 0 || s.path.length == 0 {
-		return into, s.class
+		return into, s.status()
 	}
 	room := func(text ...byte) bool {
 		n := min(len(text), cap(into)-len(into))
@@ -162,7 +171,7 @@ func (c *Connections) Head(id uint64, number uint32, into []byte) (head []byte, 
 	if room(s.method[:s.methodLength]...) && room(' ') && room(s.path.text()...) && !s.path.cut {
 		room(' ')
 	}
-	return into, s.class
+	return into, s.status()
 }
 
 // at returns the place of a stream; nil if a later one has it.
@@ -172,7 +181,8 @@ func (c *connection) at(id uint32) *stream {
 		return nil
 	}
 	if s.id < id {
-		s.id, s.methodLength, s.path.length, s.class = id, 0, 0, 0
+		s.id, s.methodLength, s.path.length = id, 0, 0
+		s.class, s.grpc, s.code, s.awaited = 0, false, 0, false
 	}
 	return s
 }
@@ -207,7 +217,7 @@ func (d *direction) beginFrame(c *connection, p *Part) {
 		return
 	}
 	d.broken = d.broken || d.step != atField // the block before has not ended
-	d.stream = c.at(p.Stream)
+	d.stream, d.number = c.at(p.Stream), p.Stream
 	d.pads = p.Flags&padded != 0
 	if d.pads {
 		d.prefix++
@@ -218,15 +228,29 @@ func (d *direction) beginFrame(c *connection, p *Part) {
 	d.left -= min(d.left, d.prefix)
 }
 
-// learn keeps a field of the current block.
-func (d *direction) learn(f *field) {
+// isOver reports whether nobody asks for the stream of the current block any more.
+func (d *direction) isOver() bool { return d.stream == nil || d.stream.id != d.number }
+
+// learnRequest keeps a field of the current block of a client.
+func (d *direction) learnRequest(f *field) {
 	switch {
-	case d.stream == nil || f.length == 0:
+	case d.isOver() || f.length == 0:
 	case f.name == method:
 		d.stream.methodLength = uint8(copy(d.stream.method[:], f.text()))
 	case f.name == path:
 		d.stream.path = *f
+	}
+}
+
+// learnAnswer keeps a field of the current block of the server: the headers of an answer, or its trailers.
+func (d *direction) learnAnswer(f *field) {
+	switch {
+	case d.isOver() || f.length == 0:
 	case f.name == status && f.value[0] >= '1' && f.value[0] <= '5':
 		d.stream.class = f.value[0] - '0'
+	case f.name == contentType:
+		d.stream.grpc = isGRPC(f.text())
+	case f.name == grpcStatus:
+		d.stream.code = 1 + codeOf(f.text())
 	}
 }

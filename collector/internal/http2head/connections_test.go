@@ -16,7 +16,9 @@ type talk struct {
 	in, out  bytes.Buffer
 	encoders [2]*hpack.Encoder
 	parts    [2]uint32
-	size     int // bytes of a part; 0: all
+	size     int     // bytes of a part; 0: all
+	during   func()  // called once, after the next part
+	arrived  []Owner // of answers that got their status
 }
 
 const connectionID = 7
@@ -57,15 +59,21 @@ func (k *talk) frame(answer bool, stream uint32, flags uint8, block []byte) {
 		}
 		k.parts[side]++
 		p.Number, p.Bytes = k.parts[side], block[:n]
-		k.known.Take(p)
+		if owner, arrived := k.known.Take(p); arrived {
+			k.arrived = append(k.arrived, owner)
+		}
 		block, p.Begins = block[n:], Continues
+		if during := k.during; during != nil {
+			k.during = nil
+			during()
+		}
 	}
 }
 
-func (k *talk) expect(t *testing.T, stream uint32, head string, class uint8) {
+func (k *talk) expect(t *testing.T, stream uint32, head string, status Status) {
 	t.Helper()
-	if got, its := k.known.Head(connectionID, stream, make([]byte, 0, 64)); string(got) != head || its != class {
-		t.Errorf("stream %d: %q with status %dxx, want %q with %dxx", stream, got, its, head, class)
+	if got, its := k.known.Head(connectionID, stream, make([]byte, 0, 64)); string(got) != head || its != status {
+		t.Errorf("stream %d: %q with status %d, want %q with %d", stream, got, its, head, status)
 	}
 }
 
@@ -100,7 +108,7 @@ func TestEvictedEntriesDoNotShiftOthers(t *testing.T) {
 		id := 2*i + 1
 		k.send(false, id, ":method=PATCH", fmt.Sprint(":path=/item/", i%7), fmt.Sprint("trace=", rand.Uint64()), "user-agent="+strings.Repeat("u", int(i%300)))
 		k.send(true, id, fmt.Sprint(":status=", 502-100*(i%2)), fmt.Sprint("trace=", rand.Uint64()))
-		k.expect(t, id, fmt.Sprint("PATCH /item/", i%7, " "), uint8(5-i%2))
+		k.expect(t, id, fmt.Sprint("PATCH /item/", i%7, " "), Status(5-i%2))
 	}
 	k.encoders[0].SetMaxDynamicTableSize(300)
 	k.encoders[1].SetMaxDynamicTableSize(0)
@@ -143,7 +151,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	known := NewConnections()
 	for id := range uint64(2 * mostConnections) {
 		known.Begin(id)
-		known.Take(Part{Connection: 0, Number: uint32(id) + 1}) // the first one stays in use
+		_, _ = known.Take(Part{Connection: 0, Number: uint32(id) + 1}) // the first one stays in use
 	}
 	if len(known.known) != mostConnections || known.known[0] == nil {
 		t.Errorf("%d connections are known, the first one: %v", len(known.known), known.known[0] != nil)
@@ -159,7 +167,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	if allocated := testing.AllocsPerRun(100, func() {
 		k.known.Begin(connectionID)
 		part.Number = 1
-		k.known.Take(part)
+		_, _ = k.known.Take(part)
 		_, _ = k.known.Head(connectionID, 1, into)
 		k.known.End(connectionID)
 	}); allocated != 0 {
@@ -179,8 +187,8 @@ func FuzzTake(f *testing.F) {
 				whole.frame(answer, id, flags, block)
 				cut.frame(answer, id, flags, block)
 			}
-			head, class := whole.known.Head(connectionID, id, make([]byte, 0, 64))
-			cut.expect(t, id, string(head), class)
+			head, status := whole.known.Head(connectionID, id, make([]byte, 0, 64))
+			cut.expect(t, id, string(head), status)
 		}
 	})
 }

@@ -37,7 +37,7 @@ type decoder struct {
 	largest uint32
 	encoded [mostEncoded]byte
 	length  int    // of it that has come
-	size    uint32 // of all of the value
+	size    uint32 // of all of the name or value
 	scratch field
 }
 
@@ -135,7 +135,7 @@ func (d *decoder) number(found func(*field)) {
 		d.index(value, found)
 	case atNameLength:
 		d.sized(value)
-		d.left, d.step = value, inName
+		d.left, d.size, d.length, d.step = value, value, 0, inName
 		if value == 0 {
 			d.step = atValueLength
 		}
@@ -190,13 +190,14 @@ func (d *decoder) sized(length uint32) {
 // text takes bytes of a name or a value, and returns what follows it.
 func (d *decoder) text(part []byte, found func(*field)) []byte {
 	n := min(uint32(len(part)), d.left)
-	if d.step == inValue && d.field.name != other {
+	if d.step == inName && d.size <= longestLiteral || d.step == inValue && d.field.name != other {
 		d.length += copy(d.encoded[d.length:], part[:n])
 	}
 	if d.left -= n; d.left > 0 {
 		return nil
 	}
 	if d.step == inName {
+		d.field.name = d.interest(nameOf(d.encoded[:d.length], d.huffman))
 		d.step = atValueLength
 	} else {
 		d.end(found)

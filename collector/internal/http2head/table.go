@@ -1,6 +1,12 @@
 package http2head
 
-// remembered is how many entries of a dynamic table are kept: the newest that have a path, a method, or a status.
+import (
+	"bytes"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// remembered is how many entries of a dynamic table are kept: the newest that are of interest.
 const remembered = 32
 
 // defaultTable is how large a dynamic table can get unless it is changed, in bytes (RFC 9113, 6.5.2).
@@ -14,6 +20,8 @@ const (
 	method
 	path
 	status
+	contentType
+	grpcStatus
 )
 
 // field is a header field that is of interest.
@@ -39,6 +47,8 @@ func static(index uint32) (name, string) {
 		return path, "/index.html"
 	case index >= 8 && index <= 14:
 		return status, [...]string{"200", "204", "206", "304", "400", "404", "500"}[index-8]
+	case index == 31:
+		return contentType, ""
 	}
 	return other, ""
 }
@@ -48,6 +58,7 @@ const staticEntries = 61
 // table is what is known of a dynamic table. It needs no values but those of interest: an entry is named by how many
 // were added after it.
 type table struct {
+	wanted  uint8 // which names are of interest in this direction, a bit each
 	added   uint32
 	most    uint32 // its size in bytes
 	entries [remembered]struct {
@@ -58,7 +69,15 @@ type table struct {
 }
 
 func (t *table) reset() {
-	*t = table{most: defaultTable}
+	*t = table{most: defaultTable, wanted: t.wanted}
+}
+
+// interest returns a name if it is of interest in this direction.
+func (t *table) interest(n name) name {
+	if t.wanted>>n&1 == 0 {
+		return other
+	}
+	return n
 }
 
 // add adds an entry.
@@ -79,7 +98,7 @@ func (t *table) find(index uint32, scratch *field) (*field, bool) {
 	}
 	if index <= staticEntries {
 		name, value := static(index)
-		if name == other {
+		if t.interest(name) == other {
 			return nil, true
 		}
 		scratch.name, scratch.cut = name, false
@@ -96,4 +115,33 @@ func (t *table) find(index uint32, scratch *field) (*field, bool) {
 		}
 	}
 	return nil, true
+}
+
+// literal is a name that encoders spell out, because the static table does not have it, or because they do not look there.
+type literal struct {
+	name           name
+	plain, huffman []byte
+}
+
+var literals = [...]literal{newLiteral(contentType, "content-type"), newLiteral(grpcStatus, "grpc-status")}
+
+// longestLiteral is the longest of them, in bytes.
+const longestLiteral = 12
+
+func newLiteral(n name, text string) literal {
+	return literal{n, []byte(text), hpack.AppendHuffmanString(nil, text)}
+}
+
+// nameOf returns the name that a text spells.
+func nameOf(text []byte, huffman bool) name {
+	for i := range literals {
+		spelled := literals[i].plain
+		if huffman {
+			spelled = literals[i].huffman
+		}
+		if bytes.Equal(text, spelled) {
+			return literals[i].name
+		}
+	}
+	return other
 }

@@ -1,6 +1,7 @@
 package livetest
 
 import (
+	"database/sql"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lib/pq"
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
@@ -71,6 +74,50 @@ func TestRequestsOfValkeyAreTimed(t *testing.T) {
 	into.take()
 	for i := range 300 {
 		command("DEBUG", "SLEEP", []string{"0.002", "0.004"}[i%2])
+	}
+	latencies := into.take()
+	time.Sleep(settle)
+	o.stop()
+	checkRequests(t, o, key, from, latencies)
+}
+
+// pqDialer makes connections of lib/pq that measure.
+type pqDialer struct{ into *measured }
+
+func (d pqDialer) Dial(_, address string) (net.Conn, error) { return dialTimed(address, d.into) }
+
+func (d pqDialer) DialTimeout(_, address string, _ time.Duration) (net.Conn, error) {
+	return dialTimed(address, d.into)
+}
+
+// TestRequestsOfPostgreSQLAreTimed sends statements that take some milliseconds.
+func TestRequestsOfPostgreSQLAreTimed(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t, "127.0.0.1")
+	pid := startPostgreSQL(t, address)
+	into := newMeasured(t)
+	connector, err := pq.NewConnector("postgres://postgres@" + address + "/postgres?sslmode=disable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	connector.Dialer(pqDialer{into})
+	pool := sql.OpenDB(connector)
+	pool.SetMaxOpenConns(1)
+	defer func() { _ = pool.Close() }()
+	run := func(statement string) error { _, err := pool.Exec(statement); return err }
+	// It listens before it serves, and reports that as an error.
+	waitFor(t, "PostgreSQL serves", func() bool { return run("SELECT 1") == nil })
+	o := observe(t, requestSources)
+	o.needs("tcp_requests")
+	key := serverKey(t, pid, address)
+	waitFor(t, "the server is known", func() bool { return run("SELECT 1") == nil && o.hasResource(key) })
+	time.Sleep(500 * time.Millisecond)
+	from := nextTick()
+	into.take()
+	for i := range 300 {
+		if err := run([]string{"SELECT pg_sleep(0.002)", "SELECT pg_sleep(0.004)"}[i%2]); err != nil {
+			t.Fatal(err)
+		}
 	}
 	latencies := into.take()
 	time.Sleep(settle)

@@ -6,6 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/http2head"
 	"github.com/jitterscope/jitterscope/collector/internal/requestkind"
 )
 
@@ -17,13 +18,15 @@ const MaxKinds = 32
 const Coarse = 3
 
 // Kind is the answered requests of one kind. Text is empty for those beyond the first MaxKinds. Statuses is how many of
-// the answers had a status that was read: if it is 0, errors were not measured.
+// the answers had an HTTP status that was read: if it is 0, its errors were not measured. Codes are those of gRPC. They
+// come with the end of an answer, so the request itself can be in an earlier Kinds.
 type Kind struct {
 	text                                        [requestkind.Most]byte
 	length                                      uint8
 	Count, Slow, Statuses, ClientErrs, ServErrs uint32
 	SumUS                                       uint64
 	MaxUS                                       uint32
+	Codes                                       [http2head.Codes]uint32
 	Latency                                     [batch.Buckets/Coarse + 1]uint32 // by (bucket + Coarse - 1) / Coarse
 }
 
@@ -42,14 +45,10 @@ func newKinds(fromUS int64) *Kinds { return &Kinds{FromUS: fromUS} }
 
 // count counts an answered request. It allocates only when a server has more kinds than ever before.
 func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
-	if request.HeadLength == 0 {
+	row := k.of(request)
+	if row == nil {
 		return
 	}
-	text := requestkind.Append(k.scratch[:0], request.Head[:min(int(request.HeadLength), len(request.Head))])
-	if len(text) == 0 {
-		return
-	}
-	row := k.row(text)
 	row.Count++
 	row.SumUS += uint64(latencyUS)
 	row.MaxUS = max(row.MaxUS, latencyUS)
@@ -57,15 +56,42 @@ func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
 	if latencyUS > catalogue.SlowUS {
 		row.Slow++
 	}
-	if request.Status != 0 {
-		row.Statuses++
+	row.judge(http2head.Status(request.Status))
+}
+
+// judge counts the status of a request that was counted before.
+func (k *Kinds) judge(request *bpf.RequestsRequest) {
+	if row := k.of(request); row != nil {
+		row.judge(http2head.Status(request.Status))
 	}
-	switch request.Status {
+}
+
+func (k *Kind) judge(status http2head.Status) {
+	if status >= http2head.GRPC {
+		k.Codes[status-http2head.GRPC]++
+		return
+	}
+	if status != 0 {
+		k.Statuses++
+	}
+	switch status {
 	case 4:
-		row.ClientErrs++
+		k.ClientErrs++
 	case 5:
-		row.ServErrs++
+		k.ServErrs++
 	}
+}
+
+// of returns the kind of a request, nil if it has none.
+func (k *Kinds) of(request *bpf.RequestsRequest) *Kind {
+	if request.HeadLength == 0 {
+		return nil
+	}
+	text := requestkind.Append(k.scratch[:0], request.Head[:min(int(request.HeadLength), len(request.Head))])
+	if len(text) == 0 {
+		return nil
+	}
+	return k.row(text)
 }
 
 func (k *Kinds) row(text []byte) *Kind {

@@ -28,7 +28,7 @@ const noServer = ^uint32(0)
 
 const ticks = uint32(len(bpf.RequestsCounts{}.Came))
 
-// How a request ended, as reported by the programs.
+// How a request ended, as reported by the programs; the last one is reported by heads.
 const (
 	answered = iota
 	abandoned
@@ -37,6 +37,8 @@ const (
 	synackResent
 	resent    // not a request: data was retransmitted
 	recovered // it was delivered, or never will be
+	// A request that was answered before gets its status, which came with the trailers of its answer.
+	statusCame
 )
 
 // Programs is the attached programs.
@@ -55,7 +57,7 @@ type Programs struct {
 	addresses map[bpf.RequestsAddress]bpf.RequestsServer
 	callers   map[uint32]uint32
 	blind     bool
-	heads     *http2head.Connections
+	heads     heads
 }
 
 // Blind reports whether the kernel does not let the programs read packets.
@@ -65,7 +67,7 @@ func (p *Programs) Blind() bool { return p.blind }
 // status. readsKinds: the first bytes of requests are read.
 func Open(readsStatus, readsKinds bool) (*Programs, error) {
 	p := &Programs{ports: make(map[uint64]bpf.RequestsServer), addresses: make(map[bpf.RequestsAddress]bpf.RequestsServer)}
-	p.heads = http2head.NewConnections()
+	p.heads.known = http2head.NewConnections()
 	reads := func(spec *ebpf.CollectionSpec) (err error) {
 		for name, wanted := range map[string]bool{"reads_status": readsStatus, "reads_heads": readsKinds} {
 			if !wanted {

@@ -38,14 +38,11 @@ type counted struct {
 	fromUS    int64        // earlier ticks are incomplete
 
 	requests, responses, slow, abandoned uint32
-	http                                 bool // it has answered in unencrypted HTTP/1
-	httpResponses                        uint32
-	clientErrors, serverErrors           uint32
+	http, grpc                           statuses // of unencrypted answers
 	maxUS                                int64
 	latency, wait                        batch.Histogram
 	requestSlot, responseSlot, slowSlot  batch.Slot
 	abandonedSlot, maxSlot, inflightSlot batch.Slot
-	httpSlot, clientSlot, serverSlot     batch.Slot
 	connections                          connections
 	kinds                                *Kinds
 }
@@ -56,9 +53,15 @@ func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.Resour
 		requestSlot: series(resource, catalogue.Requests), responseSlot: series(resource, catalogue.Responses),
 		slowSlot: series(resource, catalogue.ResponsesSlow), abandonedSlot: series(resource, catalogue.RequestsUnanswered),
 		maxSlot: series(resource, catalogue.RequestLatencyMaxUS), inflightSlot: series(resource, catalogue.RequestsInflight),
-		httpSlot: series(resource, catalogue.HttpResponses), clientSlot: series(resource, catalogue.HttpClientErrors),
-		serverSlot: series(resource, catalogue.HttpServerErrors), connections: newConnections(resource, series),
-		kinds: newKinds(nowNS / 1000),
+		http: statuses{
+			answersSlot: series(resource, catalogue.HttpResponses), clientSlot: series(resource, catalogue.HttpClientErrors),
+			serverSlot: series(resource, catalogue.HttpServerErrors),
+		},
+		grpc: statuses{
+			answersSlot: series(resource, catalogue.GrpcResponses), clientSlot: series(resource, catalogue.GrpcClientErrors),
+			serverSlot: series(resource, catalogue.GrpcServerErrors),
+		},
+		connections: newConnections(resource, series), kinds: newKinds(nowNS / 1000),
 	}
 }
 
@@ -70,11 +73,8 @@ func (c *counted) record(back int, endUS int64, server *Server, recorder Recorde
 		recorder.SetAt(back, c.slowSlot, float64(c.slow))
 		recorder.SetAt(back, c.abandonedSlot, float64(c.abandoned))
 		recorder.SetAt(back, c.inflightSlot, float64(server.unanswered()))
-		if c.http {
-			recorder.SetAt(back, c.httpSlot, float64(c.httpResponses))
-			recorder.SetAt(back, c.clientSlot, float64(c.clientErrors))
-			recorder.SetAt(back, c.serverSlot, float64(c.serverErrors))
-		}
+		c.http.record(back, recorder)
+		c.grpc.record(back, recorder)
 		if c.latency.Total() > 0 {
 			recorder.SetAt(back, c.maxSlot, float64(c.maxUS))
 			recorder.Distribution(back, c.kept.Resource, catalogue.RequestLatencyUS, &c.latency)
@@ -87,7 +87,8 @@ func (c *counted) record(back int, endUS int64, server *Server, recorder Recorde
 	server.queued, server.drops = 0, 0
 	c.connections.reset()
 	c.requests, c.responses, c.slow, c.abandoned, c.maxUS = 0, 0, 0, 0, 0
-	c.httpResponses, c.clientErrors, c.serverErrors = 0, 0, 0
+	c.http.reset()
+	c.grpc.reset()
 	c.latency.Reset()
 	c.wait.Reset()
 }

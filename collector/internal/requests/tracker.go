@@ -7,6 +7,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
+	"github.com/jitterscope/jitterscope/collector/internal/http2head"
 	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
@@ -130,6 +131,13 @@ func (t *Tracker) take(request *bpf.RequestsRequest) {
 	if server == nil || server.generation != request.Generation {
 		return
 	}
+	if request.End == statusCame {
+		if c := server.counted; c != nil {
+			c.answered(http2head.Status(request.Status))
+			c.kinds.judge(request)
+		}
+		return
+	}
 	if request.End >= connected {
 		if c := server.counted; c != nil {
 			c.connections.take(request, t.clock.NS(request.EndedNs))
@@ -159,7 +167,7 @@ func (t *Tracker) take(request *bpf.RequestsRequest) {
 	if c := server.counted; c != nil {
 		c.take(&record)
 		if record.Result == exchanges.ResultNoError {
-			c.answered(request.Status)
+			c.answered(http2head.Status(request.Status))
 			c.kinds.count(request, record.LatencyUS)
 		}
 	}
@@ -183,21 +191,6 @@ func (c *counted) take(record *exchanges.Record) {
 	}
 	c.latency.Observe(int64(record.LatencyUS))
 	c.maxUS = max(c.maxUS, int64(record.LatencyUS))
-}
-
-// answered counts an answer by the class of its HTTP/1 status; 0 means none.
-func (c *counted) answered(class uint8) {
-	if class == 0 {
-		return
-	}
-	c.http = true
-	c.httpResponses++
-	switch class {
-	case 4:
-		c.clientErrors++
-	case 5:
-		c.serverErrors++
-	}
 }
 
 func microseconds(ns uint64) uint32 { return uint32(min(ns/1000, 1<<32-1)) }

@@ -146,30 +146,6 @@ func TestRequestsBelongToTheirTick(t *testing.T) {
 	}
 }
 
-func TestStatusesAreCountedOnceThereIsOne(t *testing.T) {
-	w := newWorld(t)
-	status := func(class uint8, cameUS int64) {
-		w.exchange(cameUS, 1_000)
-		w.pending[len(w.pending)-1].Status = class
-	}
-	status(0, 10_000)
-	w.sample(0, 0)
-	if _, ok := w.values[fmt.Sprint(0, "/", catalogue.HttpResponses)]; ok {
-		t.Error("what is not known to be HTTP has no statuses, and not 0 of them")
-	}
-	for i, class := range []uint8{1, 2, 3, 4, 4, 5, 0} {
-		status(class, 100_000+int64(i)*10_000)
-	}
-	w.sample(1, 0)
-	w.sample(2, 0)
-	for tick, want := range map[int64][4]float64{1: {7, 6, 2, 1}, 2: {0, 0, 0, 0}} {
-		w.expect(tick, catalogue.Responses, want[0])
-		w.expect(tick, catalogue.HttpResponses, want[1])
-		w.expect(tick, catalogue.HttpClientErrors, want[2])
-		w.expect(tick, catalogue.HttpServerErrors, want[3])
-	}
-}
-
 func TestKindsAreCountedAndBounded(t *testing.T) {
 	w := newWorld(t)
 	ask := func(head string, class uint8, latencyUS int64) {

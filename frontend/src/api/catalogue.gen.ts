@@ -158,4 +158,7 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   http_responses: "delta",
   http_client_errors: "delta",
   http_server_errors: "delta",
+  grpc_responses: "delta",
+  grpc_client_errors: "delta",
+  grpc_server_errors: "delta",
 };

@@ -4481,6 +4481,24 @@ export interface components {
             upstream: string | null;
         };
         /**
+         * GrpcStatus
+         * @description Answers of a kind with one status of gRPC.
+         */
+        GrpcStatus: {
+            /** Code */
+            code: number;
+            /**
+             * Name
+             * @description `UNAVAILABLE`
+             */
+            name: string;
+            /**
+             * Ratio
+             * @description Of the answers whose status was read
+             */
+            ratio: number;
+        };
+        /**
          * ImpactFigure
          * @description One figure of an impact, as the area of the cause declares it.
          *
@@ -6298,9 +6316,14 @@ export interface components {
         RequestKind: {
             /**
              * Client Errors Ratio
-             * @description Status 4xx of HTTP; null: not measured, as no status was read
+             * @description Status 4xx of HTTP; of gRPC all codes but OK and those of a failed server; null: not measured, as no status was read
              */
             client_errors_ratio: number | null;
+            /**
+             * Grpc Statuses
+             * @description Of gRPC, other than OK, most frequent first
+             */
+            grpc_statuses: components["schemas"]["GrpcStatus"][];
             /**
              * Kind
              * @description `GET /users/{id}`, `redis GET`, `postgresql SELECT`; null: all other kinds together
@@ -6329,7 +6352,7 @@ export interface components {
             requests_per_s: number;
             /**
              * Server Errors Ratio
-             * @description Status 5xx of HTTP; null: not measured
+             * @description Status 5xx of HTTP, codes 2, 4, and 12 to 15 of gRPC; null: not measured
              */
             server_errors_ratio: number | null;
             /**
@@ -6987,9 +7010,14 @@ export interface components {
             container: components["schemas"]["ResourceRef"] | null;
             /**
              * Failed Ratio
-             * @description Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP status 5xx. Other protocols' errors are not read
+             * @description Requests without an answer; for DNS also SERVFAIL and REFUSED, for unencrypted HTTP status 5xx, for unencrypted gRPC codes 2, 4, and 12 to 15. Other protocols' errors are not read
              */
             failed_ratio: number | null;
+            /**
+             * Grpc Errors Per S
+             * @description Answers of unencrypted gRPC with UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, or DATA_LOSS; null: no answer with a code was seen
+             */
+            grpc_errors_per_s: number | null;
             /** Id */
             id: number;
             /**

@@ -81,13 +81,13 @@ def batch(start_us: int) -> BatchBuilder:
     dns = builder.resource(DNS_SERVER, "10.0.0.10:53", 0)
     # One block in which series to keep are on both sides of those to drop.
     rows = [(cgroup, "cpu_usage_us"), (web, "requests"), (web, "http_server_errors"), (dns, "dns_queries")]
-    rows.append((dns, "dns_tcp_connections"))
+    rows += [(dns, "dns_tcp_connections"), (web, "grpc_server_errors")]
     builder.block({one: np.arange(20.0) + 100 * place for place, one in enumerate(rows)}, start_us)
     builder.distribution(web, "request_latency_us", start_us, [{100: 2}])
     builder.distribution(dns, "dns_latency_us", start_us, [{100: 2}])
     builder.fact(web, "tcp.program", "nginx").fact(cgroup, "workload.pod", "web-1")
     for resource, kind, attributes in (
-        (web, "requests.kinds", {"rows": json.dumps([ROW]), "latency": "[[3,9]]"}),
+        (web, "requests.kinds", {"rows": json.dumps([ROW]), "latency": "[[3,9]]", "grpc": "[[14,9]]"}),
         (dns, "dns.names", {"rows": "[]"}),
         (0, "collector.start", {"version": "1"}),
     ):
@@ -112,7 +112,7 @@ def stored(organization: Organization, start_us: int) -> set[str]:
         captures = session.execute(text("SELECT count(*) FROM captures")).scalar_one()
         values = series.read_series(session, ids, list(METRICS), start_us, start_us + 20 * TICK_US)
         sent = {"cpu_usage_us": 0, "requests": 100, "http_server_errors": 200, "dns_queries": 300}
-        sent["dns_tcp_connections"] = 400
+        sent |= {"dns_tcp_connections": 400, "grpc_server_errors": 500}
         for (_, metric), found in values.items():
             np.testing.assert_array_equal(found, np.arange(20.0) + sent[metric])
         histograms = series.read_distributions(
@@ -130,7 +130,7 @@ def stored(organization: Organization, start_us: int) -> set[str]:
 
 
 REQUESTS = {"requests", "http_server_errors", "request_latency_us", "tcp.program", "requests.kinds"}
-REQUESTS |= {"queries of tcp_server"}
+REQUESTS |= {"queries of tcp_server", "grpc_server_errors"}
 DNS = {"dns_queries", "dns_latency_us", "dns.names", "queries of dns_server"}
 CAPTURES = {"captures", "server.waiting"}
 OTHERS = {"cpu_usage_us", "dns_tcp_connections", "workload.pod", "collector.start"}
@@ -142,7 +142,7 @@ OTHERS = {"cpu_usage_us", "dns_tcp_connections", "workload.pod", "collector.star
         ((), set()),
         (("tcp_requests",), REQUESTS),
         (("tcp_requests:read_kinds",), {"requests.kinds"}),
-        (("tcp_requests:read_status",), {"http_server_errors"}),
+        (("tcp_requests:read_status",), {"http_server_errors", "grpc_server_errors"}),
         (("dns_names",), {"dns.names"}),
         (("dns_capture",), DNS),
         (("dns_capture", "tcp_requests"), DNS | REQUESTS),
@@ -174,6 +174,7 @@ def test_kinds_lose_their_statuses_where_those_are_off(client: TestClient, organ
     told = sorted((json.loads(one["rows"]) for one in found), key=len)
     assert told == [[], [], [], [[*ROW[:3], None, None, *ROW[5:]]]]
     assert "[[3,9]]" in {one.get("latency") for one in found}
+    assert not any("grpc" in one for one in found)
 
 
 def test_the_other_organization_keeps_everything(

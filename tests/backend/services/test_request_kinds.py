@@ -21,8 +21,12 @@ SECOND = [["GET /users/{id}", 10, 0, 0, 9, 100_000, 20_000], ["", 30, 0, 0, 0, 9
 LATENCIES = [[[kind_bucket(3_000), 88, kind_bucket(70_000), 2]], [[kind_bucket(3_000), 10], [kind_bucket(9_000), 30]]]
 
 
-def event(rows: Any, latency: Any = "") -> StoredEvent:
-    texts = {"rows": rows, "latency": latency}
+ORDERS = ["POST /shop.Orders/Place", 100, 0, None, None, 500_000, 9_000]
+LATE = ["POST /shop.Orders/Place", 0, 0, None, None, 0, 0]
+
+
+def event(rows: Any, latency: Any = "", grpc: Any = "") -> StoredEvent:
+    texts = {"rows": rows, "latency": latency, "grpc": grpc}
     return StoredEvent(
         1, 1, kinds.EVENT, 0, 10_000_000,
         {name: one if isinstance(one, str) else json.dumps(one) for name, one in texts.items()},
@@ -53,7 +57,7 @@ def test_events_are_added_up(api: TestClient, server: int) -> None:
     assert users == {
         "kind": "GET /users/{id}", "requests": 100, "requests_per_s": pytest.approx(5), "mean_us": 10_000,
         "p50_us": pytest.approx(3_000, rel=0.06), "p99_us": pytest.approx(70_000, rel=0.06), "max_us": 80_000,
-        "slow_ratio": 0.1, "client_errors_ratio": 0.05, "server_errors_ratio": 0.1,
+        "slow_ratio": 0.1, "client_errors_ratio": 0.05, "server_errors_ratio": 0.1, "grpc_statuses": [],
     }  # fmt: skip
     assert (front["kind"], front["requests_per_s"], front["mean_us"]) == ("GET /", pytest.approx(45), 500)
     assert (front["p50_us"], front["p99_us"]) == (None, None), "some requests have no latency"
@@ -66,6 +70,43 @@ def test_errors_are_not_measured_where_no_status_was_read() -> None:
     assert (users.name, users.requests) == ("GET /users/{id}", 140)
     assert (users.share_of_judged(users.client_errors), users.share_of_judged(users.server_errors)) == (5 / 90, 1 / 90)
     assert (redis.name, redis.share_of_judged(redis.server_errors)) == ("redis GET", None)
+
+
+def test_codes_of_grpc_are_errors_of_server_or_client() -> None:
+    """The status comes after the request, maybe in the next event; of one alone, nothing but that is known."""
+    (orders,) = kinds.merged([event([ORDERS], grpc=[[0, 60, 5, 10, 14, 20]]), event([LATE], grpc=[[0, 8, 13, 2]])])
+    assert (orders.requests, orders.judged) == (100, 100)
+    assert (orders.share_of_judged(orders.client_errors), orders.share_of_judged(orders.server_errors)) == (0.1, 0.22)
+    assert orders.grpc.most_common(2) == [(0, 68), (14, 20)]
+    assert kinds.merged([event([LATE], grpc=[[13, 1]])]) == []
+
+
+def test_a_proxy_answers_for_a_server_of_grpc() -> None:
+    both = [*ORDERS[:3], 0, 25, *ORDERS[5:]]
+    (orders,) = kinds.merged([event([both], grpc=[[0, 70, 14, 5]])])
+    assert (orders.judged, orders.server_errors, orders.client_errors) == (100, 30, 0)
+
+
+@pytest.mark.parametrize("grpc", ["{", [7], [[1]], [[14, -1]], [[17, 1]], [[14, 1], None]])
+def test_codes_that_cannot_be_read_are_not_measured(grpc: Any) -> None:
+    (orders,) = kinds.merged([event([ORDERS], grpc=grpc)])
+    assert (orders.requests, orders.share_of_judged(orders.server_errors)) == (100, None)
+
+
+def test_codes_are_told_by_name(api: TestClient, organization: Organization) -> None:
+    start_us = minute_ago(3, now_us())
+    builder = BatchBuilder("machine-1")
+    _, index = add(builder, SHOP, start_us, TICKS_PER_MINUTE)
+    told = builder.batch.events.add(resource=index, kind=kinds.EVENT, start_us=start_us, duration_us=10_000_000)
+    told.attributes["rows"] = json.dumps([ORDERS])
+    told.attributes["grpc"] = json.dumps([[0, 75, 5, 5, 14, 20]])
+    assert api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers).status_code == 200
+    (found,) = api.get("/api/v1/resources", params={"kind": "tcp_server", "gone": True}).json()["items"]
+    (orders,) = api.get(f"/api/v1/services/{found['id']}/request-kinds").json()["items"]
+    assert orders["grpc_statuses"] == [
+        {"code": 14, "name": "UNAVAILABLE", "ratio": 0.2}, {"code": 5, "name": "NOT_FOUND", "ratio": 0.05},
+    ]  # fmt: skip
+    assert (orders["client_errors_ratio"], orders["server_errors_ratio"]) == (0.05, 0.2)
 
 
 @pytest.mark.parametrize("off", [(), ("tcp_requests:read_status",)])

@@ -32,8 +32,9 @@ SHOP = Serving(
     lost={5: 6}, errors={9: 12}, runtime={"go.version": "1.25.3"},
 )  # fmt: skip
 STOCK = Serving(
-    "stock", 9090, 42, per_tick=5, usual_us=3000.0, runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"}
-)
+    "stock", 9090, 42, per_tick=5, usual_us=3000.0, runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"},
+    grpc_errors={20: 1, 300: 1},
+)  # fmt: skip
 
 
 def value(us: float) -> float:
@@ -99,9 +100,12 @@ def check(page: dict[str, Any], began_us: int) -> None:
         first + 1: 90_000,
     }
 
-    assert (stock["runtime"], stock["slow_ratio"], stock["failed_ratio"]) == ("JVM 17.0.13", 0, 0)
+    assert (stock["runtime"], stock["slow_ratio"]) == ("JVM 17.0.13", 0)
+    assert stock["failed_ratio"] == pytest.approx(2 / (5 * TICKS))
     assert stock["throttled_ms_per_min"] == 0
     assert stock["server_errors_per_s"] is None, "not 0: no answer with a status was seen"
+    assert stock["grpc_errors_per_s"] == pytest.approx(2 / TICKS * 10)
+    assert shop["grpc_errors_per_s"] is None
 
     assert (dns["kind"], dns["program"], dns["requests_per_s"]) == ("dns_server", "coredns", pytest.approx(100))
     assert dns["failed_ratio"] == pytest.approx(0.1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 Confidence = Literal["high", "medium", "low"]
 Severity = Literal["critical", "warning", "info"]
+# The worst first.
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 # measured: a request waited, failed, or was late, and that was recorded. predicted: nothing has happened yet, the
 # finding says what will. none: what would show harm was recorded, and shows none. not_measured: it was not recorded.
 Harm = Literal["measured", "predicted", "none", "not_measured"]

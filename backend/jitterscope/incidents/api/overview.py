@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from jitterscope.diagnosis.core.finding import SEVERITIES
 from jitterscope.incidents.api.overview_schemas import AppliedFix, SeverityCount
 from jitterscope.incidents.api.verification_schemas import VerifiedMeasure
 from jitterscope.incidents.api.views import cause_title
-from jitterscope.incidents.models import SEVERITIES, IncidentRow
+from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.store import incidents
 from jitterscope.incidents.verification import store as verifications
 from jitterscope.inventory import service as inventory

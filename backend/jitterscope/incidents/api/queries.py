@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from jitterscope.diagnosis.core.finding import Severity
+from jitterscope.diagnosis.core.finding import SEVERITIES, Severity
 from jitterscope.incidents.api.schemas import IncidentRef
-from jitterscope.incidents.models import SEVERITIES, RiskRow
+from jitterscope.incidents.models import RiskRow
 from jitterscope.incidents.store import incidents as stored
 from jitterscope.incidents.store import risks as stored_risks
 from jitterscope.inventory import service as inventory

@@ -16,6 +16,18 @@ func TestErrorsAreNullWhereNoStatusWasRead(t *testing.T) {
 	}
 }
 
+// TestCodesAreSentForGRPCAlone: an event without one says nothing about gRPC.
+func TestCodesAreSentForGRPCAlone(t *testing.T) {
+	rows := make([]requests.Kind, 3)
+	if got := encodeCodes(rows); got != nil {
+		t.Errorf("got %s", got)
+	}
+	rows[1].Codes[0], rows[1].Codes[14] = 90, 10
+	if got := string(encodeCodes(rows)); got != "[[],[0,90,14,10],[]]" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestLatenciesOfKindsFitIntoAnEvent(t *testing.T) {
 	rows := make([]requests.Kind, requests.MaxKinds+1)
 	rows[0].Latency[7], rows[0].Latency[59] = 3, 1

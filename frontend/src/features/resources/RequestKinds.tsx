@@ -8,15 +8,17 @@ import { Table, tableStyles } from "@/ui/Table";
 import { Async } from "@/widgets/Async";
 
 import styles from "./Resources.module.css";
-import { errorsText } from "./words";
+import { errorsText, grpcText } from "./words";
+
+const MOST_CODES = 3;
 
 /** Plaintext requests to a TCP server by route, command, or statement. */
 export function RequestKinds({ resourceId }: { resourceId: number }): ReactElement {
   const query = useQuery(requestKindsQuery(resourceId));
   return (
-    <Section title="Requests by kind" note="Last 15 min, plaintext only: HTTP routes, Redis commands, and PostgreSQL and MySQL statements.">
+    <Section title="Requests by kind" note="Last 15 min, plaintext only: HTTP routes, gRPC methods, Redis commands, and PostgreSQL and MySQL statements.">
       <Async query={query} label="Loading requests by kind">
-        {({ items }) => (items.length === 0 ? <p className={styles["dim"]}>No requests recognized: the server uses TLS, HTTP/2, or another protocol, received no requests, or the collector does not read requests.</p> : <KindTable items={items} />)}
+        {({ items }) => (items.length === 0 ? <p className={styles["dim"]}>No requests recognized: the server uses TLS or another protocol, received no requests, or the collector does not read requests.</p> : <KindTable items={items} />)}
       </Async>
     </Section>
   );
@@ -28,7 +30,7 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
       <thead>
         <tr>
           <th scope="col">Kind</th>
-          {["Rate", "Mean", "p50", "p99", "Slowest", "Over 20 ms", "4xx", "5xx"].map((title) => (
+          {["Rate", "Mean", "p50", "p99", "Slowest", "Over 20 ms", "Client errors", "Server errors"].map((title) => (
             <th key={title} scope="col" className={tableStyles["number"]}>
               {title}
             </th>
@@ -40,6 +42,11 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
           <tr key={one.kind ?? ""}>
             <th scope="row" className={styles["kind"]} title={`${count(one.requests)} requests`}>
               {one.kind ?? <span className={styles["dim"]}>other kinds</span>}
+              {one.grpc_statuses.length > 0 && (
+                <p className={styles["codes"]} title={grpcText(one.grpc_statuses)}>
+                  {grpcText(one.grpc_statuses, MOST_CODES)}
+                </p>
+              )}
             </th>
             <td className={tableStyles["number"]}>{significant(one.requests_per_s)}/s</td>
             <td className={tableStyles["number"]}>{microseconds(one.mean_us)}</td>
@@ -59,7 +66,7 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
 function ErrorCell({ kind, ratio }: { kind: string | null; ratio: number | null }): ReactElement {
   const text = errorsText(kind, ratio);
   return (
-    <td className={tableStyles["number"]} title={text === MISSING ? "Not measured: no HTTP status was seen" : undefined}>
+    <td className={tableStyles["number"]} title={text === MISSING ? "Not measured: no status was seen" : undefined}>
       {text}
     </td>
   );

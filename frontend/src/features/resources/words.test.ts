@@ -1,7 +1,7 @@
 import { namesOf, shortPath, tickSearch, tickTime } from "@/lib/container";
 
 import { resourceListSearch } from "./search";
-import { errorsText, peaksText, throttledText } from "./words";
+import { errorsText, grpcText, peaksText, throttledText } from "./words";
 
 const ID = "3f2a9c0d11e84b6f9a70c1d2e3f4a5b6c7d8e9f00112233445566778899aabbc";
 
@@ -50,6 +50,17 @@ describe("figures of a container", () => {
 });
 
 describe("errors of a kind of requests", () => {
+  it("are named by their code in gRPC", () => {
+    const statuses = [
+      { code: 14, name: "UNAVAILABLE", ratio: 0.2 },
+      { code: 5, name: "NOT_FOUND", ratio: 0.05 },
+      { code: 3, name: "INVALID_ARGUMENT", ratio: 0.01 },
+    ];
+    expect(grpcText(statuses)).toBe("gRPC 14 UNAVAILABLE 20 %, 5 NOT_FOUND 5 %, 3 INVALID_ARGUMENT 1 %");
+    expect(grpcText(statuses, 1)).toBe("gRPC 14 UNAVAILABLE 20 %, 2 others");
+    expect(grpcText([], 1)).toBe("");
+  });
+
   it("are a dash if no status was seen, and empty if the protocol has none", () => {
     expect([errorsText("GET /", 0), errorsText("GET /", 0.02), errorsText("GET /", null), errorsText(null, null), errorsText("redis GET", null)]).toEqual(["0 %", "2 %", "–", "–", ""]);
   });

@@ -1,6 +1,7 @@
 /** A container's figures in a few words. Pure. */
 
 import type { ContainerItem } from "@/api/containers";
+import type { RequestKind } from "@/api/services";
 import { cpus, microseconds, MISSING, percent, plural } from "@/lib/format";
 import { clock, US_PER_S, type Zone } from "@/lib/time";
 
@@ -28,6 +29,13 @@ export function throttledText({ throttled_us: us, throttled_ratio: ratio }: Pick
   if (us === null) return MISSING;
   if (us === 0) return "0 ms";
   return ratio === null ? microseconds(us) : `${microseconds(us)}, ${percent(ratio)} of periods`;
+}
+
+/** "gRPC 14 UNAVAILABLE 20 %, 5 NOT_FOUND 5 %": the most frequent ones; empty if there are none. */
+export function grpcText(statuses: RequestKind["grpc_statuses"], most = statuses.length): string {
+  const texts = statuses.slice(0, most).map(({ code, name, ratio }) => `${code} ${name} ${percent(ratio)}`);
+  if (statuses.length > most) texts.push(plural(statuses.length - most, "other"));
+  return texts.length === 0 ? "" : `gRPC ${texts.join(", ")}`;
 }
 
 /** Error ratio of a kind of request: a dash if not measured, empty if the protocol has no status. */

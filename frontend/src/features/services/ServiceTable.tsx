@@ -14,7 +14,7 @@ import { SortHeadings, type SortColumn } from "@/widgets/SortHeadings";
 
 import { SORTING, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { hopParts, rateText, serverErrorsText, throttledText, worstText } from "./words";
+import { hopParts, rateText, serverErrorTexts, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];
@@ -116,14 +116,18 @@ function Figure({ text, isHot }: { text: string; isHot: boolean }): ReactElement
   );
 }
 
-/** A client that closes its connection is not a server failure: only DNS and the HTTP status distinguish the two. */
+/** A client that closes its connection is not a server failure: only DNS and the status of HTTP and gRPC distinguish the two. */
 function Failed({ item }: { item: ServiceItem }): ReactElement {
-  const errors = serverErrorsText(item);
-  const isHot = (item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0) || errors !== null;
+  const errors = serverErrorTexts(item);
+  const isHot = (item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0) || errors.length > 0;
   return (
     <td className={tableStyles["number"]} data-hot={isHot || undefined}>
       {percent(item.failed_ratio)}
-      {errors !== null && <p className={styles["errors"]}>{errors}</p>}
+      {errors.map((text) => (
+        <p key={text} className={styles["errors"]}>
+          {text}
+        </p>
+      ))}
     </td>
   );
 }

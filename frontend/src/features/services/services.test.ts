@@ -1,7 +1,7 @@
 import type { ServiceItem } from "@/api/services";
 
 import { servicesSearch } from "./search";
-import { hopParts, rateText, serverErrorsText, throttledText, worstText } from "./words";
+import { hopParts, rateText, serverErrorTexts, throttledText, worstText } from "./words";
 
 const item = (values: Partial<ServiceItem>): ServiceItem => values as ServiceItem;
 
@@ -22,7 +22,8 @@ describe("words", () => {
   });
 
   it("shows server errors if there are any", () => {
-    expect([2.5, 0, null].map((value) => serverErrorsText(item({ server_errors_per_s: value })))).toEqual(["5xx 2.5/s", null, null]);
+    const texts = (http: number | null, grpc: number | null): string[] => serverErrorTexts(item({ server_errors_per_s: http, grpc_errors_per_s: grpc }));
+    expect([texts(2.5, null), texts(0, null), texts(null, 0), texts(null, 0.5), texts(1, 2)]).toEqual([["5xx 2.5/s"], [], [], ["gRPC errors 0.5/s"], ["5xx 1/s", "gRPC errors 2/s"]]);
   });
 
   it("shows the slowest minute, and how many minutes have data", () => {

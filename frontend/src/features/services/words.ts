@@ -10,8 +10,13 @@ const nounOf = (kind: ServiceItem["kind"]): string => (kind === "dns_server" ? "
 
 export const rateText = ({ kind, requests_per_s: rate }: ServiceItem): string => (rate === null ? MISSING : `${significant(rate)} ${nounOf(kind)}/s`);
 
-/** "5xx 2.5/s"; null if there was no such answer, or no status was seen. */
-export const serverErrorsText = ({ server_errors_per_s: errors }: ServiceItem): string | null => (errors === null || errors === 0 ? null : `5xx ${significant(errors)}/s`);
+/** "5xx 2.5/s", "gRPC errors 2.5/s"; nothing for a protocol without such answers, or of which no status was seen. */
+export function serverErrorTexts({ server_errors_per_s: http, grpc_errors_per_s: grpc }: ServiceItem): string[] {
+  const texts = [];
+  if (http !== null && http > 0) texts.push(`5xx ${significant(http)}/s`);
+  if (grpc !== null && grpc > 0) texts.push(`gRPC errors ${significant(grpc)}/s`);
+  return texts;
+}
 
 /** A hop to an upstream in parts that stay on one line each: its latency and its rate. */
 export function hopParts({ p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate }: ServiceItem["asks"][number]): string[] {
