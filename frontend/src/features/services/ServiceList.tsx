@@ -42,7 +42,7 @@ export function ServiceList({ search, onSearch }: { search: ServicesSearch; onSe
       )}
       <p className={styles["notes"]}>
         Objective: the latency set for the service, and where its quantile is in this window. Slowest by minute: one bar per minute, as high as its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: SERVFAIL, REFUSED, and
-        timeouts for DNS; for other protocols, requests whose connection closed without an answer, which the client might have caused, 5xx of plaintext HTTP, and codes of plaintext gRPC by which a server fails. Other errors inside answers are not detected. Upstreams: servers that the container calls
+        timeouts for DNS; for other protocols, requests whose connection closed without an answer, which the client might have caused, 5xx of plaintext HTTP, and server errors of plaintext gRPC. Other errors inside answers are not detected. Upstreams: servers that the container calls
         over TCP, timed from the request sent to the first data of the answer.
       </p>
     </>
