@@ -37,10 +37,10 @@ docker compose down
 docker volume rm jitterscope_database
 docker compose up -d --wait timescaledb
 docker compose run --rm setup jitterscope bootstrap > /dev/null
-psql="docker compose exec -T timescaledb psql --quiet --set=ON_ERROR_STOP=1 -U postgres jitterscope"
-$psql --command="SELECT timescaledb_pre_restore()" > /dev/null
+sql() { docker compose exec -T timescaledb psql --quiet --set=ON_ERROR_STOP=1 -U postgres jitterscope --command="$1"; }
+sql "SELECT timescaledb_pre_restore()" > /dev/null
 docker compose exec -T timescaledb pg_restore --exit-on-error --no-comments -U postgres -d jitterscope < backup.dump
-$psql --command="SELECT timescaledb_post_restore()" > /dev/null
+sql "SELECT timescaledb_post_restore()" > /dev/null
 docker compose up -d
 """
 PASSWORD = (
