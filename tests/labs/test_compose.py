@@ -6,15 +6,16 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
 import yaml
 
 from jitterscope.settings import REPOSITORY
+from labs import packages
 from labs.compose import engine, lifecycle
 from labs.kubernetes import backend, tree
+from labs.kubernetes.lifecycle import DEMO_CAUSE
 from tests.support.lab_plan import live
 from tests.support.said import say
 
@@ -23,7 +24,7 @@ NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and 
 
 @NEEDS_ROOT
 @pytest.mark.timeout(2400)
-@live(420, lifecycle.DEMO_CAUSE, by_turn=False)
+@live(420, DEMO_CAUSE, by_turn=False)
 def test_compose_loses_nothing() -> None:
     report = lifecycle.run(say)
     say(report.model_dump_json())
@@ -68,7 +69,7 @@ def test_nothing_stays_of_a_killed_lab() -> None:
     lab.wait()
     assert psutil.wait_procs([machine, *guards], timeout=60)[1] == []
     assert not [folder for folder in folders if folder.exists()]
-    assert not (Path(backend.packages.cache("compose")) / "engine").exists()
+    assert not (packages.cache("compose") / "engine").exists()
 
 
 def test_the_docs_have_the_commands_that_are_run() -> None:
@@ -79,7 +80,7 @@ def test_the_docs_have_the_commands_that_are_run() -> None:
     assert lifecycle.SECRETS in text
     assert lifecycle.LOGIN in text
     assert f"{lifecycle.UP} --build\n" in text
-    assert lifecycle.PASSWORD.format("…") in re.sub(r"\s+", " ", text)
+    assert lifecycle.RESET.format("…") in re.sub(r"\s+", " ", text)
 
 
 def test_the_images_are_those_of_compose() -> None:

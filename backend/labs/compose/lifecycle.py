@@ -13,7 +13,6 @@ from pathlib import Path
 
 import httpx
 
-from jitterscope.settings import REPOSITORY
 from labs import namespaces
 from labs.compose import engine, older
 from labs.compose.engine import Engine
@@ -22,7 +21,7 @@ from labs.console import Say
 from labs.errors import LabError
 from labs.kubernetes import backend, chart
 from labs.kubernetes.lifecycle import DEMO_CAUSE, stored, told
-from labs.kubernetes.sending import Sender, Traffic
+from labs.kubernetes.sending import Traffic
 from labs.product import Product
 
 URL = "http://127.0.0.1:8000"
@@ -43,7 +42,7 @@ docker compose exec -T timescaledb pg_restore --exit-on-error --no-comments -U p
 sql "SELECT timescaledb_post_restore()" > /dev/null
 docker compose up -d
 """
-PASSWORD = (
+RESET = (
     "docker compose run --rm -e JITTERSCOPE_ADMIN_PASSWORD={} setup jitterscope admin set-password admin@localhost"
 )
 _IMAGE, _CURRENT, _OLDER = "jitterscope:0.1.0", "jitterscope:current", "jitterscope:older"
@@ -151,9 +150,9 @@ def _installed(made: Engine, say: Say, options: str = "") -> Iterator[_Trial]:
 
 def _first_login(made: Engine) -> tuple[str, str]:
     log = made.shell(LOGIN)
-    found = re.search(r"^setup-1 +\| +(\S+@\S+) +(\S+)$", log, re.MULTILINE)
+    found = re.search(r"\| +([^\s@]+@\S+) +([\w-]+)", log)
     if found is None:
-        raise LabError(f"The set-up log has no first login: {log}")
+        raise LabError(f"The set-up log has no first login: {log!r}")
     return found[1], found[2]
 
 
@@ -177,7 +176,7 @@ def _in_use(made: Engine, say: Say) -> dict[str, object]:
         restarts = trial.part()
         _restored(made, product, say)
         restored = [stored(product, one) for one in dumped]
-        made.shell(PASSWORD.format(shlex.quote(_NEW_PASSWORD)))
+        made.shell(RESET.format(shlex.quote(_NEW_PASSWORD)))
         with Product.signed_in(URL, "admin@localhost", _NEW_PASSWORD):
             pass
         return {

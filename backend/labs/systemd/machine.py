@@ -29,7 +29,8 @@ HOSTNAME = "lab-systemd"
 _PACKAGES = ("systemd", "systemd-sysv", "dbus", "curl", "ca-certificates", "sudo")
 _BOOT_PATIENCE_S = 120.0
 _UP = ("running", "degraded")
-# $1: Debian's root, $2: a folder, $3: commands that mount the cgroups.
+# $1: Debian's root, $2: a folder, $3: commands that mount the cgroups. In a container systemd leaves mounts as private as
+# it finds them, but hands over credentials by propagation.
 _START = f"""
 mkdir -p "$2/upper" "$2/work" "$2/root"
 mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$2/root"
@@ -39,7 +40,7 @@ echo {HOSTNAME} > etc/hostname
 mount -t proc proc proc
 mount --bind proc/sys proc/sys
 mount -o remount,bind,ro proc/sys
-mount --bind /dev/null proc/sysrq-trigger
+[ ! -e proc/sysrq-trigger ] || mount --bind /dev/null proc/sysrq-trigger
 mount -t sysfs -o ro sysfs sys
 mount -t tracefs tracefs sys/kernel/tracing
 sh -euc "$3"
@@ -52,6 +53,7 @@ mount -t tmpfs -o mode=1777 shm dev/shm
 mount -t tmpfs -o mode=755 run run
 mount -t tmpfs -o mode=1777 tmp tmp
 pivot_root . mnt
+mount --make-rshared /
 exec setpriv --bounding-set=-sys_time,-sys_module,-sys_rawio \\
   sh -euc 'umount -l /mnt; exec env -i container=lab PATH={SYSTEM_PATH} /lib/systemd/systemd --unit=multi-user.target'
 """
