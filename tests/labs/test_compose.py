@@ -34,9 +34,9 @@ def test_compose_loses_nothing() -> None:
             assert (one.stored_batches, one.missing, one.wrong) == (one.batches, 0, 0), one
             assert one.ticks > 50
     assert {tuple(running) for running in report.returned.values()} == {tuple(sorted(lifecycle.SERVICES))}
-    assert len(report.returned) == len(lifecycle.SERVICES) + 1
+    assert len(report.returned) == len(lifecycle.SERVICES) + 2
     assert (report.collector_dropped, report.collector_batches > 10) == (0, True)
-    assert report.sources["cgroup_cpu"] == "active"
+    assert report.sources["cgroup_cpu"] == "active: "
     assert report.first_incident_subject == "demo"
     for one in report.restored:
         assert (one.missing, one.wrong) == (0, 0), one

@@ -61,7 +61,7 @@ class Installed:
         self.product.wait_for("further batches", lambda: self.batches() > before + 2, PATIENCE_S)
 
     def sources(self) -> dict[str, str]:
-        """The state of each source, once none has changed for a while."""
+        """The state of each source and what it lacks, once none has changed for a while."""
         states, since = self._states(), time.monotonic()
         while time.monotonic() - since < SETTLES_S:
             time.sleep(0.5)
@@ -72,13 +72,14 @@ class Installed:
     def _states(self) -> dict[str, str]:
         [collector] = self.product.collectors().values()
         # Of processes that come and go on this machine, whatever the unit says.
-        return {one["name"]: one["state"] for one in collector["sources"] if one["name"] != "python_gc"}
+        return {one["name"]: f"{one['state']}: {one['detail']}" for one in collector["sources"] if one["name"] != "python_gc"}
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     folder = tmp_path_factory.mktemp("machine")
     with product_for_others(say, {}) as (product, token), machine.running(folder, say) as booted:
+        booted.run("mknod /dev/kmsg c 1 11")  # after the boot: its journal leaves the log of this machine alone
         said = booted.run(product.setup("linux").replace("INGEST_TOKEN", token))
         product.wait_for("the collector", product.receives, PATIENCE_S)
         yield Installed(booted, product, said)
@@ -129,9 +130,16 @@ def test_the_sandbox_stops_no_source(installed: Installed) -> None:
     free = installed.sources()
     say(f"{confined}\n{free}")
     assert confined == free
-    assert confined["cgroup_cpu"] == "active"
+    assert confined["cgroup_cpu"] == "active: "
     installed.machine.run(f"rm {drop_in}\nsystemctl daemon-reload\nsystemctl restart {UNIT}")
     installed.delivers()
+
+
+@LIVE
+def test_the_kernels_log_is_read_as_it_grows(installed: Installed) -> None:
+    """Without the device it is read after a kill was counted, and who dropped caches is not seen at all."""
+    opened = installed.machine.run(f"ls -l /proc/{installed.show('MainPID')}/fd")
+    assert "/dev/kmsg" in opened, opened
 
 
 @LIVE

@@ -54,6 +54,7 @@ _REVISION = (
     "docker compose exec -T timescaledb psql --username=postgres --dbname=jitterscope --tuples-only --no-align "
     "--command='SELECT version_num FROM alembic_version'"
 )
+_KILL = "docker compose ps --quiet | xargs docker inspect --format '{{.State.Pid}}' | xargs kill -KILL"
 # The chart's demo, in two containers.
 _DEMO = """\
 docker run -d --name demo --cpus 0.05 --memory 64m -v ./demo.py:/demo.py:ro jitterscope:0.1.0 python -I /demo.py serve
@@ -182,7 +183,7 @@ def _in_use(made: Engine, say: Say) -> dict[str, object]:
         return {
             "ready_s": round(ready_s, 1),
             "data_s": round(data_s, 1),
-            "sources": {one["name"]: one["state"] for one in collector["sources"]},
+            "sources": {one["name"]: f"{one['state']}: {one['detail']}" for one in collector["sources"]},
             "restarts": restarts,
             "returned": returned,
             "collector_batches": collector["batches"],
@@ -196,13 +197,17 @@ def _in_use(made: Engine, say: Say) -> dict[str, object]:
 
 
 def _restarted(trial: _Trial) -> dict[str, list[str]]:
-    """Restart each service in turn, then Docker; returns which services run after each."""
+    """Restart each service in turn, kill all, restart Docker; returns which services run after each."""
     returned: dict[str, list[str]] = {}
     for service in SERVICES:
         name = f"restart of {service}"
         with trial.phase(name):
             trial.made.shell(f"docker compose restart {service}")
         returned[name] = _services(trial.made)
+    name = "kill of everything"
+    with trial.phase(name):
+        trial.made.shell(_KILL)
+    returned[name] = _services(trial.made)
     name = "restart of Docker"
     with trial.phase(name):
         trial.made.restart()

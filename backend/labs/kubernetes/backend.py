@@ -162,6 +162,7 @@ def _timescaledb(name: str) -> Image:
         {"/usr/local/bin/entrypoint": _TRIAL / "postgres.sh", "/etc/passwd": _TRIAL / "passwd"},
         {_DATABASE: Folder(0o700, _POSTGRES, _POSTGRES)},
         entrypoint=["/usr/local/bin/entrypoint"],
+        stop_signal="SIGINT",  # as upstream: on SIGTERM it waits until all clients have left
         environment={"PATH": f"{_SERVERS}:{SYSTEM_PATH}", "PGDATA": _DATABASE},
         on=root,
     )
