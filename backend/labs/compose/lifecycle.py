@@ -54,7 +54,7 @@ _REVISION = (
     "docker compose exec -T timescaledb psql --username=postgres --dbname=jitterscope --tuples-only --no-align "
     "--command='SELECT version_num FROM alembic_version'"
 )
-_KILL = "docker compose ps --quiet | xargs docker inspect --format '{{.State.Pid}}' | xargs kill -KILL"
+_KILL = "kill -KILL $(docker compose ps --quiet | xargs docker inspect --format '{{.State.Pid}}')"
 # The chart's demo, in two containers.
 _DEMO = """\
 docker run -d --name demo --cpus 0.05 --memory 64m -v ./demo.py:/demo.py:ro jitterscope:0.1.0 python -I /demo.py serve
