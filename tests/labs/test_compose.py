@@ -24,7 +24,7 @@ NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and 
 
 @NEEDS_ROOT
 @pytest.mark.timeout(2400)
-@live(420, DEMO_CAUSE, by_turn=False)
+@live(420, DEMO_CAUSE, cpus=0.0, by_turn=False)
 def test_compose_loses_nothing() -> None:
     report = lifecycle.run(say)
     say(report.model_dump_json())
@@ -55,7 +55,7 @@ with engine.running(lambda text: None) as made:
 
 @NEEDS_ROOT
 @pytest.mark.timeout(1200)
-@live(60, by_turn=False)
+@live(60, cpus=0.0, by_turn=False)
 def test_nothing_stays_of_a_killed_lab() -> None:
     lab = subprocess.Popen([sys.executable, "-c", LAB], stdout=subprocess.PIPE, text=True)
     assert lab.stdout is not None

@@ -42,9 +42,7 @@ docker compose exec -T timescaledb pg_restore --exit-on-error --no-comments -U p
 sql "SELECT timescaledb_post_restore()" > /dev/null
 docker compose up -d
 """
-RESET = (
-    "docker compose run --rm -e JITTERSCOPE_ADMIN_PASSWORD={} setup jitterscope admin set-password admin@localhost"
-)
+RESET = "docker compose run --rm -e JITTERSCOPE_ADMIN_PASSWORD={} setup jitterscope admin set-password admin@localhost"
 _IMAGE, _CURRENT, _OLDER = "jitterscope:0.1.0", "jitterscope:current", "jitterscope:older"
 # A root user without CAP_SYS_RESOURCE may not raise limits, not even those of a container.
 _WITHOUT_LIMITS = "services:\n  collector:\n    ulimits: !reset null\n"

@@ -20,7 +20,7 @@ class Report(BaseModel):
     """The report of one run.
 
     `limits_kept`: whether the collector had the limits of docker-compose.yml. `ready_s`: from `docker compose up` to
-    all services started; `data_s`: to the first data of the collector. `sources`: of that collector, with what they lack.
+    all services started; `data_s`: to the first data of the collector. `sources`: of that collector, name → state.
     `returned`: the services that run after each restart. `collector_dropped`: batches. `first_incident_s`: since the
     fault began. `restored`: what was sent before the dump began, compared with what the restored database has.
     `schemas`: revision before and after the upgrade from `older`, a commit.

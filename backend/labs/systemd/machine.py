@@ -29,8 +29,8 @@ HOSTNAME = "lab-systemd"
 _PACKAGES = ("systemd", "systemd-sysv", "dbus", "curl", "ca-certificates", "sudo")
 _BOOT_PATIENCE_S = 120.0
 _UP = ("running", "degraded")
-# $1: Debian's root, $2: a folder, $3: commands that mount the cgroups. In a container systemd leaves mounts as private as
-# it finds them, but hands over credentials by propagation.
+# $1: Debian's root, $2: a folder, $3: commands that mount the cgroups. Mounts are shared, because systemd hands over
+# credentials by propagation; in a container it leaves this to the one that made it.
 _START = f"""
 mkdir -p "$2/upper" "$2/work" "$2/root"
 mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$2/root"
