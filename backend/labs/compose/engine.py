@@ -114,6 +114,12 @@ class Engine:
         processes.terminate(self._dockerd.pop(), _END_PATIENCE_S)
         self.start()
 
+    def end(self) -> None:
+        """Kill it with all containers."""
+        tree.remove(CGROUP)
+        for process in (self.machine, *self._dockerd):
+            process.wait()
+
     @property
     def _log(self) -> Path:
         return self.folder / "dockerd.log"
@@ -150,8 +156,11 @@ def running(say: Say) -> Iterator[Engine]:
         try:
             say("Starting Docker")
             engine = _started(root)
-            engine.start()
-            yield engine
+            try:
+                engine.start()
+                yield engine
+            finally:
+                engine.end()
         finally:
             guard.kill()
             guard.wait()
@@ -184,6 +193,7 @@ def _started(root: Path) -> Engine:
     assert machine.stdout is not None
     with machine.stdout as said:
         if said.readline() != b"ready\n":
+            processes.stop(machine)
             raise LabError(f"The namespaces for Docker cannot be made: {complaints.read_text()}")
     return Engine(machine, folder)
 
