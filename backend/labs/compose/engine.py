@@ -116,7 +116,7 @@ class Engine:
 
     def end(self) -> None:
         """Kill it with all containers."""
-        tree.remove(CGROUP)
+        _kill()
         for process in (self.machine, *self._dockerd):
             process.wait()
 
@@ -198,8 +198,15 @@ def _started(root: Path) -> Engine:
     return Engine(machine, folder)
 
 
+def _kill() -> None:
+    """Remove the cgroups; on a busy machine killed processes take a while to leave them."""
+    deadline = time.monotonic() + _END_PATIENCE_S
+    while any((root / CGROUP).exists() for root in tree.roots()) and time.monotonic() < deadline:
+        tree.remove(CGROUP)
+
+
 def remove() -> None:
     """Kill Docker and its containers, and remove what they wrote."""
-    tree.remove(CGROUP)
+    _kill()
     # Nothing is mounted below it: all mounts were in a mount namespace that has ended.
     shutil.rmtree(_folder(), ignore_errors=True)
