@@ -175,6 +175,11 @@ class Product:
         """Cookies of the session, if signed in."""
         return self._http.cookies
 
+    def setup(self, name: str) -> str:
+        """The commands or configuration that "Add collector" shows for a kind of machine, or for another sender."""
+        [found] = [one for one in self._get("/collectors/setups").json()["items"] if one["name"] == name]
+        return str(found["text"])
+
     def has_diagnosed(self, resource_id: int, until_us: int) -> bool:
         """Whether it has diagnosed all data of the cgroup or node up to that time."""
         until = self._get(f"/resources/{resource_id}/diagnosis").json()["diagnosed_until"]

@@ -16,7 +16,7 @@ from jitterscope.schema import runner
 from jitterscope.settings import REPOSITORY
 from labs import built, packages
 from labs.errors import LabError
-from labs.kubernetes.images import SYSTEM_PATH, Image, of_dockerfile
+from labs.kubernetes.images import SYSTEM_PATH, Folder, Image, of_dockerfile
 
 _CHART = REPOSITORY / "helm" / "jitterscope"
 _PYTHON = "python:3.11-slim-trixie"
@@ -34,6 +34,8 @@ def upgrade() -> None:
     op.execute("CREATE TABLE newer (id bigint PRIMARY KEY)")
 """
 _SERVERS = "/usr/lib/postgresql/17/bin"
+# A new volume takes the owner from the image's folder; numbers as in the upstream images, and in trial/passwd.
+_DATABASE, _POSTGRES, _VALKEY = "/var/lib/postgresql/data", 70, (999, 1000)
 # What the Dockerfile's stage "backend" copies from the folder of the same name.
 _SOURCES = ("pyproject.toml", "uv.lock", "jitterscope")
 _ENVIRONMENT = {
@@ -63,10 +65,35 @@ exec chroot "$2/root" sh -euc "cd /app/backend && exec uv sync -q --frozen --no-
 
 def images() -> list[Image]:
     """What a chart with `trial.enabled` runs beside the collector, and the backend's next version, NEWER."""
+    backend = product()
+    return [backend, _newer(backend), *servers()]
+
+
+def product(checkout: Path = REPOSITORY, place: str = "backend") -> Image:
+    """The backend of a checkout, under the name that the chart uses.
+
+    UI and Go programs are those that are built here. `place`: folder in the cache, one for each kind of checkout.
+    """
     text = (_CHART / "values.yaml").read_text()
-    backend = _backend(_value(text, r"^image:\n(?:  .*\n)*?  repository: (\S+)"))
+    repository = _value(text, r"^image:\n(?:  .*\n)*?  repository: (\S+)")
+    folder = packages.cache("kubernetes") / place
+    frontend = REPOSITORY / "frontend" / "dist"
+    if not (frontend / "index.html").exists():
+        raise LabError("The UI is not built: run `make build`.")
+    python = debian.system("python3.11", "bookworm", ("python3", "ca-certificates"))
+    made = {
+        ("backend", "/app/backend"): _synced(checkout, folder / "app", python),
+        ("frontend", "/app/frontend/dist"): frontend,
+        ("collector", "/app/bin"): _binaries(folder / "bin"),
+    }
+    return of_dockerfile(checkout / "Dockerfile", f"{repository}:{version()}", made, {_PYTHON: python})
+
+
+def servers() -> list[Image]:
+    """TimescaleDB and Valkey."""
+    text = (_CHART / "values.yaml").read_text()
     timescaledb = _timescaledb(_value(text, r"^  timescaledb:\n    image: (\S+)"))
-    return [backend, _newer(backend), timescaledb, _valkey(_value(text, r"^  valkey:\n    image: (\S+)"))]
+    return [timescaledb, _valkey(_value(text, r"^  valkey:\n    image: (\S+)"))]
 
 
 def version() -> str:
@@ -82,20 +109,6 @@ def _value(text: str, pattern: str) -> str:
     return found[1]
 
 
-def _backend(repository: str) -> Image:
-    folder = packages.cache("kubernetes") / "backend"
-    frontend = REPOSITORY / "frontend" / "dist"
-    if not (frontend / "index.html").exists():
-        raise LabError("The UI is not built: run `make build`.")
-    python = debian.system("python3.11", "bookworm", ("python3", "ca-certificates"))
-    made = {
-        ("backend", "/app/backend"): _synced(folder / "app", python),
-        ("frontend", "/app/frontend/dist"): frontend,
-        ("collector", "/app/bin"): _binaries(folder / "bin"),
-    }
-    return of_dockerfile(REPOSITORY / "Dockerfile", f"{repository}:{version()}", made, {_PYTHON: python})
-
-
 def _newer(backend: Image) -> Image:
     """The same with one more migration, which the older version does not know."""
     migration = packages.cache("kubernetes") / "backend" / "newer.py"
@@ -104,14 +117,14 @@ def _newer(backend: Image) -> Image:
     return replace(backend, name=f"{backend.name.rpartition(':')[0]}:{NEWER}", files=files)
 
 
-def _synced(folder: Path, python: Path) -> Path:
-    """The backend with its libraries, as the Dockerfile's stage "backend" installs them."""
+def _synced(checkout: Path, folder: Path, python: Path) -> Path:
+    """The checkout's backend with its libraries, as the Dockerfile's stage "backend" installs them."""
     uv = shutil.which("uv", path=f"{REPOSITORY / '.tools' / 'bin'}:{os.environ.get('PATH', '')}")
     if uv is None:
         raise LabError("uv is missing: run `make build`.")
     folder.mkdir(parents=True, exist_ok=True)
     for name in _SOURCES:
-        source, target = REPOSITORY / "backend" / name, folder / name
+        source, target = checkout / "backend" / name, folder / name
         if source.is_dir():
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "scenarios"))
@@ -147,12 +160,14 @@ def _timescaledb(name: str) -> Image:
     return Image(
         name,
         {"/usr/local/bin/entrypoint": _TRIAL / "postgres.sh", "/etc/passwd": _TRIAL / "passwd"},
+        {_DATABASE: Folder(0o700, _POSTGRES, _POSTGRES)},
         entrypoint=["/usr/local/bin/entrypoint"],
-        environment={"PATH": f"{_SERVERS}:{SYSTEM_PATH}"},
+        stop_signal="SIGINT",  # as upstream: on SIGTERM it waits until all clients have left
+        environment={"PATH": f"{_SERVERS}:{SYSTEM_PATH}", "PGDATA": _DATABASE},
         on=root,
     )
 
 
 def _valkey(name: str) -> Image:
     root = debian.system("valkey", "trixie", ("valkey-server", "valkey-tools"))
-    return Image(name, {"/etc/passwd": _TRIAL / "passwd"}, on=root)
+    return Image(name, {"/etc/passwd": _TRIAL / "passwd"}, {"/data": Folder(0o755, *_VALKEY)}, on=root)

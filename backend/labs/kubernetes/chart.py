@@ -54,9 +54,14 @@ def install_collectors(cluster: Cluster, server: str, token: str, say: Say, *, o
 
 def load_collector(cluster: Cluster) -> None:
     """Load the collector's image onto the node."""
+    cluster.load(collector_image())
+
+
+def collector_image() -> images.Image:
+    """The collector's image, with the binary that is built here."""
     collector = built.program("jitterscope-collector", "JITTERSCOPE_COLLECTOR")
     of_build = {("build", "/jitterscope-collector"): collector, ("build", _CERTIFICATES): Path(_CERTIFICATES)}
-    cluster.load(images.of_dockerfile(REPOSITORY / "collector" / "Dockerfile", _IMAGE, of_build))
+    return images.of_dockerfile(REPOSITORY / "collector" / "Dockerfile", _IMAGE, of_build)
 
 
 def wait_for_collectors(cluster: Cluster) -> None:

@@ -48,6 +48,7 @@ class Image:
     entrypoint: list[str] = field(default_factory=list)
     command: list[str] = field(default_factory=list)
     user: str = ""
+    stop_signal: str = ""
     working_directory: str = "/"
     environment: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
@@ -90,6 +91,7 @@ class Image:
             "Entrypoint": self.entrypoint,
             "Cmd": self.command,
             "User": self.user,
+            "StopSignal": self.stop_signal,
             "WorkingDir": self.working_directory,
             "Env": [f"{name}={value}" for name, value in environment.items()],
             "Labels": self.labels,

@@ -94,7 +94,7 @@ def _live(made: Cluster, images_s: float, say: Say) -> Report:
             signed_in_s=round(signed_in_s, 1),
             data_s=round(data_s, 1),
             **upgraded,
-            stored=[_stored(product, one) for one in traffic.senders],
+            stored=[stored(product, one) for one in traffic.senders],
             collector_batches=own["batches"],
             collector_dropped=own["dropped_batches"],
             left_objects=[],
@@ -142,11 +142,12 @@ def _upgraded(made: Cluster, product: Product, traffic: Traffic, say: Say) -> di
         "first_incident": title,
         "first_incident_s": round(seconds["first incident"], 1),
         "added": sorted(added),
-        "phases": [_told(name, seconds[name], requests) for name, requests in traffic.phases.items()],
+        "phases": [told(name, seconds[name], requests) for name, requests in traffic.phases.items()],
     }
 
 
-def _told(name: str, seconds: float, requests: Requests) -> Phase:
+def told(name: str, seconds: float, requests: Requests) -> Phase:
+    """What happened to the requests of a phase."""
     return Phase(
         phase=name,
         seconds=round(seconds, 1),
@@ -156,7 +157,8 @@ def _told(name: str, seconds: float, requests: Requests) -> Phase:
     )
 
 
-def _stored(product: Product, sent: Sender) -> Stored:
+def stored(product: Product, sent: Sender) -> Stored:
+    """Compare what a node has sent with what the product has of it."""
     [resource] = [one for one in product.resources("node") if one["key"] == sent.key]
 
     def read() -> Mapping[int, float]:

@@ -1,8 +1,8 @@
-"""The cluster's cgroup in every hierarchy of this machine, cgroup v1 and v2, with one below it for each node."""
+"""A cgroup in every hierarchy of this machine, cgroup v1 and v2: the cluster's, with one below it for each node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,7 +19,12 @@ def roots(mounts: str | None = None) -> list[Path]:
 
 def create(nodes: Iterable[Node]) -> None:
     """Make it, with the controllers that pods need. Each node does so, before it hides the others."""
-    inner, leaves = [CGROUP, *(node.cgroup for node in nodes)], [node.system for node in nodes]
+    nodes = list(nodes)
+    make([CGROUP, *(node.cgroup for node in nodes)], [node.system for node in nodes])
+
+
+def make(inner: Sequence[str], leaves: Sequence[str]) -> None:
+    """Make cgroups in every hierarchy: `inner` ones with the controllers of containers, `leaves` for programs."""
     for root in roots():
         for folder in (root, *(root / name for name in inner)):
             folder.mkdir(exist_ok=True)
@@ -31,8 +36,8 @@ def create(nodes: Iterable[Node]) -> None:
             (root / name).mkdir(exist_ok=True)
         # As for other labs' cgroups: a case must not find other programs on this machine.
         for name, weight in (("cpu.weight", 400), ("cpu.shares", 4 * 1024)):
-            if (root / CGROUP / name).exists():
-                (root / CGROUP / name).write_text(str(weight))
+            if (root / inner[0] / name).exists():
+                (root / inner[0] / name).write_text(str(weight))
         for name in ("cpuset.cpus", "cpuset.mems"):  # v1: empty in a new cgroup, which then accepts no process
             if (root / name).exists():
                 for cgroup in (*inner, *leaves):
@@ -52,7 +57,7 @@ def remove_node(node: Node) -> None:
             (root / CGROUP).rmdir()
 
 
-def remove() -> None:
+def remove(name: str = CGROUP) -> None:
     """Kill everything in it and remove it."""
     for root in roots():
-        remove_tree(root / CGROUP)
+        remove_tree(root / name)

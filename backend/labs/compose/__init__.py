@@ -1,0 +1,1 @@
+"""docker-compose.yml on a real Docker, which ends with the lab."""

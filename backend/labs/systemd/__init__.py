@@ -1,0 +1,1 @@
+"""A real systemd as PID 1, in namespaces."""
