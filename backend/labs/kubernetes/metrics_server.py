@@ -1,0 +1,93 @@
+"""The metrics server, from which autoscalers know how much CPU pods use: the cluster can do without.
+
+With rights, APIService, and options as in its manifests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from labs.console import Say
+from labs.kubernetes import building, images, objects
+from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.objects import SYSTEM, Object, Workload
+
+_NAME, _API = "metrics-server", "v1beta1.metrics.k8s.io"
+_IMAGE = "jitterscope-lab/metrics-server:1"
+_RBAC = "rbac.authorization.k8s.io"
+_PORT = 10250
+_LABELS = {"k8s-app": _NAME}
+_AUTHORITY = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+
+
+@contextmanager
+def running(cluster: Cluster, say: Say) -> Iterator[None]:
+    """The API server serves metrics.k8s.io until the context ends."""
+    program = building.added(_NAME, say)
+    cluster.load(images.Image(_IMAGE, {f"/{_NAME}": program}, entrypoint=[f"/{_NAME}"]))
+    with objects.running(cluster, (_workload(),)):
+        cluster.kubectl("wait", "--for=condition=Available", f"apiservice/{_API}", "--timeout=60s")
+        yield
+
+
+def _workload() -> Workload:
+    container: Object = {
+        "name": _NAME,
+        "image": _IMAGE,
+        "imagePullPolicy": "Never",
+        "args": [
+            "--cert-dir=/tmp", f"--secure-port={_PORT}",
+            "--kubelet-preferred-address-types=InternalIP", f"--kubelet-certificate-authority={_AUTHORITY}",
+            "--metric-resolution=10s",  # the shortest that it takes
+        ],
+        "readinessProbe": {"httpGet": {"path": "/readyz", "port": _PORT, "scheme": "HTTPS"}, "periodSeconds": 2},
+        "securityContext": {"readOnlyRootFilesystem": True, "runAsNonRoot": True, "runAsUser": 1000},
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
+    }  # fmt: skip
+    pod: Object = {
+        "serviceAccountName": _NAME,
+        "containers": [container],
+        "volumes": [{"name": "tmp", "emptyDir": {}}],
+    }
+    service = {"selector": _LABELS, "ports": [{"port": 443, "targetPort": _PORT}]}
+    served = {
+        "group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100,
+        "insecureSkipTLSVerify": True, "service": {"name": _NAME, "namespace": SYSTEM},
+    }  # fmt: skip
+    return Workload(
+        _NAME,
+        SYSTEM,
+        _LABELS,
+        (
+            *_rights(),
+            objects.made("v1", "Service", _NAME, SYSTEM, spec=service),
+            objects.deployment(_NAME, SYSTEM, _LABELS, pod),
+            {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": _API}, "spec": served},
+        ),
+    )
+
+
+def _rights() -> list[Object]:
+    listed = {"verbs": ["get", "list", "watch"], "apiGroups": [""]}
+    rules = [
+        {"verbs": ["get"], "apiGroups": [""], "resources": ["nodes/metrics"]},
+        {**listed, "resources": ["pods", "nodes"]},
+    ]
+    subject = {"kind": "ServiceAccount", "name": _NAME, "namespace": SYSTEM}
+
+    def bound(kind: str, name: str, to: str, role: str) -> Object:
+        reference = {"apiGroup": _RBAC, "kind": role, "name": to}
+        metadata = {"name": name} | ({"namespace": SYSTEM} if kind == "RoleBinding" else {})
+        return {
+            "apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "roleRef": reference, "subjects": [subject],
+        }  # fmt: skip
+
+    of_all = f"system:{_NAME}"
+    return [
+        objects.made("v1", "ServiceAccount", _NAME, SYSTEM),
+        {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": of_all}, "rules": rules},
+        bound("ClusterRoleBinding", of_all, of_all, "ClusterRole"),
+        bound("ClusterRoleBinding", f"{_NAME}:system:auth-delegator", "system:auth-delegator", "ClusterRole"),
+        bound("RoleBinding", f"{_NAME}-auth-reader", "extension-apiserver-authentication-reader", "Role"),
+    ]
