@@ -1,4 +1,4 @@
-"""What people change in a cluster is seen by the collector: facts with a history, and changes, by the names of owners."""
+"""What people change in a cluster is seen: facts with a history, and changes, by the names of owners."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ def pod(image: str = FIRST, name: str = "room") -> Object:
 
 
 def job() -> Object:
-    return objects.made("batch/v1", "Job", "once", SPACE, spec={"template": {"spec": {**pod(), "restartPolicy": "Never"}}})
+    template = {"spec": {**pod(), "restartPolicy": "Never"}}
+    return objects.made("batch/v1", "Job", "once", SPACE, spec={"template": template})
 
 
 def horizontal(most: int) -> Object:
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
-    spec = {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": most, "metrics": [metric]}
+    aim = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
+    metrics = [{"type": "Resource", "resource": aim}]
+    spec = {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": most, "metrics": metrics}
     return objects.made("autoscaling/v2", "HorizontalPodAutoscaler", "web", SPACE, spec=spec)
 
 
@@ -93,8 +95,8 @@ def workloads(cluster: Cluster) -> Iterator[None]:
             work = objects.made("v1", "Pod", "work", SPACE, spec=pod())
             work["metadata"]["ownerReferences"] = owned(cluster, "configmap", "thing")
             cluster.apply(replica_set(cluster, "5d4b9c7f6d", FIRST), work)
-            recommended = {"containerRecommendations": [{"containerName": "room", "target": {"cpu": "25m", "memory": "64Mi"}}]}
-            status = json.dumps({"status": {"recommendation": recommended}})
+            recommended = {"containerName": "room", "target": {"cpu": "25m", "memory": "64Mi"}}
+            status = json.dumps({"status": {"recommendation": {"containerRecommendations": [recommended]}}})
             adviser = "verticalpodautoscalers.autoscaling.k8s.io/cart"
             cluster.kubectl("-n", SPACE, "patch", adviser, "--subresource=status", "--type=merge", "-p", status)
             yield
@@ -152,9 +154,11 @@ def test_what_is_changed_in_a_cluster_is_seen() -> None:
         recommended = {"bytes": 64 << 20, "cpus": 0.025}
         adviser = {"name": "cart", "mode": "Off", "allowed": {"max_cpus": 2}, "recommended": recommended}
         before = {
-            ("Deployment/web", "workload.autoscaler"): scaler, ("Deployment/cart", "workload.vertical_autoscaler"): adviser,
-            ("Deployment/cart", "workload.autoscaler"): {}, ("ConfigMap/thing", "workload.autoscaler"): {},
-        }  # fmt: skip
+            ("Deployment/web", "workload.autoscaler"): scaler,
+            ("Deployment/cart", "workload.vertical_autoscaler"): adviser,
+            ("Deployment/cart", "workload.autoscaler"): {},
+            ("ConfigMap/thing", "workload.autoscaler"): {},
+        }
 
         def are_known() -> bool:
             wanted = {place: {json.dumps(value, separators=(",", ":"))} for place, value in before.items()}

@@ -1,4 +1,4 @@
-"""Resources that operators add to a cluster: of the Prometheus Operator and the Gateway API, or of Argo Rollouts and VPA.
+"""Resources that operators add to a cluster: the Prometheus Operator, the Gateway API, Argo Rollouts, and VPA.
 
 Their definitions come from the Go modules of these projects; none of their programs runs.
 """

@@ -55,17 +55,17 @@ def _workload() -> Workload:
         "group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100,
         "insecureSkipTLSVerify": True, "service": {"name": _NAME, "namespace": SYSTEM},
     }  # fmt: skip
-    return Workload(
-        _NAME,
-        SYSTEM,
-        _LABELS,
-        (
-            *_rights(),
-            objects.made("v1", "Service", _NAME, SYSTEM, spec=service),
-            objects.deployment(_NAME, SYSTEM, _LABELS, pod),
-            {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": _API}, "spec": served},
-        ),
+    made = (
+        *_rights(),
+        objects.made("v1", "Service", _NAME, SYSTEM, spec=service),
+        objects.deployment(_NAME, SYSTEM, _LABELS, pod),
+        _cluster_wide("apiregistration.k8s.io/v1", "APIService", _API, spec=served),
     )
+    return Workload(_NAME, SYSTEM, _LABELS, made)
+
+
+def _cluster_wide(version: str, kind: str, name: str, **content: object) -> Object:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **content}
 
 
 def _rights() -> list[Object]:
@@ -76,18 +76,15 @@ def _rights() -> list[Object]:
     ]
     subject = {"kind": "ServiceAccount", "name": _NAME, "namespace": SYSTEM}
 
-    def bound(kind: str, name: str, to: str, role: str) -> Object:
-        reference = {"apiGroup": _RBAC, "kind": role, "name": to}
-        metadata = {"name": name} | ({"namespace": SYSTEM} if kind == "RoleBinding" else {})
-        return {
-            "apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "roleRef": reference, "subjects": [subject],
-        }  # fmt: skip
+    def to(kind: str, role: str) -> dict[str, object]:
+        return {"roleRef": {"apiGroup": _RBAC, "kind": kind, "name": role}, "subjects": [subject]}
 
-    of_all = f"system:{_NAME}"
+    version, own, delegates = f"{_RBAC}/v1", f"system:{_NAME}", "system:auth-delegator"
+    reads = to("Role", "extension-apiserver-authentication-reader")
     return [
         objects.made("v1", "ServiceAccount", _NAME, SYSTEM),
-        {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": of_all}, "rules": rules},
-        bound("ClusterRoleBinding", of_all, of_all, "ClusterRole"),
-        bound("ClusterRoleBinding", f"{_NAME}:system:auth-delegator", "system:auth-delegator", "ClusterRole"),
-        bound("RoleBinding", f"{_NAME}-auth-reader", "extension-apiserver-authentication-reader", "Role"),
+        _cluster_wide(version, "ClusterRole", own, rules=rules),
+        _cluster_wide(version, "ClusterRoleBinding", own, **to("ClusterRole", own)),
+        _cluster_wide(version, "ClusterRoleBinding", f"{_NAME}:{delegates}", **to("ClusterRole", delegates)),
+        objects.made(version, "RoleBinding", f"{_NAME}-auth-reader", SYSTEM, **reads),
     ]

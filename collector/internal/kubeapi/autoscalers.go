@@ -118,7 +118,7 @@ type Vertical struct {
 
 // Of returns what applies to a container: the policy with its name, or the one for all ("*").
 func (v Vertical) Of(container string) VerticalOfContainer {
-	found := VerticalOfContainer{Name: v.Metadata.Name, Mode: cmp.Or(v.Spec.UpdatePolicy.UpdateMode, "Auto"), Allowed: Bounds{}}
+	found := VerticalOfContainer{Name: v.Metadata.Name, Mode: cmp.Or(v.Spec.UpdatePolicy.UpdateMode, "Recreate"), Allowed: Bounds{}}
 	policies := v.Spec.ResourcePolicy.ContainerPolicies
 	for _, name := range []string{container, "*"} {
 		for _, policy := range policies {

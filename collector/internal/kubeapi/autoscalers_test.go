@@ -79,7 +79,7 @@ func TestVerticalAutoscalers(t *testing.T) {
 			t.Errorf("%s: %s, want %s", container, got, want)
 		}
 	}
-	if got := inJSON(t, found[Scaled{"shop", "StatefulSet/data"}].Of("db")); got != `{"name":"data","mode":"Auto"}` {
+	if got := inJSON(t, found[Scaled{"shop", "StatefulSet/data"}].Of("db")); got != `{"name":"data","mode":"Recreate"}` {
 		t.Error(got)
 	}
 }
