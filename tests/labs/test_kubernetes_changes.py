@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from labs.kubernetes import case, extensions, images, layout, objects
+from labs.kubernetes import case, extensions, images, objects
 from labs.kubernetes.case import Watched
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.objects import Object

@@ -43,7 +43,7 @@ def _workload() -> Workload:
         ],
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": _PORT, "scheme": "HTTPS"}, "periodSeconds": 2},
         "securityContext": {"readOnlyRootFilesystem": True, "runAsNonRoot": True, "runAsUser": 1000},
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - of the container
     }  # fmt: skip
     pod: Object = {
         "serviceAccountName": _NAME,

@@ -20,7 +20,7 @@ func init() {
 const (
 	// Containers that start are told at once what is known of their namespace.
 	namespaceLimitsLooks = 5 * time.Second
-	namespaceLimitsNeed = "a service account that can list limitranges and resourcequotas"
+	namespaceLimitsNeed  = "a service account that can list limitranges and resourcequotas"
 )
 
 // namespaceLimits records for each container what the LimitRanges of its namespace allow, and what its quotas do. It
