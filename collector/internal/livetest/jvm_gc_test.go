@@ -113,10 +113,10 @@ func within(all []collection, fromUS, untilUS int64) (spentUS float64) {
 	return spentUS
 }
 
-// afterRunning is the begin of the first tick from fromUS, the begin of one, at whose begin no collection runs: of one that
-// ran when its process was found, only the rest may be known.
+// afterRunning is the begin of the first tick after the one at fromUS at whose begin no collection runs: the process was
+// found in that one, and of what ran then, only the rest may be known.
 func afterRunning(all []collection, fromUS int64) int64 {
-	for {
+	for fromUS += 100_000; ; {
 		at := slices.IndexFunc(all, func(c collection) bool { return c.beginUS < fromUS && c.endUS >= fromUS })
 		if at < 0 {
 			return fromUS
