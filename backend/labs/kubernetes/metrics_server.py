@@ -39,7 +39,7 @@ def _workload() -> Workload:
         "args": [
             "--cert-dir=/tmp", f"--secure-port={_PORT}",
             "--kubelet-preferred-address-types=InternalIP", f"--kubelet-certificate-authority={_AUTHORITY}",
-            "--metric-resolution=10s",  # the shortest that it takes
+            "--metric-resolution=10s", "--kubelet-request-timeout=5s",  # the shortest, which takes a shorter timeout
         ],
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": _PORT, "scheme": "HTTPS"}, "periodSeconds": 2},
         "securityContext": {"readOnlyRootFilesystem": True, "runAsNonRoot": True, "runAsUser": 1000},
