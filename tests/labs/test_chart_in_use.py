@@ -109,8 +109,8 @@ def reached(made: Cluster) -> dict[tuple[str, str], set[str]]:
     return found
 
 
-AUTOSCALING = {"enabled": True, "minReplicas": 1, "maxReplicas": 3, "averageCpu": "200m"}
-SCALER = {"name": f"{chart.RELEASE}-api", "min": 1, "max": 3, "targets": {"cpu": "200m"}}
+AUTOSCALING = {"enabled": True, "minReplicas": 1, "maxReplicas": 3, "averageCpu": "150m"}
+SCALER = {"name": f"{chart.RELEASE}-api", "min": 1, "max": 3, "targets": {"cpu": "150m"}}
 # The autoscaler's metrics, its stabilization of 60 s, and what the collector asks for every 2 min.
 SCALES_S = 300.0
 
@@ -126,7 +126,8 @@ def changes(release: Watched) -> set[tuple[str, str, str]]:
     return {(one["kind"], one["what"], one["text"]) for one in release.product.changes()}
 
 
-@LIVE
+# On a busy machine the API does not get the CPU that its target asks for.
+@live(300, cpus=1.5, together="the chart in use", by_turn=False)
 def test_an_autoscaler_follows_the_load(release: Watched) -> None:
     made, product = release.cluster, release.product
     name = f"{chart.NAMESPACE}/{chart.RELEASE}-api"
@@ -159,7 +160,7 @@ def test_an_autoscaler_follows_the_load(release: Watched) -> None:
             "the settings", lambda: json.dumps(SCALER, separators=(",", ":")) in of_api(release, "workload.autoscaler"),
             SCALES_S,
         )  # fmt: skip
-        was_made = ("config", name, "HorizontalPodAutoscaler none → 1 to 3 replicas at cpu 200m")
+        was_made = ("config", name, "HorizontalPodAutoscaler none → 1 to 3 replicas at cpu 150m")
         product.wait_for("that it was made", lambda: was_made in changes(release), PATIENCE_S)
         upgrade(made, "--set", "api.autoscaling.enabled=false")
 
