@@ -214,6 +214,10 @@ class Product:
         """The newest incidents of every subject, newest first."""
         return list(self._get("/incidents", limit=100).json()["items"])
 
+    def changes(self) -> list[dict[str, Any]]:
+        """The changes of the last 24 h, newest first."""
+        return list(self._get("/changes").json()["items"])
+
     def risks(self, cgroup_id: int | None) -> list[dict[str, Any]]:
         """Risks of the cgroup, or of all, in the order first seen."""
         of = {} if cgroup_id is None else {"subject": cgroup_id}

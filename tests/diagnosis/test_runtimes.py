@@ -68,6 +68,25 @@ def test_a_jvm_sizes_itself(set_: tuple[str, ...], limit: float, node: float, cp
 
 
 @pytest.mark.parametrize(
+    ("version", "manager", "limit"),
+    [("23.0.2", "none", 4), ("24", "none", 0.5), ("25.0.1", "systemd", 0.5), ("25.0.1", "docker", 4)],
+)
+def test_the_limits_that_a_jvm_reads(version: str, manager: str, limit: float) -> None:
+    """4 CPUs of its own, half of one for the slice that it is in."""
+
+    def group(number: int, quota_us: str) -> ResourceView:
+        told = {"cpu.quota_us": quota_us, "cpu.period_us": "100000", "workload.manager": manager}
+        return ResourceView(number, "cgroup", "/c", "c", facts=tuple(FactValue(k, v, 0) for k, v in told.items()))
+
+    whole = built("gc_throttling/case 1")
+    above = (group(2, "50000"), group(3, "-1"))
+    snapshot = replace(whole, subject=group(1, "400000"), ancestors=above)
+    assert runtimes.limit_read(snapshot, java(version=version)) == limit
+    assert runtimes.limit_read(snapshot, process(go__version="1.25.1")) == 4
+    assert runtimes.limit_read(replace(snapshot, subject=group(1, "-1"), ancestors=()), java(version="24")) == math.inf
+
+
+@pytest.mark.parametrize(
     ("view", "limit", "memory_mib", "collector"),
     [
         (java(version="17.0.9"), 1, 4096, "serial"),

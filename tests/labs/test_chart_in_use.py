@@ -1,4 +1,4 @@
-"""What the chart's options do on a cluster that has what they need: a policy engine, and two nodes."""
+"""What the chart's options do on a cluster that has what they need: metrics of pods, a policy engine, and two nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from labs.errors import LabError
-from labs.kubernetes import chart, layout, network_policies, objects, trial
+from labs.kubernetes import chart, layout, metrics_server, network_policies, objects, trial
 from labs.kubernetes.case import Watched
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.layout import Node
@@ -107,6 +107,62 @@ def reached(made: Cluster) -> dict[tuple[str, str], set[str]]:
             told = made.kubectl("-n", space, "exec", client["metadata"]["name"], "--", *PYTHON, CONNECT, *places)
             found[space, client["spec"]["nodeName"]] = {places[place] for place in json.loads(told)}
     return found
+
+
+AUTOSCALING = {"enabled": True, "minReplicas": 1, "maxReplicas": 3, "averageCpu": "150m"}
+SCALER = {"name": f"{chart.RELEASE}-api", "min": 1, "max": 3, "targets": {"cpu": "150m"}}
+# The autoscaler's metrics, its stabilization of 60 s, and what the collector asks for every 2 min.
+SCALES_S = 300.0
+
+
+def of_api(release: Watched, fact: str) -> set[str]:
+    """The values of a fact of the API's containers."""
+    ids = [one["id"] for one in release.product.resources("cgroup") if one["name"].endswith("/api")]
+    facts = [fact for one in ids for fact in release.product.resource(int(one))["facts"]]
+    return {one["value"] for one in facts if one["name"] == fact}
+
+
+def changes(release: Watched) -> set[tuple[str, str, str]]:
+    return {(one["kind"], one["what"], one["text"]) for one in release.product.changes()}
+
+
+# On a busy machine the API does not get the CPU that its target asks for.
+@live(300, cpus=1.5, together="the chart in use", by_turn=False)
+def test_an_autoscaler_follows_the_load(release: Watched) -> None:
+    made, product = release.cluster, release.product
+    name = f"{chart.NAMESPACE}/{chart.RELEASE}-api"
+
+    def replicas() -> int:
+        return int(made.get("-n", chart.NAMESPACE, API)["spec"]["replicas"])
+
+    product.wait_for("that there is no autoscaler", lambda: of_api(release, "workload.autoscaler") == {"{}"}, SCALES_S)
+    with metrics_server.running(made, say):
+        upgrade(made, "--set-json", f"api.autoscaling={json.dumps(AUTOSCALING)}")
+        product.wait_for("one replica", lambda: replicas() == 1, SCALES_S)
+        requests = traffic(release, senders=2, readers=6)
+        requests.phase("load")
+        with requests.running():
+            product.wait_for("more replicas", lambda: replicas() > 1, SCALES_S)
+            product.wait_for("them to be ready", lambda: len(pods(made, chart.NAMESPACE, OF_API)) > 1, PATIENCE_S)
+
+            def told() -> list[str]:
+                return [text for kind, what, text in changes(release) if (kind, what) == ("scale", name)]
+
+            product.wait_for("the scaling", told, PATIENCE_S)
+            say(str(told()))
+            assert all(text.startswith("Replicas 1 → ") for text in told())
+        say(str(requests.phases["load"]))
+        assert requests.phases["load"].answered > 100
+        product.wait_for("one replica after the load", lambda: replicas() == 1, SCALES_S)
+
+        # The settings, as a fact and as a change of the workload.
+        product.wait_for(
+            "the settings", lambda: json.dumps(SCALER, separators=(",", ":")) in of_api(release, "workload.autoscaler"),
+            SCALES_S,
+        )  # fmt: skip
+        was_made = ("config", name, "HorizontalPodAutoscaler none → 1 to 3 replicas at cpu 150m")
+        product.wait_for("that it was made", lambda: was_made in changes(release), PATIENCE_S)
+        upgrade(made, "--set", "api.autoscaling.enabled=false")
 
 
 @LIVE

@@ -12,17 +12,21 @@ from dataclasses import dataclass
 _TOGETHER_US = 10 * 60 * 1_000_000
 # A pod is there while its container waits to be restarted, for up to 5 min, and `last_seen_us` is a minute late.
 _RESTARTS_US = 7 * 60 * 1_000_000
-# How many pods these have is not scaled: it follows the nodes, or each pod does one piece of work.
-_NOT_SCALED = frozenset({"DaemonSet", "Job", "CronJob", ""})
+# A controller creates the pods of a new workload within seconds of each other, but a StatefulSet waits for each.
+_CREATED_US = 60 * 1_000_000
+# How many pods others have is not scaled: it follows the nodes, or each pod does one piece of work, as of a Job or of a
+# workflow.
+_SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "Rollout", "StatefulSet"})
 
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """`node_last_us`: when its node was last heard from."""
+    """`node_last_us`: when its node was last heard from. `revision`: of its template; None: not known."""
 
     created_us: int
     last_seen_us: int
     node_last_us: int
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,19 @@ class Scaling:
 
 def is_scaled(owner: str) -> bool:
     """Whether the number of pods of this KIND/NAME is a setting."""
-    return owner.partition("/")[0] not in _NOT_SCALED
+    return owner.partition("/")[0] in _SCALED
 
 
-def scalings(pods: Sequence[Pod], from_us: int) -> Iterator[Scaling]:
-    """Changes of the number of pods since a time, oldest first; `pods` are all that were there since then."""
+def created_at_once(owner: str) -> bool:
+    """Whether the pods of a new workload are created together."""
+    return is_scaled(owner) and not owner.startswith("StatefulSet/")
+
+
+def scalings(pods: Sequence[Pod], from_us: int, at_once: bool = False) -> Iterator[Scaling]:
+    """Changes of the number of pods since a time, oldest first; `pods` are all that were there since then.
+
+    `at_once`: the pods of a new workload are created together, so that later ones are more.
+    """
     now_us = max((pod.node_last_us for pod in pods), default=0)
     # Whether a pod of a silent node is still there is not known, nor how many there are then.
     silent_us = [pod.node_last_us for pod in pods if _is_there(pod) and pod.node_last_us < now_us - _RESTARTS_US]
@@ -46,7 +58,7 @@ def scalings(pods: Sequence[Pod], from_us: int) -> Iterator[Scaling]:
     moves = [(pod.created_us, 1) for pod in pods]
     moves = sorted(moves + [(pod.last_seen_us, -1) for pod in pods if not _is_there(pod)])
     count = 0
-    for together in _groups(moves):
+    for together in _groups(moves, _first(pods) if at_once else 0):
         before, count = count, count + sum(step for _, step in together)
         at_us = together[0][0]
         is_first = at_us == moves[0][0]
@@ -58,10 +70,20 @@ def _is_there(pod: Pod) -> bool:
     return pod.last_seen_us >= pod.node_last_us - _RESTARTS_US
 
 
-def _groups(moves: Iterable[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+def _first(pods: Sequence[Pod]) -> int:
+    """How many pods a new workload had; 0 if several templates show a rollout, which also creates some later."""
+    created = sorted(pod.created_us for pod in pods)
+    revisions = {pod.revision for pod in pods}
+    if not created or len(revisions) > 1 or None in revisions:
+        return 0
+    return sum(at_us - created[0] <= _CREATED_US for at_us in created)
+
+
+def _groups(moves: Iterable[tuple[int, int]], first: int) -> Iterator[list[tuple[int, int]]]:
+    """Moves that are one change; the first ones, if given, are one of their own."""
     group: list[tuple[int, int]] = []
-    for move in moves:
-        if group and move[0] - group[-1][0] > _TOGETHER_US:
+    for number, move in enumerate(moves):
+        if group and (number == first or move[0] - group[-1][0] > _TOGETHER_US):
             yield group
             group = []
         group.append(move)

@@ -2,19 +2,19 @@
 
 A rollout creates new containers and processes: each is compared with the one of its workload that was started last
 before it. All other changes are of one resource. Only facts that diagnosis areas watch are compared. Besides,
-workloads are scaled, and pods evicted.
+workloads are scaled, and pods evicted. A rollout in which no watched fact of a container changed is a change too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
 from jitterscope.changes import evictions, replicas
 from jitterscope.changes.types import Seen
-from jitterscope.diagnosis.core.answers import LISTED
+from jitterscope.diagnosis.core.answers import LISTED, REVISION
 from jitterscope.diagnosis.core.area import Of, WatchedFact
 from jitterscope.diagnosis.core.registry import all_areas
 from jitterscope.diagnosis.verification.changes import SHORTEST_BEFORE_US, Step, steps
@@ -34,6 +34,8 @@ _PLACES: Mapping[Of, ResourceKind] = {
 _TOGETHER_US = 5_000_000
 _WORKLOAD = ("workload.namespace", "workload.owner", "workload.pod", "workload.container")
 _OF_NAMESPACES = frozenset(one.fact for one in LISTED if one.of_namespace)
+_OF_WORKLOADS = frozenset(one.fact for one in LISTED if one.of_workload)
+_LATE = frozenset(one.fact for one in LISTED if one.late)
 _PROGRAM = ("process.executable", "process.command")
 
 Facts = dict[str, str]
@@ -85,12 +87,18 @@ def _read(session: Session, rows: Sequence[ResourceRow], complete: bool, from_us
     groups: dict[Group, list[_Life]] = {}
     for row in rows:
         groups.setdefault(_group(row, history[row.id], named), []).append(_life(row, history[row.id], from_us))
-    found = [
-        Seen(at_us, nodes.get(row.id, row), nodes[row.node_id], place, is_own and is_rollout, 1, part)
+    changes = [
+        (at_us, row, is_rollout, made)
         for lives in groups.values()
         for at_us, row, is_rollout, made in _changes(lives, watched[lives[0].row.kind], from_us)
         if row.node_id in nodes and at_us <= to_us
-        for is_own, place, part in _places(row, made, named)
+    ]
+    of_workloads = [(named[row.id], made) for _, row, _, made in changes if row.id in named]
+    told = {(space, owner, new) for (space, owner, _), made in of_workloads for new in _told_revisions(made)}
+    found = [
+        Seen(at_us, nodes.get(row.id, row), nodes[row.node_id], place, is_own and is_rollout, 1, part)
+        for at_us, row, is_rollout, made in changes
+        for is_own, place, part in _places(row, made, named, told)
     ]
     scaled = replicas.seen(rows, history, nodes, from_us, to_us) if complete else ()
     evicted = evictions.seen(session, [nodes[row.id] for row in rows if row.id in nodes], from_us, to_us)
@@ -146,16 +154,37 @@ def _name(named: Mapping[int, tuple[str, str, str]], row: ResourceRow) -> str | 
     return None if workload is None else "/".join(part.rpartition("/")[2] for part in workload if part)
 
 
+def _own(made: Iterable[Step]) -> tuple[Step, ...]:
+    return tuple(step for step in made if step.name not in _OF_NAMESPACES | _OF_WORKLOADS)
+
+
+def _told_revisions(made: Sequence[Step]) -> list[str | None]:
+    """The new pod template, if a container shows what is new in it."""
+    return [step.new for step in made if step.name == REVISION.fact and _own(made)]
+
+
 def _places(
-    row: ResourceRow, made: tuple[Step, ...], named: Mapping[int, tuple[str, str, str]]
+    row: ResourceRow,
+    made: tuple[Step, ...],
+    named: Mapping[int, tuple[str, str, str]],
+    told: Collection[tuple[str, str, str | None]],
 ) -> Iterator[tuple[bool, str | None, tuple[Step, ...]]]:
-    """Steps of a resource itself (true), and those of its namespace, which all containers of that show."""
-    of_namespace = tuple(step for step in made if step.name in _OF_NAMESPACES)
-    own = tuple(step for step in made if step.name not in _OF_NAMESPACES)
-    if own:
+    """Steps of a resource itself (true), and those of its workload and namespace, which all their containers show."""
+    if own := _own(made):
         yield True, _name(named, row), own
-    if of_namespace and row.id in named:
-        yield False, f"namespace {named[row.id][0]}", of_namespace
+    if row.id not in named:
+        return
+    namespace, owner, _ = named[row.id]
+    workload = f"{namespace}/{owner.rpartition('/')[2]}"
+    of_rollout = tuple(one for one in made if one.name == REVISION.fact and (namespace, owner, one.new) not in told)
+    of_workload = tuple(one for one in made if one.name in _OF_WORKLOADS - {REVISION.fact})
+    of_namespace = tuple(one for one in made if one.name in _OF_NAMESPACES)
+    if of_rollout:
+        yield True, workload, of_rollout
+    if of_workload:
+        yield False, workload, of_workload
+    if of_namespace:
+        yield False, f"namespace {namespace}", of_namespace
 
 
 def _life(row: ResourceRow, facts: Sequence[FactRow], from_us: int) -> _Life:
@@ -175,17 +204,20 @@ def _changes(
 ) -> Iterator[tuple[int, ResourceRow, bool, tuple[Step, ...]]]:
     before: _Life | None = None
     for life in sorted(lives, key=lambda one: (one.born_us, one.row.id)):
-        if before is not None and life.born_us >= from_us:
-            made = _steps(watched, _at(before, life.born_us), life.first)
+        inherited: Facts = {}
+        if before is not None:
+            old = _at(before, life.born_us)
+            inherited = {name: value for name, value in old.items() if name in _LATE}
+            made = _steps(watched, old, life.first) if life.born_us >= from_us else ()
             if made:
                 yield life.born_us, life.row, True, made
-        now = dict(life.first)
+        now = inherited | life.first
+        before = replace(life, first=dict(now))
         for at_us, news in life.later:
             made = _steps(watched, now, now | news)
             now |= news
             if made:
                 yield at_us, life.row, False, made
-        before = life
 
 
 def _at(life: _Life, at_us: int) -> Facts:

@@ -20,7 +20,9 @@ from jitterscope.kit.instant import time_of, us_of
 MOST_REPORTED = 500
 # What nobody set.
 _HAPPENED = frozenset({"node.conditions", evictions.EVENT})
-_VERSIONS = frozenset({"workload.image", "workload.version", "workload.chart", "dns.version", "go.main_module"})
+_VERSIONS = frozenset(
+    {"workload.image", "workload.version", "workload.chart", "workload.revision", "dns.version", "go.main_module"}
+)
 
 
 def everywhere(session: Session, from_us: int, to_us: int) -> tuple[list[Change], bool]:

@@ -23,6 +23,7 @@ NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", 
 # What few tests need, by program: version and package.
 _ADDED = {
     "kube-router": ("v2.1.0", "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router"),
+    "metrics-server": ("v0.8.0", "sigs.k8s.io/metrics-server/cmd/metrics-server"),
 }
 _DEBIAN = ("containernetworking-plugins", "runc", "iptables", "nftables")
 _IPTABLES = tuple(f"{family}{verb}" for family in ("iptables", "ip6tables") for verb in ("", "-save", "-restore"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labs.kubernetes.building import Programs
-from labs.kubernetes.control_plane import AUDIT_POLICY, Command
+from labs.kubernetes.control_plane import AUDIT_POLICY, FRONT_PROXY, Command
 from labs.kubernetes.layout import (
     API,
     API_SERVICE,
@@ -42,6 +42,7 @@ def write(files: Files, nodes: Sequence[Node], programs: Programs) -> None:
     for user, (name, group) in USERS.items():
         authority.issue(user, name, group)
     authority.issue("apiserver", "kube-apiserver", "", [NODE_ADDRESS, "127.0.0.1", API_SERVICE, *_API_NAMES])
+    authority.issue("front-proxy", FRONT_PROXY)
     for user in USERS:
         authority.kubeconfig(user, API)
     (files.folder / "resolv.conf").write_text(f"search {' '.join(SEARCH_DOMAINS)}\n")

@@ -9,6 +9,8 @@ from pathlib import Path
 from labs.kubernetes.building import Programs
 from labs.kubernetes.layout import NODE_ADDRESS, SERVICE_NETWORK, Files
 
+# As whom the API server sends requests on to servers that serve a part of its API, such as metrics.k8s.io.
+FRONT_PROXY = "front-proxy-client"
 _ETCD, _ETCD_PEERS = "http://127.0.0.1:2379", "http://127.0.0.1:2380"
 
 
@@ -82,6 +84,14 @@ def _api_server(files: Files) -> dict[str, str]:
         "authorization-mode": "Node,RBAC",
         "enable-admission-plugins": "NodeRestriction",
         "allow-privileged": "true",
+        "proxy-client-cert-file": f"{pki}/front-proxy.crt",
+        "proxy-client-key-file": f"{pki}/front-proxy.key",
+        "requestheader-client-ca-file": f"{pki}/ca.crt",
+        # The authority is that of all clients: only this one may say who asked.
+        "requestheader-allowed-names": FRONT_PROXY,
+        "requestheader-username-headers": "X-Remote-User",
+        "requestheader-group-headers": "X-Remote-Group",
+        "requestheader-extra-headers-prefix": "X-Remote-Extra-",
         "audit-policy-file": str(files.audit_policy),
         "audit-log-path": str(files.audit_log),
     }
@@ -105,4 +115,10 @@ def _controllers(pki: Path) -> dict[str, str]:
         "cluster-signing-cert-file": f"{pki}/ca.crt",
         "cluster-signing-key-file": f"{pki}/ca.key",
         "use-service-account-credentials": "true",
+        # By default a pod's CPU is not counted in its first 5 min where it was not ready in the last seconds, and pods
+        # are kept for 5 min after the load has ended.
+        "horizontal-pod-autoscaler-cpu-initialization-period": "10s",
+        "horizontal-pod-autoscaler-initial-readiness-delay": "5s",
+        "horizontal-pod-autoscaler-downscale-stabilization": "60s",
+        "horizontal-pod-autoscaler-sync-period": "5s",
     }

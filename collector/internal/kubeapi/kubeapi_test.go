@@ -216,6 +216,8 @@ func FuzzLists(f *testing.F) {
 		_ = eachItem(strings.NewReader(text), &next, func(*node) {})
 		_ = eachItem(strings.NewReader(text), &next, func(one *limitRange) { one.bounds(Bounds{}, Bounds{}) })
 		_ = eachItem(strings.NewReader(text), &next, func(one *resourceQuota) { one.shares() })
+		_ = eachItem(strings.NewReader(text), &next, func(one *horizontal) { one.settings() })
+		_ = eachItem(strings.NewReader(text), &next, func(one *Vertical) { one.Of("a") })
 		Parsed(map[string]string{"a": text}, "a", "b")
 	})
 }

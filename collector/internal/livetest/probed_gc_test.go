@@ -18,9 +18,11 @@ import (
 )
 
 // collecting runs a script that produces garbage, in a cgroup with a limit, and observes it until it has run enough GC
-// cycles. own is what the script itself reports: the kind of each cycle and when it began and ended.
+// cycles. own is what the script itself reports: the kind of each cycle and when it began and ended, in the order of
+// their ends, and with everything that had begun when the observation stopped: for that, it has to report one of kind
+// last that ended later.
 func collecting(
-	t *testing.T, source, interpreter string, arguments []string, script string, enough func([]*ingestpb.Event) bool,
+	t *testing.T, source, interpreter string, arguments []string, script, last string, enough func([]*ingestpb.Event) bool,
 ) (o *observer, process string, own map[string][]collection) {
 	t.Helper()
 	program, err := exec.LookPath(interpreter)
@@ -38,19 +40,30 @@ func collecting(
 	})
 	waitFor(t, "it collects", func() bool { return enough(o.runtimeCycles(process)) }, func() string { return fmt.Sprint(o.agent.Engine.Status()) })
 	o.stop()
+	stoppedUS := time.Now().UnixMicro()
+	waitFor(t, "it has reported what was observed", func() bool {
+		own = reported(t, log)
+		return slices.ContainsFunc(own[last], func(c collection) bool { return c.endUS > stoppedUS })
+	})
+	return o, process, own
+}
+
+// reported reads what a script has written so far, a line for each collection.
+func reported(t *testing.T, log string) map[string][]collection {
+	t.Helper()
 	text, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	own = make(map[string][]collection)
+	own := make(map[string][]collection)
 	for line := range strings.Lines(string(text)) {
 		var kind string
 		var c collection
-		if _, err := fmt.Sscan(line, &kind, &c.beginUS, &c.endUS); err == nil {
+		if _, err := fmt.Sscan(line, &kind, &c.beginUS, &c.endUS); err == nil && strings.HasSuffix(line, "\n") {
 			own[kind] = append(own[kind], c)
 		}
 	}
-	return o, process, own
+	return own
 }
 
 // cyclesOfNode joins what perf_hooks reports (performance.constants.NODE_PERFORMANCE_GC_*: 1 minor, 4 major, 8 the
@@ -76,7 +89,7 @@ func TestCollectionsOfNode(t *testing.T) {
 	marked := func(events []*ingestpb.Event) (some []*ingestpb.Event) {
 		return slices.DeleteFunc(slices.Clone(events), func(e *ingestpb.Event) bool { return e.Attributes["marking_us"] == "" })
 	}
-	o, process, own := collecting(t, "nodejs_gc", "node", arguments, "collecting.js", func(events []*ingestpb.Event) bool {
+	o, process, own := collecting(t, "nodejs_gc", "node", arguments, "collecting.js", "4", func(events []*ingestpb.Event) bool {
 		return len(events) >= 20 && len(marked(events)) >= 3
 	})
 	agreeWithLog(t, o, process, cyclesOfNode(own), 1000)
@@ -89,8 +102,9 @@ func TestCollectionsOfNode(t *testing.T) {
 	}
 	paused := append(slices.Clone(own["1"]), own["4"]...)
 	grid := o.series(process, catalogue.GCPauseUS)
-	stoppedUS := within(paused, grid[0].startUS, grid[len(grid)-1].startUS+100_000)
-	if on := o.sum(process, catalogue.GCPauseUS, time.Time{}.Add(time.Hour)); math.Abs(on-stoppedUS) > 0.1*stoppedUS+2000 {
+	fromUS := afterRunning(paused, grid[0].startUS)
+	stoppedUS := within(paused, fromUS, grid[len(grid)-1].startUS+100_000)
+	if on := o.sum(process, catalogue.GCPauseUS, time.UnixMicro(fromUS)); math.Abs(on-stoppedUS) > 0.1*stoppedUS+2000 {
 		t.Errorf("%.0f us of pauses on the grid, the program says %.0f us", on, stoppedUS)
 	}
 	for name, want := range map[string]string{
@@ -194,7 +208,7 @@ func TestLinkedPythonThatDoesNotRun(t *testing.T) {
 
 func TestCollectionsOfPython(t *testing.T) {
 	t.Parallel()
-	o, process, own := collecting(t, "python_gc", "/usr/bin/python3", nil, "collecting.py", func(events []*ingestpb.Event) bool {
+	o, process, own := collecting(t, "python_gc", "/usr/bin/python3", nil, "collecting.py", "0", func(events []*ingestpb.Event) bool {
 		return len(events) >= 20
 	})
 	var all []collection

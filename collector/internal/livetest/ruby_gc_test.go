@@ -16,7 +16,7 @@ import (
 
 func TestCollectionsOfRuby(t *testing.T) {
 	t.Parallel()
-	o, process, own := collecting(t, "ruby_gc", "ruby", nil, "collecting.rb", func(events []*ingestpb.Event) bool {
+	o, process, own := collecting(t, "ruby_gc", "ruby", nil, "collecting.rb", "minor", func(events []*ingestpb.Event) bool {
 		return len(events) >= 20
 	})
 	agreeWithLog(t, o, process, append(own["minor"], own["full"]...), 1000)

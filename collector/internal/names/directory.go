@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -34,10 +35,14 @@ type Said struct {
 	Chart     string // chartLabel
 	PartOf    string // partOfLabel
 	Restarted string // restartedAnnotation
+	Revision  string // of its pod template: one of revisionLabels
 }
 
 // ObjectiveAnnotation holds a latency objective, "p99<50ms".
 const ObjectiveAnnotation = "jitterscope.io/objective"
+
+// revisionLabels hold a hash of the pod template: of Deployments, Argo Rollouts, and StatefulSets and DaemonSets.
+var revisionLabels = []string{"pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash"}
 
 const (
 	versionLabel        = "app.kubernetes.io/version"
@@ -51,8 +56,12 @@ const maxSaidBytes = 64
 
 // saidBy reads what a pod's labels and annotations declare.
 func saidBy(labels, annotations map[string]string) Said {
+	revision := ""
+	for _, label := range revisionLabels {
+		revision = cmp.Or(revision, labels[label])
+	}
 	return Said{
-		Objective: bounded(annotations[ObjectiveAnnotation]), Version: bounded(labels[versionLabel]),
+		Revision: bounded(revision), Objective: bounded(annotations[ObjectiveAnnotation]), Version: bounded(labels[versionLabel]),
 		Chart: bounded(labels[chartLabel]), PartOf: bounded(labels[partOfLabel]), Restarted: bounded(annotations[restartedAnnotation]),
 	}
 }

@@ -192,7 +192,7 @@ func TestKubelet(t *testing.T) {
 		"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-668d6bf9bc-x",
 		"workload.container": "coredns", "workload.owner": "Deployment/coredns", "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
 		"workload.objective": "p99<50ms", "workload.version": "1.12.0", "workload.chart": "coredns-1.39.0", "workload.part_of": "dns", "workload.restarted_at": "2026-11-25T09:30:00Z",
-		"workload.requested_cpus": "0.1", "workload.requested_bytes": "73400320", "workload.qos_class": "Burstable",
+		"workload.revision": "668d6bf9bc", "workload.requested_cpus": "0.1", "workload.requested_bytes": "73400320", "workload.qos_class": "Burstable",
 	}
 	if !known || len(facts) != len(want) {
 		t.Errorf("container: %v %v", facts, known)

@@ -185,6 +185,7 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	set(catalogue.FactWorkloadVersion, found.Said.Version)
 	set(catalogue.FactWorkloadChart, found.Said.Chart)
 	set(catalogue.FactWorkloadPartOf, found.Said.PartOf)
+	set(catalogue.FactWorkloadRevision, found.Said.Revision)
 	if found.PodUID != "" { // sent even if empty: otherwise the first restart would look like the first read
 		facts[catalogue.FactWorkloadRestartedAt] = found.Said.Restarted
 	}

@@ -32,7 +32,9 @@ class Node:
             builder.fact(index, plain, value, self._start_us - round(hours_ago * HOUR_US))
         self._send(builder)
 
-    def replica(self, pod: str, created_h: float, seen_h: float = 0.0, owner: str = "Deployment/cart") -> None:
+    def replica(
+        self, pod: str, created_h: float, seen_h: float = 0.0, owner: str = "Deployment/cart", revision: str = ""
+    ) -> None:
         """A pod of a workload that was created and last seen this many hours ago."""
         builder = self._batch()
         builder.batch.sealed_at_us = self._start_us - round(seen_h * HOUR_US)
@@ -40,6 +42,7 @@ class Node:
         created = time_of((self._start_us - round(created_h * HOUR_US)) // 1_000_000 * 1_000_000)
         facts = {"namespace": "shop", "owner": owner, "pod": pod, "container": "cart", "image": "cart:1",
                  "created_at": created.isoformat().replace("+00:00", "Z")}  # fmt: skip
+        facts |= {"revision": revision} if revision else {}
         for name, value in facts.items():
             builder.fact(index, f"workload.{name}", value, self._start_us - round(max(created_h, seen_h) * HOUR_US))
         self._send(builder)

@@ -83,6 +83,65 @@ def test_a_workload_that_is_scaled(api: TestClient, node: Node) -> None:
     assert told(api, **window) == [("scale", "shop/cart", "Replicas 4 → 3")]
 
 
+def test_a_new_workload_that_is_scaled_at_once(api: TestClient, node: Node) -> None:
+    node.replica("cart-1", 3, revision="5d4b9c7f6d")
+    node.replica("cart-2", 2.95, revision="5d4b9c7f6d")
+    assert told(api) == [("scale", "shop/cart", "Replicas 1 → 2")]
+    # A StatefulSet creates its pods one after another.
+    node.replica("db-0", 3, owner="StatefulSet/db", revision="db-1")
+    node.replica("db-1", 2.95, owner="StatefulSet/db", revision="db-1")
+    assert told(api) == [("scale", "shop/cart", "Replicas 1 → 2")]
+
+
+def test_a_rollout_that_changes_what_no_fact_shows(api: TestClient, node: Node) -> None:
+    """Such as a variable: one change of the workload, however many containers and pods it has."""
+
+    def started(hours_ago: float, pod: str, revision: str, image: str = "1") -> None:
+        for container, of in (("cart", f"cart:{image}"), ("proxy", "proxy:1")):
+            node.tell(
+                hours_ago, CGROUP, f"/kubepods/{pod}/{container}", workload_namespace="shop", workload_pod=pod,
+                workload_owner="Deployment/cart", workload_container=container, workload_image=of,
+                workload_revision=revision,
+            )  # fmt: skip
+
+    for number, pod in enumerate(("cart-1", "cart-2")):
+        started(30 - number * 0.01, pod, "5d4b9c7f6d")
+    for number, pod in enumerate(("cart-3", "cart-4")):
+        started(20 - number * 0.01, pod, "668d6bf9bc")
+    assert told(api) == [("deploy", "shop/cart", "New pod template")]
+    # What a container shows of it says more.
+    started(10, "cart-5", "7c9d8bb6f4", image="2")
+    assert told(api) == [("deploy", "shop/cart/cart", "cart 1 → 2"), ("deploy", "shop/cart", "New pod template")]
+
+
+def test_settings_of_autoscalers(api: TestClient, node: Node) -> None:
+    def scaled(hours_ago: float, pod: str, most: int, mode: str, cpus: float) -> None:
+        settings = {"name": "cart", "min": 2, "max": most, "targets": {"cpu": "600m"}}
+        vertical = {"name": "cart", "mode": mode, "allowed": {"max_cpus": 2}, "recommended": {"cpus": cpus}}
+        node.tell(hours_ago, CGROUP, f"/kubepods/{pod}/cart", workload_autoscaler=json.dumps(settings),
+                  workload_vertical__autoscaler=json.dumps(vertical))  # fmt: skip
+
+    for pod in ("cart-1", "cart-2"):
+        node.pod(30, pod, "cart:1")
+        scaled(29, pod, 6, "Off", 0.1)
+    scaled(20, "cart-1", 6, "Off", 0.25)  # it recommends something else: nobody changed it
+    assert told(api) == []
+    for number, pod in enumerate(("cart-1", "cart-2")):
+        scaled(10 - number * 0.01, pod, 9, "Recreate", 0.25)
+    told_once = [
+        ("config", "shop/cart", "HorizontalPodAutoscaler 2 to 6 replicas at cpu 600m → 2 to 9 replicas at cpu 600m"),
+        ("config", "shop/cart/cart", "VerticalPodAutoscaler Off: CPU at most 2 → Recreate: CPU at most 2"),
+    ]
+    assert sorted(told(api)) == sorted(told_once)
+    # One that is changed together with the image is listed when the collector has asked for it.
+    node.pod(5, "cart-3", "cart:2")
+    node.tell(4.9, CGROUP, "/kubepods/cart-3/cart", workload_autoscaler="{}")
+    assert sorted(told(api)) == sorted([
+        *told_once, ("deploy", "shop/cart/cart", "cart 1 → 2"),
+        ("config", "shop/cart", "HorizontalPodAutoscaler 2 to 9 replicas at cpu 600m → none"),
+    ])  # fmt: skip
+
+
 def test_what_is_not_scaled(api: TestClient, organization: Organization, node: Node) -> None:
     for pod in ("cart-1", "cart-2"):
         node.replica(pod, 30, seen_h=3)
@@ -91,6 +150,8 @@ def test_what_is_not_scaled(api: TestClient, organization: Organization, node: N
         node.replica(pod, 3)
     for pod, hours_ago in (("agent-1", 30), ("agent-2", 4)):
         node.replica(pod, hours_ago, owner="DaemonSet/agent")
+    for number in range(3):  # each of them one step
+        node.replica(f"build-{number}", 30 - number, owner="Workflow/build")
     for pod, hours_ago in (("backup-1", 30), ("backup-2", 6)):
         node.replica(pod, hours_ago, seen_h=hours_ago - 0.1, owner="CronJob/backup")
     assert told(api) == []

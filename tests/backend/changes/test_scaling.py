@@ -29,6 +29,19 @@ def test_an_autoscaler_that_goes_step_by_step_is_one_change() -> None:
     assert found(pods((1, NOW), (100, NOW), (105, NOW), (112, NOW))) == [(100, 1, 4)]
 
 
+def test_a_workload_that_is_scaled_soon_after_it_was_created() -> None:
+    def of(revisions: str, *created_s: int) -> list[tuple[float, int, int]]:
+        told = [Pod(at_s * 1_000_000, NOW * MINUTE_US, NOW * MINUTE_US, one) for one, at_s in
+                zip(revisions, created_s, strict=True)]  # fmt: skip
+        return [(one.at_us / 1e6, one.before, one.after) for one in scalings(told, 0, at_once=True)]
+
+    assert of("aaaa", 1, 2, 200, 215) == [(200, 2, 4)]
+    # All of one creation; a rollout, which creates its pods one after another; and one that is not known to be none.
+    assert of("aaa", 1, 2, 50) == []
+    assert of("aab", 1, 2, 200) == []
+    assert found(pods((1, NOW), (5, NOW))) == []
+
+
 def test_replaced_pods_are_no_change() -> None:
     rolled = pods((1, 101), (1, 104), (1, 109), (100, NOW), (103, NOW), (108, NOW))
     assert found(rolled) == []

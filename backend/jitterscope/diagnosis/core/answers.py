@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jitterscope.diagnosis.core import impact, namespace_limits, qos, served, settings
+from jitterscope.diagnosis.core import autoscalers, impact, namespace_limits, qos, served, settings
 from jitterscope.diagnosis.core.area import Amounts, Load, WatchedFact, measured
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.landing import Facts
@@ -122,6 +122,10 @@ IMAGE = WatchedFact("workload.image", "Image", "subject", said=_image)
 DNS_VERSION = WatchedFact("dns.version", "DNS server version", "dns_servers", said=_dns_version)
 UDP_SOCKETS = WatchedFact("dns.udp_sockets", "UDP sockets", "dns_servers", listed=False)
 COREFILE = WatchedFact("dns.corefile", "Corefile", "dns_servers", said=_corefile)
+# A rollout, whatever it changes.
+REVISION = WatchedFact(
+    "workload.revision", "Pod template", "subject", said=lambda *_: "New pod template", of_workload=True
+)
 # What can change in any workload, and what pods report about themselves.
 LISTED = (
     IMAGE,
@@ -131,5 +135,7 @@ LISTED = (
     WatchedFact("workload.requested_cpus", "CPU request", "subject", _requested_cpus, unit="CPU"),
     WatchedFact("workload.requested_bytes", "Memory request", "subject", _requested_bytes),
     WatchedFact(qos.FACT, "QoS class", "subject"),
+    REVISION,
+    *autoscalers.WATCHED,
     *namespace_limits.WATCHED,
 )

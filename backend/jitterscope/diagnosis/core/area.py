@@ -141,8 +141,9 @@ class WatchedFact:
     not, it is not set. Without one, an absent fact has not been read, and its first value is no change. A change reads
     "TITLE OLD → NEW", with `unit` after the numbers, or as `said` formats it from old, new, and the facts afterwards
     (None: the default form). `listed` False: the collector measures it or a scheduler sets it on its own, so it is not
-    a change made by a person. `of_namespace`: it is the same for each container of a Kubernetes namespace, and is
-    changed there.
+    a change made by a person. `of_namespace`, `of_workload`: it is the same for each container of a namespace or
+    workload in Kubernetes, and is changed there. `late`: a container has it only minutes after its start; until then
+    it is as in the container that it replaces.
     """
 
     fact: str
@@ -155,6 +156,8 @@ class WatchedFact:
     said: Callable[[str | None, str | None, Facts], str | None] | None = None
     listed: bool = True
     of_namespace: bool = False
+    of_workload: bool = False
+    late: bool = False
 
     def text(self, facts: Facts) -> str | None:
         """The value, formatted for display."""

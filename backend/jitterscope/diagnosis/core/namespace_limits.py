@@ -187,6 +187,6 @@ def _show_quotas(value: str | None) -> str | None:
 
 
 WATCHED = (
-    WatchedFact(LIMIT_RANGE, "LimitRange", "subject", _show_limit_range, of_namespace=True),
-    WatchedFact(QUOTA, "Quota", "subject", _show_quotas, of_namespace=True),
+    WatchedFact(LIMIT_RANGE, "LimitRange", "subject", _show_limit_range, of_namespace=True, late=True),
+    WatchedFact(QUOTA, "Quota", "subject", _show_quotas, of_namespace=True, late=True),
 )

@@ -117,9 +117,9 @@ def quota_of(view: ResourceView) -> float | None:
 
 
 def own_limit(snapshot: Snapshot) -> float:
-    """CPUs of the subject's own quota, inf without one: programs read that alone, whatever limits the cgroups above.
+    """CPUs of the subject's own quota, inf without one. Most programs read that alone, not those above.
 
-    Go: runtime/cgroup_linux.go. JVM: JDK-8322420, since JDK 24 also the cgroups above, which a container does not see.
+    Go: runtime/cgroup_linux.go.
     """
     return quota_of(snapshot.subject) or math.inf
 

@@ -36,6 +36,8 @@ FLAGS: dict[str, Collector] = {
 SERVER_CPUS, SERVER_BYTES = 2, 1792 << 20
 _G1_EVERYWHERE, _G1_BY_DEFAULT = 27, 9
 _COUNTS_SINCE_8U = 191
+# The first release that reads the CPU limits of the cgroups above its own.
+READS_ABOVE = 24
 # The heap if -Xmx is not set (Arguments::set_heap_size): this share of the memory (MaxRAMPercentage), but at least
 # MaxHeapSize's default (96 MiB scaled for 64 bits), or in less memory the share MinRAMPercentage.
 _MOST_SHARE, _SMALL_SHARE = 25.0, 50.0

@@ -6,6 +6,7 @@ shows that it collects garbage, but not when.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import NotEnoughData
 from jitterscope.diagnosis.core.gc import gc_source, read_gc, runtime_of
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import number, program, serving
+from jitterscope.diagnosis.core.signals import number, own_limit, program, quota_of, serving
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import golang, jvm, nodejs
 
@@ -97,6 +98,18 @@ def gc_not_observed(cause: str, snapshot: Snapshot) -> NotEnoughData:
         gone = [f" {one} is not available: {why}." for one, why in snapshot.unavailable.items() if one in sources]
         reason = f"no collector source reports the GC cycles of {named}." + "".join(sorted(gone))
     return NotEnoughData(cause=cause, missing=["gc_active_us"], reason=f"Needs gc_active_us: {reason}")
+
+
+def limit_read(snapshot: Snapshot, view: ResourceView) -> float:
+    """CPUs of the quota that a program of the subject takes into account, inf without one.
+
+    A JVM reads those of the cgroups above too since JDK 24 (JDK-8322420); in a container it does not see these.
+    """
+    in_container = snapshot.subject.fact("workload.manager") not in ("none", "systemd")
+    if of(view) != "jvm" or in_container or (jvm.release(view) or 0) < jvm.READS_ABOVE:
+        return own_limit(snapshot)
+    limits = [quota_of(cgroup) for cgroup in (snapshot.subject, *snapshot.ancestors)]
+    return min((limit for limit in limits if limit is not None), default=math.inf)
 
 
 def parallelism(view: ResourceView, limit: float, node_cpus: float | None) -> Parallelism:

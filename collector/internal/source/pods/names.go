@@ -178,7 +178,9 @@ func (w *workloadNames) state() (unknown int) {
 		for name, value := range facts {
 			w.registry.Fact(group.Resource, name, value)
 		}
-		w.spaces.put(path, group.Resource, facts[catalogue.FactWorkloadNamespace])
+		w.spaces.put(path, placed{
+			group.Resource, facts[catalogue.FactWorkloadNamespace], facts[catalogue.FactWorkloadOwner], facts[catalogue.FactWorkloadContainer],
+		})
 		w.complete[path] = known
 		if promised := facts[catalogue.FactWorkloadObjective] != ""; known && promised != w.promised[path] {
 			w.promised[path] = promised

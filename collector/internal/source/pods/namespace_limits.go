@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"math/rand/v2"
 	"sync"
 	"time"
 
-	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/kubeapi"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
@@ -22,11 +20,7 @@ func init() {
 const (
 	// Containers that start are told at once what is known of their namespace.
 	namespaceLimitsLooks = 5 * time.Second
-	namespaceLimitsEvery = 2 * time.Minute
-	// The lists are of the whole cluster, from the server's cache. They are requested the more rarely the longer they
-	// are: a thousand nodes together get at most a thousand items a second.
-	namespaceLimitsItem = time.Second
-	namespaceLimitsNeed = "a service account that can list limitranges and resourcequotas"
+	namespaceLimitsNeed  = "a service account that can list limitranges and resourcequotas"
 )
 
 // namespaceLimits records for each container what the LimitRanges of its namespace allow, and what its quotas do. It
@@ -60,7 +54,7 @@ func (n *namespaceLimits) Start(ctx context.Context, registry *sampler.Registry)
 func (n *namespaceLimits) loop(ctx context.Context) {
 	ticker := time.NewTicker(n.looks)
 	defer ticker.Stop()
-	var pace limitsPace
+	var pace listsPace
 	for {
 		select {
 		case <-ctx.Done():
@@ -72,30 +66,6 @@ func (n *namespaceLimits) loop(ctx context.Context) {
 			n.tell()
 		}
 	}
-}
-
-// limitsPace says when to request the lists.
-type limitsPace struct {
-	at      time.Time
-	wait    time.Duration
-	covered map[string]bool // the namespaces that were here then
-}
-
-// isDue reports that it is time, which comes sooner if there are containers of a namespace that was not here.
-func (p *limitsPace) isDue(here map[string]bool, now time.Time) bool {
-	wait := p.wait
-	for namespace := range here {
-		if !p.covered[namespace] {
-			wait = p.wait / 4
-		}
-	}
-	return len(here) > 0 && now.Sub(p.at) >= wait
-}
-
-func (p *limitsPace) asked(here map[string]bool, items int, now time.Time) {
-	p.at, p.covered = now, here
-	p.wait = namespaceLimitsEvery + time.Duration(items)*namespaceLimitsItem
-	p.wait += rand.N(p.wait / 4) // not all nodes at the same time
 }
 
 // ask reads both lists; that one is forbidden does not prevent the other. It returns how many items they have.
@@ -142,12 +112,12 @@ func (n *namespaceLimits) keep(here map[string]bool, quotas map[string]kubeapi.Q
 
 // tell records what is known; unchanged facts are not sent.
 func (n *namespaceLimits) tell() {
-	n.namespaces.each(func(resource batch.ResourceID, namespace string) {
+	n.namespaces.each(func(one placed) {
 		for name, known := range map[string]map[string]string{
 			catalogue.FactWorkloadLimitRange: n.allowed, catalogue.FactWorkloadQuota: n.quotas,
 		} {
-			if value, ok := known[namespace]; ok {
-				n.registry.Fact(resource, name, value)
+			if value, ok := known[one.namespace]; ok {
+				n.registry.Fact(one.resource, name, value)
 			}
 		}
 	})

@@ -27,8 +27,9 @@ const (
   "status":{"hard":{"limits.cpu":"4","pods":"10"},"used":{"limits.cpu":"%s","pods":"3"}}}]}`
 )
 
-// limited starts the source beside one that knows a container in the namespace shop, and returns the container's path.
-func limited(t *testing.T, answers map[string]string) (r *sourcetest.Run, n *namespaceLimits, path string) {
+// withCart starts a source beside one that knows a container of the Deployment cart in the namespace shop, and returns the
+// container's path.
+func withCart(t *testing.T, of sampler.Source, answers map[string]string) (r *sourcetest.Run, path string) {
 	t.Helper()
 	const pod = "9118fc9a-5622-43c2-a6a9-ea0a582ea247"
 	id := strings.Repeat("0123456789abcdef", 4)
@@ -36,15 +37,22 @@ func limited(t *testing.T, answers map[string]string) (r *sourcetest.Run, n *nam
 	cgroups := sourcetest.Tree(t, map[string]string{"cgroup.controllers": "cpu\n"})
 	sourcetest.Write(t, cgroups, path[1:]+"/cpu.stat", "usage_usec 1\nuser_usec 1\nsystem_usec 0\n")
 	kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"items":[{"metadata":{"name":"cart-1","namespace":"shop","uid":%q},"spec":{},
+		_, _ = fmt.Fprintf(w, `{"items":[{"metadata":{"name":"cart-1","namespace":"shop","uid":%q,"labels":{"pod-template-hash":"1"},
+			"ownerReferences":[{"kind":"ReplicaSet","name":"cart-1","controller":true}]},"spec":{},
 			"status":{"containerStatuses":[{"name":"cart","containerID":"containerd://%s"}]}}]}`, pod, id)
 	}))
 	t.Cleanup(kubelet.Close)
-	n = &namespaceLimits{looks: time.Hour}
-	r = sourcetest.Start(t, sourcetest.Setup{
-		Cgroup: cgroups, Sources: []sampler.Source{&workloadNames{}, n},
+	return sourcetest.Start(t, sourcetest.Setup{
+		Cgroup: cgroups, Sources: []sampler.Source{&workloadNames{}, of},
 		Options: sourcetest.APIServer(t, answers) + fmt.Sprintf("kubelet = %q\ndocker_socket = \"/none\"\ncri_sockets = []\n", kubelet.URL),
-	})
+	}), path
+}
+
+// limited starts the source with a container in the namespace shop.
+func limited(t *testing.T, answers map[string]string) (r *sourcetest.Run, n *namespaceLimits, path string) {
+	t.Helper()
+	n = &namespaceLimits{looks: time.Hour}
+	r, path = withCart(t, n, answers)
 	r.Eventually("the container's namespace", func() bool { return n.namespaces.here()["shop"] })
 	return r, n, path
 }
@@ -104,10 +112,10 @@ func TestNamespaceLimitsThatAreForbidden(t *testing.T) {
 	}
 }
 
-func TestLimitsPace(t *testing.T) {
+func TestListsPace(t *testing.T) {
 	at := time.Date(2026, 11, 26, 3, 0, 0, 0, time.UTC)
 	shop, both := map[string]bool{"shop": true}, map[string]bool{"shop": true, "data": true}
-	var pace limitsPace
+	var pace listsPace
 	if pace.isDue(map[string]bool{}, at) || !pace.isDue(shop, at) {
 		t.Error("first")
 	}

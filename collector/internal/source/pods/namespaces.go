@@ -8,28 +8,29 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// namespaces holds which namespace each container of the node belongs to, as the source names finds out.
+// namespaces holds where each container of the node belongs in the cluster, as the source names finds out.
 type namespaces struct {
 	mu         sync.Mutex
 	containers map[string]placed // by the path of the cgroup
 }
 
+// placed is a container of a workload: KIND/NAME, empty if nothing controls its pod or that is not known.
 type placed struct {
-	resource  batch.ResourceID
-	namespace string
+	resource                    batch.ResourceID
+	namespace, owner, container string
 }
 
 func sharedNamespaces(registry *sampler.Registry) *namespaces {
 	return registry.Shared("namespaces", func() any { return &namespaces{containers: map[string]placed{}} }).(*namespaces)
 }
 
-func (n *namespaces) put(path string, resource batch.ResourceID, namespace string) {
-	if namespace == "" || names.Identify(path).ContainerID == "" {
+func (n *namespaces) put(path string, one placed) {
+	if one.namespace == "" || names.Identify(path).ContainerID == "" {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.containers[path] = placed{resource, namespace}
+	n.containers[path] = one
 }
 
 func (n *namespaces) remove(path string) {
@@ -50,10 +51,10 @@ func (n *namespaces) here() map[string]bool {
 }
 
 // each visits the containers, none of which is released meanwhile.
-func (n *namespaces) each(visit func(resource batch.ResourceID, namespace string)) {
+func (n *namespaces) each(visit func(placed)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, one := range n.containers {
-		visit(one.resource, one.namespace)
+		visit(one)
 	}
 }

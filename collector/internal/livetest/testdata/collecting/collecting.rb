@@ -13,8 +13,8 @@ log.sync = true
 puts "ready"
 $stdout.flush
 at = 0
-loop do
-  full = (at % 5).zero?
+(1..).each do |turn|
+  full = (turn % 5).zero?
   10_000.times { live[(at += 7919) % live.size] = Node.new(at, +"text") }
   began = now
   GC.start(full_mark: full, immediate_sweep: true)

@@ -20,7 +20,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.gc import GcProcess
-from jitterscope.diagnosis.core.signals import number, own_limit
+from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import dose_response
 from jitterscope.diagnosis.programs import runtimes
@@ -190,7 +190,8 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                 series=report.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
             )
         )
-    procs = runtimes.parallelism(gc.view, own_limit(snapshot), number(snapshot.node.fact("node.cpus")))
+    node_cpus, limit = number(snapshot.node.fact("node.cpus")), runtimes.limit_read(snapshot, gc.view)
+    procs = runtimes.parallelism(gc.view, limit, node_cpus)
     if procs.value is not None:
         found.append(
             Evidence(

@@ -12,7 +12,7 @@ from jitterscope.diagnosis.areas.cpu.whatif import cfs
 from jitterscope.diagnosis.core import namespace_limits, patches
 from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
-from jitterscope.diagnosis.core.signals import number, own_limit
+from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import runtimes, workload_facts
 
@@ -29,7 +29,7 @@ def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fou
     if gc is None or not judged:
         return None
     node = number(snapshot.node.fact("node.cpus"))
-    procs = runtimes.parallelism(gc.view, own_limit(snapshot), node).value
+    procs = runtimes.parallelism(gc.view, runtimes.limit_read(snapshot, gc.view), node).value
     ceiling = float(min(value for value in (procs, node, math.inf) if value is not None))
     load = np.nan_to_num(throttling.demand.load_us)
     base_us = float(load.max()) if len(load) else 0.0

@@ -8,9 +8,9 @@ from jitterscope.diagnosis.areas.cpu.readings.throttling import Throttling
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Fix
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
-from jitterscope.diagnosis.core.signals import number, own_limit
+from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import jvm, options
+from jitterscope.diagnosis.programs import jvm, options, runtimes
 from jitterscope.diagnosis.programs.jvm_tuning import memory_limit
 from jitterscope.diagnosis.programs.option_patches import JAVA, replaces, setting
 
@@ -27,7 +27,7 @@ def propose(snapshot: Snapshot, throttling: Throttling) -> list[Fix]:
     if gc is None or gc.runtime != "jvm" or not math.isfinite(cpu.limit):
         return []
     node, wanted = number(snapshot.node.fact("node.cpus")), max(1, math.floor(cpu.limit + 1e-9))
-    own = own_limit(snapshot)
+    own = runtimes.limit_read(snapshot, gc.view)
     believed, threads = jvm.cpus(gc.view, own, node), jvm.gc_threads(gc.view, own, node)
     kind = jvm.collector(gc.view, own, node, memory_limit(snapshot))
     found = []

@@ -22,7 +22,7 @@ from jitterscope.diagnosis.areas.cpu.whatif import cfs
 from jitterscope.diagnosis.core.gc import GcProcess, read_gc
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import Served, read_served
-from jitterscope.diagnosis.core.signals import Cpu, has, number, own_limit, read_cpu, series, serving
+from jitterscope.diagnosis.core.signals import Cpu, has, number, read_cpu, series, serving
 from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -119,7 +119,8 @@ def analyse(snapshot: Snapshot) -> Throttling:
     }
     cost = None
     if gc is not None:
-        procs = runtimes.parallelism(gc.view, own_limit(snapshot), number(snapshot.node.fact("node.cpus"))).value
+        node_cpus, limit = number(snapshot.node.fact("node.cpus")), runtimes.limit_read(snapshot, gc.view)
+        procs = runtimes.parallelism(gc.view, limit, node_cpus).value
         cost = gc_cost(snapshot, gc, cpu, procs, process_cpu.get(gc.view.id), demand, loading)
     limited = gc is not None and gc.runtime == "go" and at_memory_limit(snapshot.subject, gc.view)
     others = [used for view_id, used in process_cpu.items() if gc is not None and view_id != gc.view.id]
