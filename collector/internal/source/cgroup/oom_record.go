@@ -3,6 +3,7 @@ package cgroup
 import (
 	"context"
 	"errors"
+	"path"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -125,8 +126,18 @@ func (o *oomRecord) Discover(context.Context) {
 		if record.kill.Cgroup != "" {
 			attributes["cgroup"] = record.kill.Cgroup
 		}
-		o.registry.Event(batch.Node, catalogue.EventMemoryOOMKill, record.atUS, 0, attributes)
+		o.registry.Event(o.nearest(record.kill.Cgroup), catalogue.EventMemoryOOMKill, record.atUS, 0, attributes)
 	}
+}
+
+// nearest returns the watched cgroup that contains this one, or the node.
+func (o *oomRecord) nearest(cgroup string) batch.ResourceID {
+	for ; len(cgroup) > 1; cgroup = path.Dir(cgroup) {
+		if group, ok := o.registry.Cgroup(cgroup); ok {
+			return group.Resource
+		}
+	}
+	return batch.Node
 }
 
 func (o *oomRecord) Close() error {

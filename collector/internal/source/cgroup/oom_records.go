@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,31 +67,44 @@ func (r *oomRecords) add(kill oomlog.Kill, atUS int64) {
 	r.ring[r.count%oomRecordsKept] = oomKillRecord{kill: kill, atUS: atUS, number: r.count}
 }
 
-// claim returns the first record of a kill in a cgroup, or also below it, after number after.
-func (r *oomRecords) claim(path string, below bool, after uint64, sinceUS int64) (oomKillRecord, bool) {
+// find returns the first record of a kill in a cgroup, or also below it, after number after.
+func (r *oomRecords) find(path string, below bool, after uint64, sinceUS int64) (oomKillRecord, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for number := max(after, r.count-min(r.count, oomRecordsKept)) + 1; number <= r.count; number++ {
 		record := &r.ring[number%oomRecordsKept]
 		if record.atUS >= sinceUS && belongs(record.kill.Cgroup, path, below) {
-			record.claimed = true
 			return *record, true
 		}
 	}
 	return oomKillRecord{}, false
 }
 
-// claimGone returns the first record of a kill in exactly this cgroup that nothing claimed.
-func (r *oomRecords) claimGone(path string) (oomKillRecord, bool) {
+// claim marks a record as reported.
+func (r *oomRecords) claim(number uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if record := &r.ring[number%oomRecordsKept]; record.number == number {
+		record.claimed = true
+	}
+}
+
+// claimGone returns the records of kills in exactly this cgroup that nothing claimed, of each process one.
+func (r *oomRecords) claimGone(path string) (found []oomKillRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for number := r.count - min(r.count, oomRecordsKept) + 1; number <= r.count; number++ {
-		if record := &r.ring[number%oomRecordsKept]; !record.claimed && record.kill.Cgroup == path {
-			record.claimed = true
-			return *record, true
+		record := &r.ring[number%oomRecordsKept]
+		if record.claimed || record.kill.Cgroup != path {
+			continue
+		}
+		record.claimed = true
+		// With memory.oom.group the kernel logs the chosen process twice.
+		if !slices.ContainsFunc(found, func(other oomKillRecord) bool { return other.kill.PID == record.kill.PID }) {
+			found = append(found, *record)
 		}
 	}
-	return oomKillRecord{}, false
+	return found
 }
 
 // unclaimed returns the records before untilUS that no cgroup claimed, each once.
@@ -133,14 +147,20 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 		return
 	}
 	for p.count > 0 {
-		record, ok := m.records.claim(g.Path, g.Version == 2, p.claimed, p.tickUS-oomRecordUS)
+		record, ok := m.records.find(g.Path, g.Version == 2, p.claimed, p.tickUS-oomRecordUS)
 		if !ok {
 			break
 		}
 		p.count--
 		// With memory.oom.group the kernel kills, counts and logs the chosen process twice.
 		again := p.claimed > 0 && record.kill.PID == p.pid
-		if p.claimed, p.pid = record.number, record.kill.PID; again || m.toldBelow(g, &record.kill) {
+		p.claimed, p.pid = record.number, record.kill.PID
+		// Cgroup v2 counts a kill in all ancestors as well. The event is that of the cgroup itself, also if that was
+		// removed with the kill.
+		if record.kill.Cgroup != "" && record.kill.Cgroup != g.Path {
+			continue
+		}
+		if m.records.claim(record.number); again {
 			continue
 		}
 		attributes := killAttributes(&record.kill)
@@ -154,16 +174,6 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 		m.registry.Event(g.Resource, catalogue.EventMemoryOOMKill, p.tickUS, 0, map[string]string{"count": strconv.FormatInt(p.count, 10)})
 		p.count = 0
 	}
-}
-
-// toldBelow reports whether the event belongs to a cgroup further down: cgroup v2 counts a kill in all ancestors as
-// well.
-func (m *cgroupMemory) toldBelow(g *memoryGroup, kill *oomlog.Kill) bool {
-	if kill.Cgroup == "" || kill.Cgroup == g.Path {
-		return false
-	}
-	_, watched := m.registry.Cgroup(kill.Cgroup)
-	return watched
 }
 
 // killAttributes is what the kernel reported about a kill.
