@@ -46,7 +46,7 @@ METRICS: Final[dict[str, Metric]] = {
     "memory_usage_bytes": Metric(20, "memory_usage_bytes", "bytes", "gauge", ("cgroup",), "f64", "cgroup_memory", "Memory charged to the cgroup"),
     "memory_anon_bytes": Metric(21, "memory_anon_bytes", "bytes", "gauge", ("cgroup",), "f64", "cgroup_memory", "Anonymous memory (v1: rss)"),
     "memory_file_bytes": Metric(22, "memory_file_bytes", "bytes", "gauge", ("cgroup",), "f64", "cgroup_memory", "Page cache (v1: cache)"),
-    "memory_limit_hits": Metric(23, "memory_limit_hits", "1", "delta", ("cgroup",), "i32", "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events max)"),
+    "memory_limit_hits": Metric(23, "memory_limit_hits", "1", "delta", ("cgroup",), "i32", "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events.local max)"),
     "memory_oom_kills": Metric(24, "memory_oom_kills", "1", "delta", ("cgroup",), "i16", "cgroup_memory", "Processes killed by the OOM killer"),
     "memory_major_faults": Metric(25, "memory_major_faults", "1", "delta", ("cgroup",), "i32", "cgroup_memory", "Major page faults"),
     "memory_refaults": Metric(250, "memory_refaults", "1", "delta", ("cgroup",), "i32", "cgroup_memory", "File pages read again soon after they were reclaimed (memory.stat workingset_refault_file)"),

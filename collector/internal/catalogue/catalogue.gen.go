@@ -53,7 +53,7 @@ const (
 	MemoryUsageBytes            uint32 = 20  // Memory charged to the cgroup
 	MemoryAnonBytes             uint32 = 21  // Anonymous memory (v1: rss)
 	MemoryFileBytes             uint32 = 22  // Page cache (v1: cache)
-	MemoryLimitHits             uint32 = 23  // Allocations that hit the limit (v1: failcnt, v2: memory.events max)
+	MemoryLimitHits             uint32 = 23  // Allocations that hit the limit (v1: failcnt, v2: memory.events.local max)
 	MemoryOOMKills              uint32 = 24  // Processes killed by the OOM killer
 	MemoryMajorFaults           uint32 = 25  // Major page faults
 	MemoryRefaults              uint32 = 250 // File pages read again soon after they were reclaimed (memory.stat workingset_refault_file)
@@ -324,7 +324,7 @@ var All = map[uint32]Metric{
 	MemoryUsageBytes:            {MemoryUsageBytes, "memory_usage_bytes", "bytes", Gauge, F64, "cgroup_memory", "Memory charged to the cgroup"},
 	MemoryAnonBytes:             {MemoryAnonBytes, "memory_anon_bytes", "bytes", Gauge, F64, "cgroup_memory", "Anonymous memory (v1: rss)"},
 	MemoryFileBytes:             {MemoryFileBytes, "memory_file_bytes", "bytes", Gauge, F64, "cgroup_memory", "Page cache (v1: cache)"},
-	MemoryLimitHits:             {MemoryLimitHits, "memory_limit_hits", "1", Delta, I32, "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events max)"},
+	MemoryLimitHits:             {MemoryLimitHits, "memory_limit_hits", "1", Delta, I32, "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events.local max)"},
 	MemoryOOMKills:              {MemoryOOMKills, "memory_oom_kills", "1", Delta, I16, "cgroup_memory", "Processes killed by the OOM killer"},
 	MemoryMajorFaults:           {MemoryMajorFaults, "memory_major_faults", "1", Delta, I32, "cgroup_memory", "Major page faults"},
 	MemoryRefaults:              {MemoryRefaults, "memory_refaults", "1", Delta, I32, "cgroup_memory", "File pages read again soon after they were reclaimed (memory.stat workingset_refault_file)"},

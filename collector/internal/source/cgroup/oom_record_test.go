@@ -56,8 +56,27 @@ func TestOOMRecord(t *testing.T) {
 	}
 }
 
+// TestKillsAreThoseOfTheCgroupItself has a cgroup below which processes were killed.
+func TestKillsAreThoseOfTheCgroupItself(t *testing.T) {
+	root := sourcetest.CgroupTree(t, 2, 1)
+	sourcetest.Write(t, root, "group000/memory.events.local", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n")
+	r := sourcetest.Start(t, sourcetest.Setup{Cgroup: root, Sources: []sampler.Source{&cgroupMemory{}}})
+	r.Ticks(1)
+	sourcetest.Write(t, root, "group000/memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\n")
+	r.Ticks(1)
+	r.Want("/group000", catalogue.MemoryLimitHits, 0)
+	r.Want("/group000", catalogue.MemoryOOMKills, 0)
+	if got := r.Triggers("/group000"); len(got) != 0 {
+		t.Errorf("triggers %v", got)
+	}
+	sourcetest.Write(t, root, "group000/memory.events.local", "low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\n")
+	r.Ticks(1)
+	r.Want("/group000", catalogue.MemoryLimitHits, 0, 3)
+	r.Want("/group000", catalogue.MemoryOOMKills, 0, 1)
+}
+
 // TestAKillIsToldOnceOnCgroupV2 has a container whose two processes were killed together (memory.oom.group), and which
-// was removed before its counter was read; all cgroups above it count the kills.
+// was removed before its counter was read; without memory.events.local all cgroups above it count the kills.
 func TestAKillIsToldOnceOnCgroupV2(t *testing.T) {
 	const slice, pod = "kubepods.slice", "kubepods.slice/kubepods-pod0123456789abcdef0123456789abcdef.slice"
 	container := pod + "/cri-containerd-" + strings.Repeat("a1", 32) + ".scope"

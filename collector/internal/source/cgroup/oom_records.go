@@ -147,7 +147,7 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 		return
 	}
 	for p.count > 0 {
-		record, ok := m.records.find(g.Path, g.Version == 2, p.claimed, p.tickUS-oomRecordUS)
+		record, ok := m.records.find(g.Path, g.below, p.claimed, p.tickUS-oomRecordUS)
 		if !ok {
 			break
 		}
@@ -155,8 +155,7 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 		// With memory.oom.group the kernel kills, counts and logs the chosen process twice.
 		again := p.claimed > 0 && record.kill.PID == p.pid
 		p.claimed, p.pid = record.number, record.kill.PID
-		// Cgroup v2 counts a kill in all ancestors as well. The event is that of the cgroup itself, also if that was
-		// removed with the kill.
+		// The event is that of the cgroup further down, also if that was removed with the kill.
 		if record.kill.Cgroup != "" && record.kill.Cgroup != g.Path {
 			continue
 		}
