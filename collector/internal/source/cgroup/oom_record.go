@@ -120,7 +120,11 @@ func (o *oomRecord) Sample(sampler.Tick, *sampler.Recorder) {}
 
 // Discover makes events of the kills that no cgroup claimed.
 func (o *oomRecord) Discover(context.Context) {
-	for _, record := range o.records.unclaimed(nowUS() - oomUnclaimedUS) {
+	watched := func(path string) bool {
+		_, ok := o.registry.Cgroup(path)
+		return ok
+	}
+	for _, record := range o.records.unclaimed(nowUS()-oomUnclaimedUS, watched) {
 		attributes := killAttributes(&record.kill)
 		attributes["count"] = "1"
 		if record.kill.Cgroup != "" {

@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ const (
 	oomRecordUS    = 5_000_000 // an older record does not belong to a new kill
 	oomWaitUS      = 1_000_000 // for the record of a kill: the log can be slower than the counter
 	oomUnclaimedUS = 3_000_000
+	oomWatchedUS   = 30_000_000
 )
 
 // oomRecords are the latest kills in the kernel's log.
@@ -33,6 +33,7 @@ type oomKillRecord struct {
 	kill    oomlog.Kill
 	atUS    int64
 	number  uint64 // from 1
+	again   bool   // with memory.oom.group the kernel kills, counts, and logs the chosen process twice
 	claimed bool
 }
 
@@ -63,8 +64,13 @@ func (r *oomRecords) want() {
 func (r *oomRecords) add(kill oomlog.Kill, atUS int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	again := false
+	for i := range r.ring {
+		before := &r.ring[i]
+		again = again || before.number > 0 && before.kill.PID == kill.PID && before.kill.Cgroup == kill.Cgroup && before.atUS > atUS-oomRecordUS
+	}
 	r.count++
-	r.ring[r.count%oomRecordsKept] = oomKillRecord{kill: kill, atUS: atUS, number: r.count}
+	r.ring[r.count%oomRecordsKept] = oomKillRecord{kill: kill, atUS: atUS, number: r.count, again: again}
 }
 
 // find returns the first record of a kill in a cgroup, or also below it, after number after.
@@ -89,7 +95,7 @@ func (r *oomRecords) claim(number uint64) {
 	}
 }
 
-// claimGone returns the records of kills in exactly this cgroup that nothing claimed, of each process one.
+// claimGone returns the records of kills in exactly this cgroup that nothing claimed, one of each process.
 func (r *oomRecords) claimGone(path string) (found []oomKillRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,23 +104,24 @@ func (r *oomRecords) claimGone(path string) (found []oomKillRecord) {
 		if record.claimed || record.kill.Cgroup != path {
 			continue
 		}
-		record.claimed = true
-		// With memory.oom.group the kernel logs the chosen process twice.
-		if !slices.ContainsFunc(found, func(other oomKillRecord) bool { return other.kill.PID == record.kill.PID }) {
+		if record.claimed = true; !record.again {
 			found = append(found, *record)
 		}
 	}
 	return found
 }
 
-// unclaimed returns the records before untilUS that no cgroup claimed, each once.
-func (r *oomRecords) unclaimed(untilUS int64) (found []oomKillRecord) {
+// unclaimed returns the records before untilUS that no cgroup claimed, each once. Those of watched cgroups have longer:
+// one that was removed with its kill is watched until that is noticed.
+func (r *oomRecords) unclaimed(untilUS int64, watched func(path string) bool) (found []oomKillRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for number := r.count - min(r.count, oomRecordsKept) + 1; number <= r.count; number++ {
 		record := &r.ring[number%oomRecordsKept]
-		if !record.claimed && record.atUS < untilUS {
-			record.claimed = true
+		if record.claimed || record.atUS >= untilUS || record.atUS >= untilUS-oomWatchedUS && watched(record.kill.Cgroup) {
+			continue
+		}
+		if record.claimed = true; !record.again {
 			found = append(found, *record)
 		}
 	}
@@ -132,7 +139,6 @@ type oomPending struct {
 	count   int64
 	tickUS  int64  // when they were counted; kept after they were reported
 	claimed uint64 // number of the last record that was reported
-	pid     int    // of that record
 }
 
 func (p *oomPending) add(count int64, tick sampler.Tick) {
@@ -152,14 +158,12 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 			break
 		}
 		p.count--
-		// With memory.oom.group the kernel kills, counts and logs the chosen process twice.
-		again := p.claimed > 0 && record.kill.PID == p.pid
-		p.claimed, p.pid = record.number, record.kill.PID
+		p.claimed = record.number
 		// The event is that of the cgroup further down, also if that was removed with the kill.
 		if record.kill.Cgroup != "" && record.kill.Cgroup != g.Path {
 			continue
 		}
-		if m.records.claim(record.number); again {
+		if m.records.claim(record.number); record.again {
 			continue
 		}
 		attributes := killAttributes(&record.kill)

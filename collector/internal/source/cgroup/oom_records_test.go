@@ -29,10 +29,14 @@ func TestOOMRecordsAreClaimed(t *testing.T) {
 			t.Errorf("%+v: %d %v", sample, record.kill.PID, ok)
 		}
 	}
-	if left := r.unclaimed(5000); len(left) != 1 || left[0].kill.PID != 3 {
+	none := func(string) bool { return false }
+	if left := r.unclaimed(5000, func(path string) bool { return path == "/other" }); len(left) != 0 {
+		t.Errorf("its cgroup is watched: %+v", left)
+	}
+	if left := r.unclaimed(5000, none); len(left) != 1 || left[0].kill.PID != 3 {
 		t.Errorf("unclaimed: %+v", left)
 	}
-	if left := r.unclaimed(1 << 60); len(left) != 0 {
+	if left := r.unclaimed(1<<60, none); len(left) != 0 {
 		t.Errorf("told twice: %+v", left)
 	}
 	for pid := range 3 * oomRecordsKept {
@@ -43,7 +47,7 @@ func TestOOMRecordsAreClaimed(t *testing.T) {
 		t.Errorf("the oldest that is kept: %d %v", record.kill.PID, ok)
 	}
 	r.claim(record.number)
-	if left := r.unclaimed(1 << 60); len(left) != oomRecordsKept-1 {
+	if left := r.unclaimed(1<<60, none); len(left) != oomRecordsKept-1 {
 		t.Errorf("%d are left", len(left))
 	}
 }
