@@ -42,6 +42,8 @@ What the product had of [static pods](labs.md#kubernetes-v2) of Kubernetes {kube
 {sources}
 """
 
+EXCEPT = "All sources worked, except:\n\n| source | there |\n| --- | --- |"
+
 
 def page() -> str:
     found = sources.stored()
@@ -65,9 +67,7 @@ def _on_a_node() -> str:
         kubernetes=found.kubernetes,
         files=_code(found.files),
         absent=absent,
-        sources=f"All sources worked, except:\n\n| source | there |\n| --- | --- |{less}"
-        if less
-        else "All sources worked.",
+        sources=f"{EXCEPT}{less}" if less else "All sources worked.",
     )
 
 

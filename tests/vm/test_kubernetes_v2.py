@@ -42,8 +42,9 @@ def test_static_pods_on_cgroup_v2(tmp_path: Path) -> None:
     assert counted[cache, "memory.events.local", "max"] > 0
     assert counted[cache, "memory.pressure", "some"] > 0
 
-    # A kill counts in all cgroups above, and is shown at the container alone; the kernel logs it twice.
-    assert {one.at for one in found.kills} == {CACHE.name}
+    # A kill counts in all cgroups above, and the kernel logs it twice. It is shown once: at the container, or at the
+    # pod if the collector did not see the container.
+    assert {one.at for one in found.kills} <= {CACHE.name, cache}
     logged = [one.attributes["pid"] for one in found.kills if one.attributes.get("constraint") == "memcg"]
     assert len(logged) == len(set(logged)) > 0
     assert [one.subject for one in found.incidents if one.cause == CAUSE] == [dns]

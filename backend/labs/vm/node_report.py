@@ -211,10 +211,10 @@ def _read(name: str, lines: Sequence[str]) -> dict[str, int]:
 
 
 def _kills(product: Product, pod: str, from_us: int, to_us: int) -> list[Kill]:
-    """All OOM kills at containers of the pod, also those that are gone, and at what they are in."""
+    """All OOM kills at the pod, at its containers, also those that are gone, and at what they are in."""
     found: dict[tuple[str, int], Kill] = {}
     for one in product.all_cgroups():
-        if pod and one["key"].startswith(f"{pod}/"):
+        if pod and one["key"].startswith(pod):
             for resource in product.recording(int(one["id"]), from_us, to_us).resources:
                 name = one["name"] if resource.key == one["key"] else resource.key
                 for event in resource.events:

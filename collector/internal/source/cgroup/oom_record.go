@@ -130,7 +130,12 @@ func (o *oomRecord) Discover(context.Context) {
 		if record.kill.Cgroup != "" {
 			attributes["cgroup"] = record.kill.Cgroup
 		}
-		o.registry.Event(o.nearest(record.kill.Cgroup), catalogue.EventMemoryOOMKill, record.atUS, 0, attributes)
+		resource := o.nearest(record.kill.Cgroup)
+		if resource != batch.Node { // the counters of those above do not include it
+			attributes["uncounted_by"] = "kernel_log"
+			o.registry.Trigger(resource, "oom_kill", record.atUS)
+		}
+		o.registry.Event(resource, catalogue.EventMemoryOOMKill, record.atUS, 0, attributes)
 	}
 }
 

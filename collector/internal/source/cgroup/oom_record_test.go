@@ -28,6 +28,7 @@ func TestOOMRecord(t *testing.T) {
 	r.Ticks(1)
 	o.found(oomlog.Kill{PID: 7, Command: "grow", Cgroup: "/group000", Constraint: "memcg", AnonBytes: 4096, FileBytes: -1, ShmemBytes: -1})
 	o.found(oomlog.Kill{PID: 8, Command: "other", Cgroup: "/elsewhere", Constraint: "none", AnonBytes: -1, FileBytes: -1, ShmemBytes: -1})
+	o.found(oomlog.Kill{PID: 9, Command: "deep", Cgroup: "/group000/gone", Constraint: "memcg", AnonBytes: -1, FileBytes: -1, ShmemBytes: -1})
 	o.other([]byte("tee (4711): drop_caches: 3"))
 	sourcetest.Write(t, root, "group000/memory.events", "low 0\nhigh 0\nmax 0\noom 1\noom_kill 1\n")
 	r.Ticks(1)
@@ -53,6 +54,10 @@ func TestOOMRecord(t *testing.T) {
 	o.Discover(t.Context())
 	if got := r.Events(sourcetest.Node, catalogue.EventMemoryOOMKill); len(got) != 1 || got[0]["pid"] != "8" || got[0]["cgroup"] != "/elsewhere" {
 		t.Errorf("of no watched cgroup: %v", got)
+	}
+	told = r.Events("/group000", catalogue.EventMemoryOOMKill)
+	if len(told) != 2 || told[1]["pid"] != "9" || told[1]["cgroup"] != "/group000/gone" || told[1]["uncounted_by"] != "kernel_log" {
+		t.Errorf("of a cgroup below that came and went: %v", told)
 	}
 }
 
