@@ -115,12 +115,22 @@ class Machine:
 
 @contextmanager
 def running(
-    folder: Path, kernel_image: Path, initrd: Path, options: str, *devices: str, cpus: int = 2, memory_mib: int = 1024
+    folder: Path,
+    kernel_image: Path,
+    initrd: Path,
+    options: str,
+    *devices: str,
+    cpus: int = 2,
+    memory_mib: int = 1024,
+    threads: str = "multi",
 ) -> Iterator[Machine]:
-    """A machine, which ends with the context. `options`: of the kernel. `devices`: further options of qemu."""
+    """A machine, which ends with the context. `options`: of the kernel. `devices`: further options of qemu.
+
+    `threads`: "multi" emulates each CPU in its own thread, "single" all in one.
+    """
     console, output = folder / "console.log", folder / "output.bin"
     command = [
-        "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),
+        "qemu-system-x86_64", "-accel", f"tcg,thread={threads}", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),
         "-nodefaults", "-no-reboot", "-display", "none",
         "-kernel", str(kernel_image), "-initrd", str(initrd),
         "-append", f"console=ttyS0 quiet panic=-1 {options}",
