@@ -130,8 +130,8 @@ def running(
     """
     console, output = folder / "console.log", folder / "output.bin"
     command = [
-        "qemu-system-x86_64", "-accel", f"tcg,thread={threads}", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),
-        "-nodefaults", "-no-reboot", "-display", "none",
+        "qemu-system-x86_64", "-accel", f"tcg,thread={threads}", "-cpu", "max", "-smp", str(cpus),
+        "-m", str(memory_mib), "-nodefaults", "-no-reboot", "-display", "none",
         "-kernel", str(kernel_image), "-initrd", str(initrd),
         "-append", f"console=ttyS0 quiet panic=-1 {options}",
         "-serial", f"file:{console}", "-serial", f"file:{output}", *devices,
