@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Writes docs/sources.md from the last stored runs of two labs; --check fails on a difference."""
+"""Writes docs/sources.md from the last stored runs of three labs; --check fails on a difference."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from jitterscope.settings import REPOSITORY
 from labs.kubernetes import capabilities
-from labs.vm import sources
+from labs.vm import node_report, sources
 
 PAGE = REPOSITORY / "docs" / "sources.md"
 HEAD = """# Sources on cgroup v1 and v2, and without capabilities
@@ -32,18 +33,46 @@ are also left out together with it. An empty cell: no less than with all of them
 table.
 
 """
+ON_A_NODE = """
+## On a node with cgroup v2
+
+What the product had of [static pods](labs.md#kubernetes-v2) of Kubernetes {kubernetes} on Linux {kernel} with systemd
+{systemd}, where containers are in scopes of systemd. Exactly what the kernel counted since each cgroup was created, in
+{files}.{absent}
+{sources}
+"""
+
+EXCEPT = "All sources worked, except:\n\n| source | there |\n| --- | --- |"
 
 
 def page() -> str:
     found = sources.stored()
     names = sorted({*found.v1, *found.v2})
     rows = [f"| `{name}` | {found.v1.get(name, '–')} | {_beside(found, name)} |" for name in names]
-    return HEAD.format(kernel=found.kernel) + "\n".join(rows) + "\n" + _in_pods(capabilities.stored())
+    return HEAD.format(kernel=found.kernel) + "\n".join(rows) + "\n" + _on_a_node() + _in_pods(capabilities.stored())
 
 
 def _beside(found: sources.Sources, name: str) -> str:
     text = found.v2.get(name, "–")
     return "the same" if text == found.v1.get(name) and text != "works" else text
+
+
+def _on_a_node() -> str:
+    found = node_report.stored()
+    absent = f" Not in this kernel: {_code(found.absent)}." if found.absent else ""
+    less = "".join(f"\n| `{name}` | {text} |" for name, text in sorted(found.sources.items()))
+    return ON_A_NODE.format(
+        kernel=found.kernel,
+        systemd=found.systemd,
+        kubernetes=found.kubernetes,
+        files=_code(found.files),
+        absent=absent,
+        sources=f"{EXCEPT}{less}" if less else "All sources worked.",
+    )
+
+
+def _code(names: Sequence[str]) -> str:
+    return ", ".join(f"`{one}`" for one in names)
 
 
 def _in_pods(found: capabilities.Capabilities) -> str:

@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,27 +104,57 @@ def initramfs(folder: Path, script: str, programs: dict[str, Path]) -> Path:
     return image
 
 
-def boot(folder: Path, image: Path, *, cpus: int = 2, memory_mib: int = 1024, patience_s: float = 240) -> Outcome:
-    """Run until the machine powers off. Raises LabError with the end of its console if it does not."""
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A running machine. `console` and `output`: what it has printed, and what it has written to /dev/ttyS1 so far."""
+
+    process: subprocess.Popen[bytes]
+    console: Path
+    output: Path
+
+
+@contextmanager
+def running(
+    folder: Path,
+    kernel_image: Path,
+    initrd: Path,
+    options: str,
+    *devices: str,
+    cpus: int = 2,
+    memory_mib: int = 1024,
+    threads: str = "multi",
+) -> Iterator[Machine]:
+    """A machine, which ends with the context. `options`: of the kernel. `devices`: further options of qemu.
+
+    `threads`: "multi" emulates each CPU in its own thread, "single" all in one.
+    """
     console, output = folder / "console.log", folder / "output.bin"
     command = [
-        "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),
-        "-nodefaults", "-no-reboot", "-display", "none",
-        "-kernel", str(kernel()), "-initrd", str(image),
-        "-append", "console=ttyS0 quiet panic=-1",
-        "-serial", f"file:{console}", "-serial", f"file:{output}",
+        "qemu-system-x86_64", "-accel", f"tcg,thread={threads}", "-cpu", "max", "-smp", str(cpus),
+        "-m", str(memory_mib), "-nodefaults", "-no-reboot", "-display", "none",
+        "-kernel", str(kernel_image), "-initrd", str(initrd),
+        "-append", f"console=ttyS0 quiet panic=-1 {options}",
+        "-serial", f"file:{console}", "-serial", f"file:{output}", *devices,
     ]  # fmt: skip
-    machine = processes.spawn(command, stderr=subprocess.PIPE)
+    process = processes.spawn(command, stderr=subprocess.PIPE)
     try:
-        _, complaint = machine.communicate(timeout=patience_s)
-    except subprocess.TimeoutExpired:
-        raise LabError(f"The machine did not end within {patience_s:.0f} s:\n{_tail(console)}") from None
+        yield Machine(process, console, output)
     finally:
-        processes.stop(machine)
-    if machine.returncode != 0:
-        raise LabError(f"qemu failed: {complaint.decode(errors='replace')}\n{_tail(console)}")
-    return Outcome(console.read_text(errors="replace"), output.read_bytes())
+        processes.stop(process)
 
 
-def _tail(path: Path) -> str:
-    return path.read_text(errors="replace")[-3000:] if path.exists() else "(it printed nothing)"
+def boot(folder: Path, image: Path, *, cpus: int = 2, memory_mib: int = 1024, patience_s: float = 240) -> Outcome:
+    """Run until the machine powers off. Raises LabError with the end of its console if it does not."""
+    with running(folder, kernel(), image, "", cpus=cpus, memory_mib=memory_mib) as machine:
+        try:
+            _, complaint = machine.process.communicate(timeout=patience_s)
+        except subprocess.TimeoutExpired:
+            raise LabError(f"The machine did not end within {patience_s:.0f} s:\n{tail(machine.console)}") from None
+    if machine.process.returncode != 0:
+        raise LabError(f"qemu failed: {complaint.decode(errors='replace')}\n{tail(machine.console)}")
+    return Outcome(machine.console.read_text(errors="replace"), machine.output.read_bytes())
+
+
+def tail(console: Path) -> str:
+    """The end of what a machine printed."""
+    return console.read_text(errors="replace")[-3000:] if console.exists() else "(it printed nothing)"

@@ -53,7 +53,7 @@ const (
 	MemoryUsageBytes            uint32 = 20  // Memory charged to the cgroup
 	MemoryAnonBytes             uint32 = 21  // Anonymous memory (v1: rss)
 	MemoryFileBytes             uint32 = 22  // Page cache (v1: cache)
-	MemoryLimitHits             uint32 = 23  // Allocations that hit the limit (v1: failcnt, v2: memory.events max)
+	MemoryLimitHits             uint32 = 23  // Allocations that hit the limit (v1: failcnt, v2: memory.events.local max)
 	MemoryOOMKills              uint32 = 24  // Processes killed by the OOM killer
 	MemoryMajorFaults           uint32 = 25  // Major page faults
 	MemoryRefaults              uint32 = 250 // File pages read again soon after they were reclaimed (memory.stat workingset_refault_file)
@@ -299,7 +299,7 @@ const (
 	EventGCCycle          = "gc.cycle"           // One GC cycle of a runtime other than Go, start to end. attributes: source (hsperfdata|uprobe|usdt), collector, cause, pause_us (the part in which the program was paused); marking_us where the heap was marked for that long first while the program ran
 	EventProcessStart     = "process.start"      // A watched process started
 	EventProcessExit      = "process.exit"       // A watched process exited
-	EventMemoryOOMKill    = "memory.oom_kill"    // The OOM killer killed a process. attributes: count; where the kernel reports them: pid, command, constraint (memcg|none|cpuset|mempolicy), limit_cgroup (whose limit), anon_bytes, file_bytes, shmem_bytes, trigger_command (the program that allocated). uncounted_by (kernel_log|kubelet): the cgroup was removed before its counter was read, so memory_oom_kills lacks this kill; the kubelet reports reason, exit_code, restarts. On the node: kills in cgroups that are not watched, with cgroup
+	EventMemoryOOMKill    = "memory.oom_kill"    // The OOM killer killed a process. attributes: count; where the kernel reports them: pid, command, constraint (memcg|none|cpuset|mempolicy), limit_cgroup (whose limit), anon_bytes, file_bytes, shmem_bytes, trigger_command (the program that allocated). uncounted_by (kernel_log|kubelet): the cgroup was removed before its counter was read, so memory_oom_kills lacks this kill; the kubelet reports reason, exit_code, restarts. Kills in a cgroup that is not watched are at the nearest one above that is (uncounted_by kernel_log), or at the node, with cgroup
 	EventCollectorStart   = "collector.start"    // The collector started. attributes: version
 	EventCollectorShed    = "collector.shed"     // The collector lowered its resolution to stay within its budget. attributes: from, to, why
 	EventDNSError         = "dns.error"          // Error lines of one kind within one second. attributes: kind (io_timeout|connection_refused|unreachable|too_many_connections|panic|other), count, upstream, name, line (the first)
@@ -330,7 +330,7 @@ var All = map[uint32]Metric{
 	MemoryUsageBytes:            {MemoryUsageBytes, "memory_usage_bytes", "bytes", Gauge, F64, "cgroup_memory", "Memory charged to the cgroup"},
 	MemoryAnonBytes:             {MemoryAnonBytes, "memory_anon_bytes", "bytes", Gauge, F64, "cgroup_memory", "Anonymous memory (v1: rss)"},
 	MemoryFileBytes:             {MemoryFileBytes, "memory_file_bytes", "bytes", Gauge, F64, "cgroup_memory", "Page cache (v1: cache)"},
-	MemoryLimitHits:             {MemoryLimitHits, "memory_limit_hits", "1", Delta, I32, "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events max)"},
+	MemoryLimitHits:             {MemoryLimitHits, "memory_limit_hits", "1", Delta, I32, "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events.local max)"},
 	MemoryOOMKills:              {MemoryOOMKills, "memory_oom_kills", "1", Delta, I16, "cgroup_memory", "Processes killed by the OOM killer"},
 	MemoryMajorFaults:           {MemoryMajorFaults, "memory_major_faults", "1", Delta, I32, "cgroup_memory", "Major page faults"},
 	MemoryRefaults:              {MemoryRefaults, "memory_refaults", "1", Delta, I32, "cgroup_memory", "File pages read again soon after they were reclaimed (memory.stat workingset_refault_file)"},

@@ -92,7 +92,7 @@ func relevant(events []byte) (changed, moved bool) {
 func IsLimit(name string) bool {
 	switch name {
 	case "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.cfs_burst_us", "cpu.max", "cpu.max.burst", "cpu.shares", "cpu.weight", "cpu.weight.nice",
-		"cpu.idle", "memory.limit_in_bytes", "memory.max", "cgroup.subtree_control", "io.max", "blkio.throttle.read_bps_device",
+		"cpu.idle", "memory.limit_in_bytes", "memory.max", "memory.high", "cgroup.subtree_control", "io.max", "blkio.throttle.read_bps_device",
 		"blkio.throttle.write_bps_device", "blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device":
 		return true
 	}

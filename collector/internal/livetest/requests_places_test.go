@@ -129,6 +129,26 @@ func TestServerMovesToItsCgroup(t *testing.T) {
 	waitFor(t, "the server is in its cgroup", func() bool { return slices.Contains(parents(), path) })
 }
 
+// TestProcessMovesToItsCgroup: so is a process.
+func TestProcessMovesToItsCgroup(t *testing.T) {
+	t.Parallel()
+	group, path := cgroupFor(t, -1)
+	version, cgroups := 1, "cpu"
+	if !strings.HasPrefix(group, "/sys/fs/cgroup/cpu/") {
+		version, cgroups = 2, ""
+	}
+	root := sourcetest.CgroupTree(t, version, 0)
+	server := startServer(t, inCgroup(group), buildWebServer(t), freeAddress(t, "127.0.0.1"))
+	o := observe(t, "process,cgroup_cpu", "-cgroup-root", root)
+	parents := func() []string { return o.parents(o.processKey(server.Process.Pid)) }
+	waitFor(t, "the process is below the node", func() bool { return len(parents()) == 2 })
+	sourcetest.Write(t, root, filepath.Join(cgroups, path, "cgroup.procs"), "")
+	for name, text := range sourcetest.GroupFiles[version][cgroups] {
+		sourcetest.Write(t, root, filepath.Join(cgroups, path, name), text)
+	}
+	waitFor(t, "the process is in its cgroup", func() bool { return slices.Contains(parents(), path) })
+}
+
 // TestThrottledServerLetsRequestsWait: requests that arrive while the server is throttled wait in the socket.
 func TestThrottledServerLetsRequestsWait(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ func (w *Watcher) choose() {
 		if k.candidate != nil && k.candidate.DNS != "" && w.isFork(pid, k) { // seen before its parent was
 			k.candidate = nil
 		}
+		w.place(k)
 		if k.candidate != nil {
 			candidates = append(candidates, k)
 		}
@@ -55,6 +56,17 @@ func (w *Watcher) choose() {
 	}
 }
 
+// place makes a process that is shown below the node another one once its cgroup is found.
+func (w *Watcher) place(k *known) {
+	if k.candidate == nil || !k.below {
+		return
+	}
+	if _, ok := w.registry.Cgroup(k.candidate.Cgroup); ok {
+		moved := *k.candidate
+		k.candidate, k.below = &moved, false
+	}
+}
+
 // addResource waits a round if the previous resource of the same key has not been released yet, or the cgroup has not
 // been discovered yet.
 func (w *Watcher) addResource(process *Process, removed []*Process) bool {
@@ -73,6 +85,7 @@ func (w *Watcher) addResource(process *Process, removed []*Process) bool {
 		if time.Since(k.unplaced) < placeWithin {
 			return false
 		}
+		k.below = true
 	}
 	process.Resource = w.registry.Resource(ingestpb.ResourceKind_RESOURCE_KIND_PROCESS, process.Key(), parent)
 	return process.Resource != batch.NoResource

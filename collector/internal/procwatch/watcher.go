@@ -28,7 +28,7 @@ const (
 	youngFor     = 10 * time.Second
 	recheckYoung = 500 * time.Millisecond
 	recheckMost  = 30 * time.Second
-	placeWithin  = 3 * time.Second // if the cgroup of a process is not found by then, it is shown below the node
+	placeWithin  = 3 * time.Second // if the cgroup of a process is not found by then, it is shown below the node until it is
 	// A process that listens and has no limit is watched from this age on: children that serve one connection hold the
 	// socket too.
 	settledFor = 2 * time.Second
@@ -59,6 +59,7 @@ type known struct {
 	checked    time.Time
 	interval   time.Duration
 	unplaced   time.Time // since when its cgroup has been awaited
+	below      bool      // it is shown below the node, because its cgroup was not found
 	candidate  *Process  // nil: not worth watching
 	rank       int
 	command    string

@@ -30,11 +30,12 @@ type cgroupMemory struct {
 
 type memoryGroup struct {
 	*sampler.Group
-	usage, hits, kills, stat            procfs.Held // v2: hits and kills are both in memory.events, held as kills
+	usage, hits, kills, stat            procfs.Held // v2: hits and kills are both in memory.events.local, held as kills
 	usageSlot, hitsSlot, killsSlot      batch.Slot
 	anonSlot, fileSlot, majorFaultsSlot batch.Slot
 	refaultsSlot                        batch.Slot
 
+	below   bool          // kills also counts those in cgroups further down
 	reclaim *reclaimGroup // nil if the source cgroup_reclaim is off
 	growth  memoryGrowth
 	kill    oomPending
@@ -62,7 +63,11 @@ func (m *cgroupMemory) open(group *sampler.Group) *memoryGroup {
 	g := &memoryGroup{Group: group}
 	if group.Version == 2 {
 		g.usage = procfs.HoldIfExists(group.Memory + "/memory.current")
-		g.kills = procfs.HoldIfExists(group.Memory + "/memory.events")
+		// memory.events also counts what happened below it: a kill in a container would be one of kubepods.slice as well.
+		g.kills = procfs.HoldIfExists(group.Memory + "/memory.events.local")
+		if !g.kills.Open() { // before Linux 5.2
+			g.below, g.kills = true, procfs.HoldIfExists(group.Memory+"/memory.events")
+		}
 	} else {
 		g.usage = procfs.HoldIfExists(group.Memory + "/memory.usage_in_bytes")
 		g.hits = procfs.HoldIfExists(group.Memory + "/memory.failcnt")

@@ -69,10 +69,12 @@ func (m *cgroupMemory) tellOneGone(g goneGroup, nowUS int64) bool {
 	if _, again := m.registry.Cgroup(g.path); again {
 		return true // of the same name, created again
 	}
-	if record, ok := m.records.claimGone(g.path); ok {
-		attributes := killAttributes(&record.kill)
-		attributes["uncounted_by"] = "kernel_log"
-		m.tellOf(g, min(record.atUS, g.readUS), attributes)
+	if records := m.records.claimGone(g.path); len(records) > 0 {
+		for _, record := range records {
+			attributes := killAttributes(&record.kill)
+			attributes["uncounted_by"] = "kernel_log"
+			m.tellOf(g, min(record.atUS, g.readUS), attributes)
+		}
 		return true
 	}
 	if g.counted {

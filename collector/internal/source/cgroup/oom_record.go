@@ -3,6 +3,7 @@ package cgroup
 import (
 	"context"
 	"errors"
+	"path"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -119,14 +120,33 @@ func (o *oomRecord) Sample(sampler.Tick, *sampler.Recorder) {}
 
 // Discover makes events of the kills that no cgroup claimed.
 func (o *oomRecord) Discover(context.Context) {
-	for _, record := range o.records.unclaimed(nowUS() - oomUnclaimedUS) {
+	watched := func(path string) bool {
+		_, ok := o.registry.Cgroup(path)
+		return ok
+	}
+	for _, record := range o.records.unclaimed(nowUS()-oomUnclaimedUS, watched) {
 		attributes := killAttributes(&record.kill)
 		attributes["count"] = "1"
 		if record.kill.Cgroup != "" {
 			attributes["cgroup"] = record.kill.Cgroup
 		}
-		o.registry.Event(batch.Node, catalogue.EventMemoryOOMKill, record.atUS, 0, attributes)
+		resource := o.nearest(record.kill.Cgroup)
+		if resource != batch.Node { // the counters of those above do not include it
+			attributes["uncounted_by"] = "kernel_log"
+			o.registry.Trigger(resource, "oom_kill", record.atUS)
+		}
+		o.registry.Event(resource, catalogue.EventMemoryOOMKill, record.atUS, 0, attributes)
 	}
+}
+
+// nearest returns the watched cgroup that contains this one, or the node.
+func (o *oomRecord) nearest(cgroup string) batch.ResourceID {
+	for ; len(cgroup) > 1; cgroup = path.Dir(cgroup) {
+		if group, ok := o.registry.Cgroup(cgroup); ok {
+			return group.Resource
+		}
+	}
+	return batch.Node
 }
 
 func (o *oomRecord) Close() error {

@@ -16,6 +16,7 @@ const (
 	oomRecordUS    = 5_000_000 // an older record does not belong to a new kill
 	oomWaitUS      = 1_000_000 // for the record of a kill: the log can be slower than the counter
 	oomUnclaimedUS = 3_000_000
+	oomWatchedUS   = 30_000_000
 )
 
 // oomRecords are the latest kills in the kernel's log.
@@ -32,6 +33,7 @@ type oomKillRecord struct {
 	kill    oomlog.Kill
 	atUS    int64
 	number  uint64 // from 1
+	again   bool   // with memory.oom.group the kernel kills, counts, and logs the chosen process twice
 	claimed bool
 }
 
@@ -62,45 +64,64 @@ func (r *oomRecords) want() {
 func (r *oomRecords) add(kill oomlog.Kill, atUS int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	again := false
+	for i := range r.ring {
+		before := &r.ring[i]
+		again = again || before.number > 0 && before.kill.PID == kill.PID && before.kill.Cgroup == kill.Cgroup && before.atUS > atUS-oomRecordUS
+	}
 	r.count++
-	r.ring[r.count%oomRecordsKept] = oomKillRecord{kill: kill, atUS: atUS, number: r.count}
+	r.ring[r.count%oomRecordsKept] = oomKillRecord{kill: kill, atUS: atUS, number: r.count, again: again}
 }
 
-// claim returns the first record of a kill in a cgroup, or also below it, after number after.
-func (r *oomRecords) claim(path string, below bool, after uint64, sinceUS int64) (oomKillRecord, bool) {
+// find returns the first record of a kill in a cgroup, or also below it, after number after.
+func (r *oomRecords) find(path string, below bool, after uint64, sinceUS int64) (oomKillRecord, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for number := max(after, r.count-min(r.count, oomRecordsKept)) + 1; number <= r.count; number++ {
 		record := &r.ring[number%oomRecordsKept]
 		if record.atUS >= sinceUS && belongs(record.kill.Cgroup, path, below) {
-			record.claimed = true
 			return *record, true
 		}
 	}
 	return oomKillRecord{}, false
 }
 
-// claimGone returns the first record of a kill in exactly this cgroup that nothing claimed.
-func (r *oomRecords) claimGone(path string) (oomKillRecord, bool) {
+// claim marks a record as reported.
+func (r *oomRecords) claim(number uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for number := r.count - min(r.count, oomRecordsKept) + 1; number <= r.count; number++ {
-		if record := &r.ring[number%oomRecordsKept]; !record.claimed && record.kill.Cgroup == path {
-			record.claimed = true
-			return *record, true
-		}
+	if record := &r.ring[number%oomRecordsKept]; record.number == number {
+		record.claimed = true
 	}
-	return oomKillRecord{}, false
 }
 
-// unclaimed returns the records before untilUS that no cgroup claimed, each once.
-func (r *oomRecords) unclaimed(untilUS int64) (found []oomKillRecord) {
+// claimGone returns the records of kills in exactly this cgroup that nothing claimed, one of each process.
+func (r *oomRecords) claimGone(path string) (found []oomKillRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for number := r.count - min(r.count, oomRecordsKept) + 1; number <= r.count; number++ {
 		record := &r.ring[number%oomRecordsKept]
-		if !record.claimed && record.atUS < untilUS {
-			record.claimed = true
+		if record.claimed || record.kill.Cgroup != path {
+			continue
+		}
+		if record.claimed = true; !record.again {
+			found = append(found, *record)
+		}
+	}
+	return found
+}
+
+// unclaimed returns the records before untilUS that no cgroup claimed, each once. Those of watched cgroups have longer:
+// one that was removed with its kill is watched until that is noticed.
+func (r *oomRecords) unclaimed(untilUS int64, watched func(path string) bool) (found []oomKillRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number := r.count - min(r.count, oomRecordsKept) + 1; number <= r.count; number++ {
+		record := &r.ring[number%oomRecordsKept]
+		if record.claimed || record.atUS >= untilUS || record.atUS >= untilUS-oomWatchedUS && watched(record.kill.Cgroup) {
+			continue
+		}
+		if record.claimed = true; !record.again {
 			found = append(found, *record)
 		}
 	}
@@ -118,7 +139,6 @@ type oomPending struct {
 	count   int64
 	tickUS  int64  // when they were counted; kept after they were reported
 	claimed uint64 // number of the last record that was reported
-	pid     int    // of that record
 }
 
 func (p *oomPending) add(count int64, tick sampler.Tick) {
@@ -133,14 +153,17 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 		return
 	}
 	for p.count > 0 {
-		record, ok := m.records.claim(g.Path, g.Version == 2, p.claimed, p.tickUS-oomRecordUS)
+		record, ok := m.records.find(g.Path, g.below, p.claimed, p.tickUS-oomRecordUS)
 		if !ok {
 			break
 		}
 		p.count--
-		// With memory.oom.group the kernel kills, counts and logs the chosen process twice.
-		again := p.claimed > 0 && record.kill.PID == p.pid
-		if p.claimed, p.pid = record.number, record.kill.PID; again || m.toldBelow(g, &record.kill) {
+		p.claimed = record.number
+		// The event is that of the cgroup further down, also if that was removed with the kill.
+		if record.kill.Cgroup != "" && record.kill.Cgroup != g.Path {
+			continue
+		}
+		if m.records.claim(record.number); record.again {
 			continue
 		}
 		attributes := killAttributes(&record.kill)
@@ -154,16 +177,6 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 		m.registry.Event(g.Resource, catalogue.EventMemoryOOMKill, p.tickUS, 0, map[string]string{"count": strconv.FormatInt(p.count, 10)})
 		p.count = 0
 	}
-}
-
-// toldBelow reports whether the event belongs to a cgroup further down: cgroup v2 counts a kill in all ancestors as
-// well.
-func (m *cgroupMemory) toldBelow(g *memoryGroup, kill *oomlog.Kill) bool {
-	if kill.Cgroup == "" || kill.Cgroup == g.Path {
-		return false
-	}
-	_, watched := m.registry.Cgroup(kill.Cgroup)
-	return watched
 }
 
 // killAttributes is what the kernel reported about a kill.

@@ -23,24 +23,31 @@ func TestOOMRecordsAreClaimed(t *testing.T) {
 		{"/pod/a", true, 0, 0, 1}, {"/pod/a", false, 1, 0, 4}, {"/pod/a", true, 4, 0, 0}, {"/pod/a", false, 0, 5000, 4},
 		{"/pod", true, 0, 0, 1}, {"/pod", true, 1, 0, 2}, {"/pod", false, 0, 0, 0}, {"/po", true, 0, 0, 0}, {"/other/deeper", true, 0, 0, 0},
 	} {
-		record, ok := r.claim(sample.path, sample.below, sample.after, sample.sinceUS)
+		record, ok := r.find(sample.path, sample.below, sample.after, sample.sinceUS)
+		r.claim(record.number)
 		if ok != (sample.want != 0) || record.kill.PID != sample.want {
 			t.Errorf("%+v: %d %v", sample, record.kill.PID, ok)
 		}
 	}
-	if left := r.unclaimed(5000); len(left) != 1 || left[0].kill.PID != 3 {
+	none := func(string) bool { return false }
+	if left := r.unclaimed(5000, func(path string) bool { return path == "/other" }); len(left) != 0 {
+		t.Errorf("its cgroup is watched: %+v", left)
+	}
+	if left := r.unclaimed(5000, none); len(left) != 1 || left[0].kill.PID != 3 {
 		t.Errorf("unclaimed: %+v", left)
 	}
-	if left := r.unclaimed(1 << 60); len(left) != 0 {
+	if left := r.unclaimed(1<<60, none); len(left) != 0 {
 		t.Errorf("told twice: %+v", left)
 	}
 	for pid := range 3 * oomRecordsKept {
 		add(100+pid, "/flood", 10)
 	}
-	if record, ok := r.claim("/flood", false, 0, 0); !ok || record.kill.PID != 100+2*oomRecordsKept {
+	record, ok := r.find("/flood", false, 0, 0)
+	if !ok || record.kill.PID != 100+2*oomRecordsKept {
 		t.Errorf("the oldest that is kept: %d %v", record.kill.PID, ok)
 	}
-	if left := r.unclaimed(1 << 60); len(left) != oomRecordsKept-1 {
+	r.claim(record.number)
+	if left := r.unclaimed(1<<60, none); len(left) != oomRecordsKept-1 {
 		t.Errorf("%d are left", len(left))
 	}
 }
