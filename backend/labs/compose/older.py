@@ -25,9 +25,9 @@ def checkout() -> tuple[Path, str]:
     folder = packages.cache("compose") / "older"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    archive = subprocess.Popen(["git", "-C", REPOSITORY, "archive", commit, *_PARTS], stdout=subprocess.PIPE)
-    unpacked = subprocess.run(["tar", "-x", "-C", folder], stdin=archive.stdout, check=False)
-    if archive.wait() or unpacked.returncode:
+    with subprocess.Popen(["git", "-C", REPOSITORY, "archive", commit, *_PARTS], stdout=subprocess.PIPE) as archive:
+        unpacked = subprocess.run(["tar", "-x", "-C", folder], stdin=archive.stdout, check=False)
+    if archive.returncode or unpacked.returncode:
         raise LabError(f"The files of {commit} cannot be read from git.")
     return folder, commit
 
