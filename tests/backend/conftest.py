@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
 
-from jitterscope import cache, db, worker
+from jitterscope import cache, db, outages, worker
 from jitterscope.devstack.postgres import PostgresServer
 from jitterscope.devstack.valkey import ValkeyServer
 from jitterscope.http import UNDECLARED
@@ -143,6 +143,13 @@ def settings_override(database: Database) -> Iterator[Callable[..., Settings]]:
 @pytest.fixture
 def early_in_a_minute() -> None:
     minutes.early_in_a_minute()
+
+
+@pytest.fixture(autouse=True)
+def no_outage_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that failed is told as failing for some seconds more."""
+    for part in (outages.database, outages.valkey):
+        monkeypatch.setattr(outages, part.name, outages.Part(part.name, part.title))
 
 
 @pytest.fixture(autouse=True)

@@ -38,6 +38,8 @@ def known(cluster: Cluster, which: Mapping[str, str] = OF_CHART) -> Iterator[Non
         for file in files(which):
             # A client-side apply would repeat the whole definition in an annotation, which is too long.
             cluster.kubectl("apply", "--server-side", "-f", str(file))
+            # kubectl 1.34 ends with an error if it looks before the first condition is there.
+            cluster.kubectl("wait", "--for=jsonpath={.status.conditions[0].type}", "-f", str(file), "--timeout=60s")
             cluster.kubectl("wait", "--for=condition=Established", "-f", str(file), "--timeout=60s")
         yield
     finally:

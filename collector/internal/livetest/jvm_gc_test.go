@@ -173,7 +173,12 @@ func agreeWithLog(t *testing.T, o *observer, process string, logged []collection
 	if median > medianUS {
 		t.Errorf("half of the collections lie %.0f us or more from where the program has them", median)
 	}
-	if math.Abs(active-spentUS) > 0.1*spentUS+2000 {
+	// On a busy machine, a program can lose the CPU between a collection and its own look at the clock.
+	lostUS := 0.0
+	for _, one := range errors[max(0, len(errors)-3):] {
+		lostUS += one
+	}
+	if math.Abs(active-spentUS) > 0.1*spentUS+2000+lostUS {
 		t.Errorf("%.0f us on the grid, the program says %.0f us", active, spentUS)
 	}
 }

@@ -268,6 +268,31 @@ func TestANewStartIsNamedLikeTheLast(t *testing.T) {
 	}
 }
 
+type failing struct {
+	listed
+	err error
+}
+
+func (f *failing) Name() string { return "failing" }
+
+func (f *failing) List(context.Context) ([]Container, error) { return f.listed, f.err }
+
+// TestFactsStayWhereADirectoryFails: the kubelet does not answer once. Nothing changed, so no fact may.
+func TestFactsStayWhereADirectoryFails(t *testing.T) {
+	container := Container{ID: "c", PodUID: "u1", Pod: "web-1", Owner: "Deployment/web", Name: "web", Image: "web:1", Said: Said{Restarted: "now"}}
+	kubelet := &failing{listed: listed{container}}
+	resolver := NewResolver(kubelet, listed{{ID: "c", PodUID: "u1", Pod: "web-1", Name: "web", Image: "sha256:c029"}})
+	resolver.Ask(t.Context())
+	kubelet.listed, kubelet.err = nil, errors.New("timed out")
+	resolver.Ask(t.Context())
+	if got := resolver.containers["c"]; got != container {
+		t.Errorf("%+v, want %+v", got, container)
+	}
+	if using, problems := resolver.Status(); using != "listed" || problems != "failing: timed out" {
+		t.Errorf("using %q, problems %q", using, problems)
+	}
+}
+
 // TestOnlyTheCollectorsUnitIsTheProducts: what a unit is called says nothing about whose program runs in it.
 func TestOnlyTheCollectorsUnitIsTheProducts(t *testing.T) {
 	for path, want := range map[string]string{

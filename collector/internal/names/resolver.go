@@ -21,7 +21,8 @@ type Resolver struct {
 	ends        []End
 	evicted     []Container
 	lastAskedAt time.Time
-	using       []string // directories that answered last time
+	using       []string               // directories that answered last time
+	answers     map[string][]Container // the last one of each directory
 	problems    []string
 }
 
@@ -39,7 +40,10 @@ const (
 
 // NewResolver makes a Resolver.
 func NewResolver(directories ...Directory) *Resolver {
-	return &Resolver{directories: directories, containers: map[string]Container{}, pods: map[string]Container{}}
+	return &Resolver{
+		directories: directories,
+		containers:  map[string]Container{}, pods: map[string]Container{}, answers: map[string][]Container{},
+	}
 }
 
 // Due reports whether it is time to query the directories: unknown is true if there is a container that none of them
@@ -60,14 +64,18 @@ func (r *Resolver) Ask(ctx context.Context) {
 	var evicted []Container
 	for _, directory := range r.directories {
 		found, err := directory.List(ctx)
-		if errors.Is(err, ErrAbsent) {
+		switch {
+		case errors.Is(err, ErrAbsent):
 			continue
-		}
-		if err != nil {
+		case err != nil:
+			// What it said of containers is still true. Without it they would have other facts until it answers again: the
+			// runtime, for one, knows an image by its digest, which would be a change that nobody made.
 			problems = append(problems, fmt.Sprintf("%s: %v", directory.Name(), err))
-			continue
+			found = r.answers[directory.Name()]
+		default:
+			using = append(using, directory.Name())
+			r.answers[directory.Name()] = found
 		}
-		using = append(using, directory.Name())
 		for _, c := range found {
 			for _, end := range c.Ends {
 				if end.ID != "" {
