@@ -5,12 +5,11 @@ The collector lists both from the API server. What a VerticalPodAutoscaler recom
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.area import WatchedFact
+from jitterscope.diagnosis.core.json_fact import parsed
 
 HORIZONTAL, VERTICAL = "workload.autoscaler", "workload.vertical_autoscaler"
 _NONE = "none"
@@ -18,7 +17,7 @@ _NONE = "none"
 
 def horizontal(value: str | None) -> str | None:
     """ "2 to 6 replicas at cpu 80%"; "none"; None: not known."""
-    told = _parsed(value)
+    told = parsed(value)
     if not told:
         return None if told is None else _NONE
     replicas = f"{told.get('min')} to {told.get('max')} replicas"
@@ -29,7 +28,7 @@ def horizontal(value: str | None) -> str | None:
 
 def vertical(value: str | None) -> str | None:
     """ "Recreate: CPU 0.1 to 2, memory at most 512 MiB"; "none"; None: not known."""
-    told = _parsed(value)
+    told = parsed(value)
     if not told:
         return None if told is None else _NONE
     cpus = _between(told.get("allowed"), "cpus", lambda amount: f"{amount:g}")
@@ -44,14 +43,6 @@ def _between(allowed: object, unit: str, show: Callable[[float], str]) -> str:
     if least and most:
         return f"{least} to {most}"
     return f"at least {least}" if least else f"at most {most}" if most else ""
-
-
-def _parsed(value: str | None) -> Mapping[str, Any] | None:
-    try:
-        found = json.loads(value or "null")
-    except ValueError:
-        return None
-    return found if isinstance(found, Mapping) else None
 
 
 WATCHED = (

@@ -5,15 +5,15 @@ The collector records both for each container. What is not recorded is not known
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from jitterscope.diagnosis.core import qos
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.area import WatchedFact
+from jitterscope.diagnosis.core.json_fact import parsed
 from jitterscope.diagnosis.core.signals import number, quota_of
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -69,12 +69,12 @@ def unknown(snapshot: Snapshot) -> list[str]:
 
 def has_quota(facts: Mapping[str, str]) -> bool:
     """Whether a quota counts the limits of a container with these facts."""
-    return bool(_parsed(facts.get(QUOTA)))
+    return bool(parsed(facts.get(QUOTA)))
 
 
 def _refusals(snapshot: Snapshot, kind: _Kind, old: float, new: float) -> Iterator[str]:
     yield from _by_limit_range(snapshot, kind, old, new)
-    quotas = _parsed(snapshot.subject.fact(QUOTA)) or {}
+    quotas = parsed(snapshot.subject.fact(QUOTA)) or {}
     guaranteed = qos.of(snapshot) == "Guaranteed"  # its requests rise too
     for part in ("limits", "requests") if guaranteed else ("limits",):
         for name in sorted(quotas):
@@ -84,7 +84,7 @@ def _refusals(snapshot: Snapshot, kind: _Kind, old: float, new: float) -> Iterat
 
 
 def _by_limit_range(snapshot: Snapshot, kind: _Kind, old: float, new: float) -> Iterator[str]:
-    allowed = _parsed(snapshot.subject.fact(LIMIT_RANGE)) or {}
+    allowed = parsed(snapshot.subject.fact(LIMIT_RANGE)) or {}
     most = _number(allowed, "container", kind.most)
     if most is not None and new > most * _EXACT:
         yield (
@@ -108,7 +108,7 @@ def _by_limit_range(snapshot: Snapshot, kind: _Kind, old: float, new: float) -> 
 
 
 def _by_quota(snapshot: Snapshot, kind: _Kind, quota: str, of: str, more: float) -> str | None:
-    quotas = _parsed(snapshot.subject.fact(QUOTA)) or {}
+    quotas = parsed(snapshot.subject.fact(QUOTA)) or {}
     hard, used = _number(quotas, quota, of, "hard"), _number(quotas, quota, of, "used")
     if hard is None or used is None:
         return None
@@ -132,15 +132,7 @@ def _of_pod(snapshot: Snapshot, kind: _Kind) -> float:
 
 
 def _read(snapshot: Snapshot, fact: str) -> bool:
-    return _parsed(snapshot.subject.fact(fact)) is not None
-
-
-def _parsed(value: str | None) -> Mapping[str, Any] | None:
-    try:
-        found = json.loads(value or "null")
-    except ValueError:
-        return None
-    return found if isinstance(found, Mapping) else None
+    return parsed(snapshot.subject.fact(fact)) is not None
 
 
 def _number(found: object, *path: str) -> float | None:
@@ -162,7 +154,7 @@ _BOUNDS: tuple[tuple[str, Callable[[float], str]], ...] = (
 
 def _show_limit_range(value: str | None) -> str | None:
     """ "container: CPU at most 1; pod: memory at most 2,048 MiB"."""
-    allowed = _parsed(value)
+    allowed = parsed(value)
     if allowed is None:
         return None
     parts = []
@@ -174,7 +166,7 @@ def _show_limit_range(value: str | None) -> str | None:
 
 def _show_quotas(value: str | None) -> str | None:
     """ "team: limits.cpu 10, limits.memory 20,480 MiB": how much is used is no setting."""
-    quotas = _parsed(value)
+    quotas = parsed(value)
     if quotas is None:
         return None
     parts = []
