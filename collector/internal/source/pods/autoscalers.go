@@ -1,9 +1,7 @@
 package pods
 
 import (
-	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
@@ -14,7 +12,7 @@ import (
 )
 
 func init() {
-	source.Register("autoscalers", func() sampler.Source { return &autoscalers{looks: autoscalersLooks} })
+	source.Register("autoscalers", func() sampler.Source { return &autoscalers{lists: lists{looks: autoscalersLooks}} })
 }
 
 const (
@@ -25,44 +23,18 @@ const (
 // autoscalers records for each container the settings of the autoscalers of its workload. It sends requests only if the
 // node has containers of a namespace, and samples nothing.
 type autoscalers struct {
-	registry   *sampler.Registry
-	server     kubeapi.Server
-	namespaces *namespaces
-	looks      time.Duration
-	asking     sync.WaitGroup
+	lists
 }
 
 func (a *autoscalers) Name() string { return "autoscalers" }
 
 func (a *autoscalers) Start(ctx context.Context, registry *sampler.Registry) error {
-	server, err := registry.APIServer()
-	if err != nil {
-		return err
-	}
-	a.registry, a.server, a.namespaces = registry, server, sharedNamespaces(registry)
-	a.asking.Go(func() { a.loop(ctx) })
-	return nil
-}
-
-func (a *autoscalers) loop(ctx context.Context) {
-	ticker := time.NewTicker(a.looks)
-	defer ticker.Stop()
-	var pace listsPace
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			if here := a.namespaces.here(); pace.isDue(here, now) {
-				pace.asked(here, a.ask(ctx, here), now)
-			}
-		}
-	}
+	return a.begin(ctx, registry, a.ask, nil)
 }
 
 // ask reads both lists and records what they say; that one is forbidden does not prevent the other. It returns how many
 // items they have.
-func (a *autoscalers) ask(ctx context.Context, here map[string]bool) (items int) {
+func (a *autoscalers) ask(ctx context.Context, here map[string]bool, _ time.Time) (items int) {
 	// What starts during the requests may have an autoscaler that was created with it.
 	asked := make(map[batch.ResourceID]bool)
 	a.namespaces.each(func(one placed) { asked[one.resource] = one.owner != "" })
@@ -72,11 +44,7 @@ func (a *autoscalers) ask(ctx context.Context, here map[string]bool) (items int)
 	if ctx.Err() != nil {
 		return 0
 	}
-	if err := cmp.Or(horizontalErr, verticalErr); err != nil {
-		a.registry.Degraded(err.Error(), autoscalersNeed)
-	} else {
-		a.registry.Degraded("", "")
-	}
+	a.degraded(horizontalErr, verticalErr, autoscalersNeed)
 	a.namespaces.each(func(one placed) {
 		if !asked[one.resource] {
 			return
@@ -99,11 +67,4 @@ func (a *autoscalers) tell(of placed, fact string, there bool, settings any) {
 		value = text(settings)
 	}
 	a.registry.Fact(of.resource, fact, value)
-}
-
-func (a *autoscalers) Sample(sampler.Tick, *sampler.Recorder) {}
-
-func (a *autoscalers) Close() error {
-	a.asking.Wait()
-	return nil
 }

@@ -21,12 +21,12 @@ const (
 
 func TestAutoscalers(t *testing.T) {
 	answers := map[string]string{horizontalPath: fmt.Sprintf(horizontalOf, "cart"), verticalPath: fmt.Sprintf(verticalOf, "cart")}
-	a := &autoscalers{looks: time.Hour}
+	a := &autoscalers{lists: lists{looks: time.Hour}}
 	r, path := withCart(t, a, answers)
 	r.Eventually("the container's namespace", func() bool { return a.namespaces.here()["shop"] })
 	tell := func(want map[string]string, state string) {
 		t.Helper()
-		a.ask(t.Context(), a.namespaces.here())
+		a.ask(t.Context(), a.namespaces.here(), time.Now())
 		for name, value := range want {
 			if got := r.Fact(path, name); got != value {
 				t.Errorf("%s is %s, want %s", name, got, value)
@@ -49,7 +49,7 @@ func TestAutoscalers(t *testing.T) {
 	answers[horizontalPath] = fmt.Sprintf(horizontalOf, "other")
 	both[catalogue.FactWorkloadAutoscaler] = "{}"
 	tell(both, "DEGRADED:")
-	off := sourcetest.Start(t, sourcetest.Setup{Options: `api_server = "off"`, Sources: []sampler.Source{&autoscalers{looks: time.Hour}}})
+	off := sourcetest.Start(t, sourcetest.Setup{Options: `api_server = "off"`, Sources: []sampler.Source{&autoscalers{lists: lists{looks: time.Hour}}}})
 	if got := off.Status("autoscalers"); got != "OFF: api_server is off in [sources.autoscalers]" {
 		t.Error(got)
 	}

@@ -1,10 +1,8 @@
 package pods
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
@@ -14,7 +12,7 @@ import (
 )
 
 func init() {
-	source.Register("namespace_limits", func() sampler.Source { return &namespaceLimits{looks: namespaceLimitsLooks} })
+	source.Register("namespace_limits", func() sampler.Source { return &namespaceLimits{lists: lists{looks: namespaceLimitsLooks}} })
 }
 
 const (
@@ -26,11 +24,7 @@ const (
 // namespaceLimits records for each container what the LimitRanges of its namespace allow, and what its quotas do. It
 // sends requests only if the node has containers of a namespace, and samples nothing.
 type namespaceLimits struct {
-	registry   *sampler.Registry
-	server     kubeapi.Server
-	namespaces *namespaces
-	looks      time.Duration
-	asking     sync.WaitGroup
+	lists
 
 	// Used by the loop alone. Absent: not known.
 	allowed map[string]string // by namespace, JSON
@@ -41,31 +35,8 @@ type namespaceLimits struct {
 func (n *namespaceLimits) Name() string { return "namespace_limits" }
 
 func (n *namespaceLimits) Start(ctx context.Context, registry *sampler.Registry) error {
-	server, err := registry.APIServer()
-	if err != nil {
-		return err
-	}
-	n.registry, n.server, n.namespaces = registry, server, sharedNamespaces(registry)
 	n.allowed, n.quotas, n.history = map[string]string{}, map[string]string{}, map[string]*quotaHistory{}
-	n.asking.Go(func() { n.loop(ctx) })
-	return nil
-}
-
-func (n *namespaceLimits) loop(ctx context.Context) {
-	ticker := time.NewTicker(n.looks)
-	defer ticker.Stop()
-	var pace listsPace
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			if here := n.namespaces.here(); pace.isDue(here, now) {
-				pace.asked(here, n.ask(ctx, here, now), now)
-			}
-			n.tell()
-		}
-	}
+	return n.begin(ctx, registry, n.ask, n.tell)
 }
 
 // ask reads both lists; that one is forbidden does not prevent the other. It returns how many items they have.
@@ -85,11 +56,7 @@ func (n *namespaceLimits) ask(ctx context.Context, here map[string]bool, now tim
 	if quotasErr == nil {
 		n.keep(here, quotas, now)
 	}
-	if err := cmp.Or(rangesErr, quotasErr); err != nil {
-		n.registry.Degraded(err.Error(), namespaceLimitsNeed)
-	} else {
-		n.registry.Degraded("", "")
-	}
+	n.degraded(rangesErr, quotasErr, namespaceLimitsNeed)
 	return limitRanges + resourceQuotas
 }
 
@@ -129,11 +96,4 @@ func text(value any) string {
 		return "{}" // numbers and names always have a form
 	}
 	return string(encoded)
-}
-
-func (n *namespaceLimits) Sample(sampler.Tick, *sampler.Recorder) {}
-
-func (n *namespaceLimits) Close() error {
-	n.asking.Wait()
-	return nil
 }

@@ -51,7 +51,7 @@ func withCart(t *testing.T, of sampler.Source, answers map[string]string) (r *so
 // limited starts the source with a container in the namespace shop.
 func limited(t *testing.T, answers map[string]string) (r *sourcetest.Run, n *namespaceLimits, path string) {
 	t.Helper()
-	n = &namespaceLimits{looks: time.Hour}
+	n = &namespaceLimits{lists: lists{looks: time.Hour}}
 	r, path = withCart(t, n, answers)
 	r.Eventually("the container's namespace", func() bool { return n.namespaces.here()["shop"] })
 	return r, n, path
@@ -106,7 +106,7 @@ func TestNamespaceLimitsThatAreForbidden(t *testing.T) {
 	if got := r.Fact(path, catalogue.FactWorkloadQuota); got == "" {
 		t.Error("no quota, which may be read")
 	}
-	off := sourcetest.Start(t, sourcetest.Setup{Options: `api_server = "off"`, Sources: []sampler.Source{&namespaceLimits{looks: time.Hour}}})
+	off := sourcetest.Start(t, sourcetest.Setup{Options: `api_server = "off"`, Sources: []sampler.Source{&namespaceLimits{lists: lists{looks: time.Hour}}}})
 	if got := off.Status("namespace_limits"); got != "OFF: api_server is off in [sources.namespace_limits]" {
 		t.Error(got)
 	}
