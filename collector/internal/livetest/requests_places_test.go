@@ -3,7 +3,6 @@ package livetest
 import (
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,15 +93,27 @@ func TestRequestsInOtherPlaces(t *testing.T) {
 	}
 }
 
-// TestServerMovesToItsCgroup: a server whose cgroup is found late is shown below the node until then.
-func TestServerMovesToItsCgroup(t *testing.T) {
-	t.Parallel()
-	group, path := cgroupFor(t, -1)
+// lateCgroup makes a cgroup, and a tree for the collector in which it is found only after appear.
+func lateCgroup(t *testing.T) (group, path, root string, appear func()) {
+	t.Helper()
+	group, path = cgroupFor(t, -1)
 	version, cgroups := 1, "cpu"
 	if !strings.HasPrefix(group, "/sys/fs/cgroup/cpu/") {
 		version, cgroups = 2, ""
 	}
-	root := sourcetest.CgroupTree(t, version, 0)
+	root = sourcetest.CgroupTree(t, version, 0)
+	return group, path, root, func() {
+		sourcetest.Write(t, root, filepath.Join(cgroups, path, "cgroup.procs"), "")
+		for name, text := range sourcetest.GroupFiles[version][cgroups] {
+			sourcetest.Write(t, root, filepath.Join(cgroups, path, name), text)
+		}
+	}
+}
+
+// TestServerMovesToItsCgroup: a server whose cgroup is found late is shown below the node until then.
+func TestServerMovesToItsCgroup(t *testing.T) {
+	t.Parallel()
+	group, path, root, appear := lateCgroup(t)
 	address := freeAddress(t, "127.0.0.1")
 	startServer(t, inCgroup(group), buildWebServer(t), address)
 	o := observe(t, requestSources, "-cgroup-root", root)
@@ -117,35 +128,19 @@ func TestServerMovesToItsCgroup(t *testing.T) {
 		return o.parents(path + ":" + port)
 	}
 	waitFor(t, "the server is below the node", func() bool { return len(parents()) == 2 })
-	found := filepath.Join(root, cgroups, path)
-	if err := os.Mkdir(found, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range sourcetest.GroupFiles[version][cgroups] {
-		if err := os.WriteFile(filepath.Join(found, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	appear()
 	waitFor(t, "the server is in its cgroup", func() bool { return slices.Contains(parents(), path) })
 }
 
 // TestProcessMovesToItsCgroup: so is a process.
 func TestProcessMovesToItsCgroup(t *testing.T) {
 	t.Parallel()
-	group, path := cgroupFor(t, -1)
-	version, cgroups := 1, "cpu"
-	if !strings.HasPrefix(group, "/sys/fs/cgroup/cpu/") {
-		version, cgroups = 2, ""
-	}
-	root := sourcetest.CgroupTree(t, version, 0)
+	group, path, root, appear := lateCgroup(t)
 	server := startServer(t, inCgroup(group), buildWebServer(t), freeAddress(t, "127.0.0.1"))
 	o := observe(t, "process,cgroup_cpu", "-cgroup-root", root)
 	parents := func() []string { return o.parents(o.processKey(server.Process.Pid)) }
 	waitFor(t, "the process is below the node", func() bool { return len(parents()) == 2 })
-	sourcetest.Write(t, root, filepath.Join(cgroups, path, "cgroup.procs"), "")
-	for name, text := range sourcetest.GroupFiles[version][cgroups] {
-		sourcetest.Write(t, root, filepath.Join(cgroups, path, name), text)
-	}
+	appear()
 	waitFor(t, "the process is in its cgroup", func() bool { return slices.Contains(parents(), path) })
 }
 
