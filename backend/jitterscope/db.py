@@ -60,17 +60,21 @@ def engine() -> Engine:
 
 
 def make_engine(url: str, pool_size: int = 5) -> Engine:
-    """An engine for a postgresql:// URL. Connections are checked before use, so a server restart causes no errors."""
+    """An engine for a postgresql:// URL. Connections are checked before use, so a server restart causes no errors.
+
+    Connecting may take 10 s, or `connect_timeout` of the URL.
+    """
     if not url:
         raise RuntimeError("JITTERSCOPE_DATABASE_URL is not set: give the URL of the PostgreSQL database")
     timeout_ms = int(settings().database_statement_timeout_s * 1000)
+    server = make_url(url).set(drivername="postgresql+psycopg")
+    server = server.update_query_dict({"connect_timeout": "10", **server.query})
     created = create_engine(
-        make_url(url).set(drivername="postgresql+psycopg"),
+        server,
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_recycle=1800,
         connect_args={
-            "connect_timeout": 10,
             "application_name": "jitterscope",
             "options": f"-c timezone=UTC -c statement_timeout={timeout_ms}"
             " -c idle_in_transaction_session_timeout=120000",

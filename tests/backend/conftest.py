@@ -111,7 +111,11 @@ def database(
     """One migrated database; the process's settings point to it and to Valkey for the whole session."""
     postgres, valkey = servers
     owner_url, app_url = bootstrap.bootstrap(
-        postgres.url(), "jitterscope", secrets.token_urlsafe(12), secrets.token_urlsafe(12)
+        # Beside tests that take all CPU time, it accepted no connection within the usual 10 s.
+        f"{postgres.url()}?connect_timeout=60",
+        "jitterscope",
+        secrets.token_urlsafe(12),
+        secrets.token_urlsafe(12),
     )
     runner.migrate(owner_url)
     replacement = Settings(

@@ -28,7 +28,7 @@ VARIANTS = {
     "coredns-oom": {"fault", "max-concurrent", "more-memory", "leak", "reclaim", "healthy"},
     "bpf-startup": {"fault", "pruned", "slow-image", "slow-start"},
     "negative-dentries": {"nss", "storm", "drop", "unmount", "files"},
-    "service-gc": {"go", "jvm-parallel", "jvm-g1", "node", "ruby", "gc-pause", "overload", "healthy"},
+    "service-gc": {"go", "grpc", "jvm-parallel", "jvm-g1", "node", "ruby", "gc-pause", "overload", "healthy"},
     "noisy-neighbour": {"fault"},
     "disk-stall": {"fault"},
     "page-cache": {"fault"},

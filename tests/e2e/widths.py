@@ -15,8 +15,8 @@ _USES = """(least) => {
   const used = Math.max(...boxes.map(({right}) => right)) - Math.min(...boxes.map(({left}) => left));
   return boxes.length === 0 || used >= least * innerWidth;
 }"""
-# A page is laid out and drawn again in its new width a moment after the window has it.
-_REDRAWN_MS = 3000
+# A page is laid out and drawn again in its new width a moment after the window has it; later beside other tests.
+_REDRAWN_MS = 15_000
 
 
 def too_wide(page: Page) -> list[str]:

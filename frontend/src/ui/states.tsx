@@ -17,6 +17,11 @@ export function Skeleton({ lines = 3, height = 20, label = "Loading" }: { lines?
   );
 }
 
+/** For a part that might turn out empty: keeps the content below it hidden, as a skeleton does, but takes no room itself. */
+export function Pending(): ReactElement {
+  return <span data-loading />;
+}
+
 export function EmptyState({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }): ReactElement {
   return (
     <div className={styles["empty"]}>

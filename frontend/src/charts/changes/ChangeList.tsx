@@ -1,5 +1,7 @@
 import type { ReactElement } from "react";
 
+import { Pending } from "@/ui/states";
+
 import styles from "./ChangeStrip.module.css";
 
 interface ChangeListProps {
@@ -10,8 +12,7 @@ interface ChangeListProps {
 
 /** Labels of the lines over several charts without a common strip; nothing if there are none. */
 export function ChangeList({ lines, title = "Changes in this window" }: ChangeListProps): ReactElement | null {
-  // Appearing later, it would push down the content below.
-  if (lines === undefined) return <span data-loading />;
+  if (lines === undefined) return <Pending />;
   if (lines.length === 0) return null;
   return (
     <ul className={styles["list"]} aria-label={title}>

@@ -10,7 +10,7 @@ import { ActionButton } from "@/ui/ActionButton";
 import { Button } from "@/ui/Button";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
-import { EmptyState } from "@/ui/states";
+import { EmptyState, Pending } from "@/ui/states";
 import { Time } from "@/ui/Time";
 import { Async } from "@/widgets/Async";
 import { ReceivedTable, receivedText } from "@/widgets/ReceivedTable";
@@ -111,7 +111,8 @@ function CollectorRow({ collector }: { collector: Collector }): ReactElement {
 }
 
 function Senders(): ReactElement | null {
-  const { data } = useQuery(receivedQuery());
+  const { data, isPending } = useQuery(receivedQuery());
+  if (isPending) return <Pending />;
   if (data === undefined || data.senders.length === 0) return null;
   return (
     <div className={styles["tokens"]}>

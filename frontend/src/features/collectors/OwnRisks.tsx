@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import { risksQuery } from "@/api/risks";
 import { Button } from "@/ui/Button";
 import { Section } from "@/ui/Section";
+import { Pending } from "@/ui/states";
 import { Time } from "@/ui/Time";
 import { SubjectName } from "@/widgets/SubjectName";
 
@@ -11,7 +12,8 @@ import styles from "./Collectors.module.css";
 
 /** Risks of the product's own processes; nothing if there are none. */
 export function OwnRisks(): ReactElement | null {
-  const { data, hasNextPage, fetchNextPage } = useInfiniteQuery(risksQuery({ own: true }));
+  const { data, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery(risksQuery({ own: true }));
+  if (isPending) return <Pending />;
   const risks = data?.pages.flatMap(({ items }) => items) ?? [];
   if (risks.length === 0) return null;
   return (

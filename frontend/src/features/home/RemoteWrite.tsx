@@ -7,6 +7,7 @@ import { receivedQuery, type Received } from "@/api/metrics";
 import { plural } from "@/lib/format";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
+import { Pending } from "@/ui/states";
 import { AddCollectorLink } from "@/widgets/AddCollectorLink";
 import { Async } from "@/widgets/Async";
 import { ReceivedTable, receivedText } from "@/widgets/ReceivedTable";
@@ -15,7 +16,8 @@ import styles from "./Home.module.css";
 
 /** Metrics received by remote write in addition to the collectors; nothing if there are none. */
 export function RemoteWrite(): ReactElement | null {
-  const { data } = useQuery(receivedQuery());
+  const { data, isPending } = useQuery(receivedQuery());
+  if (isPending) return <Pending />;
   if (data === undefined || data.senders.length === 0) return null;
   return (
     <Section title="Metrics from Prometheus" note={`${receivedText(data)}.`}>

@@ -9,7 +9,7 @@ import { sentence } from "@/lib/text";
 import { parseUs, US_PER_S } from "@/lib/time";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
-import { ErrorState, Skeleton } from "@/ui/states";
+import { ErrorState, Pending, Skeleton } from "@/ui/states";
 import { Time } from "@/ui/Time";
 import { FactTable } from "@/widgets/FactTable";
 import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
@@ -116,8 +116,9 @@ function History({ resource }: { resource: ResourceDetail }): ReactElement | nul
 }
 
 function Incidents({ resourceId }: { resourceId: number }): ReactElement | null {
-  const { data } = useInfiniteQuery(incidentsQuery({ subject: resourceId }));
-  const { data: diagnosis } = useQuery(diagnosisQuery(resourceId));
+  const { data, isPending } = useInfiniteQuery(incidentsQuery({ subject: resourceId }));
+  const { data: diagnosis, isPending: isDiagnosisPending } = useQuery(diagnosisQuery(resourceId));
+  if (isPending || isDiagnosisPending) return <Pending />;
   if (data === undefined || diagnosis === undefined || diagnosis.subject_id === null) return null;
   const incidents = data.pages[0]?.items ?? [];
   return (
