@@ -224,8 +224,8 @@ gen: build-python ## Generate code and docs from the contracts, and the OpenAPI 
 	@if command -v clang >/dev/null && command -v llvm-strip >/dev/null; then cd collector && go generate ./...; \
 	  else echo "clang or llvm-strip is missing: the eBPF programs stay as committed"; fi
 
-screenshots: build ## Write screenshots of every page to .run/screenshots: phone to ultrawide, light and dark
-	cd backend && JITTERSCOPE_SCREENSHOTS=$(CURDIR)/.run/screenshots $(UV) run --frozen pytest ../tests/e2e -k looks $(ARGS)
+screenshots: build ## Run the browser tests and write screenshots of every page to .run/screenshots: phone to ultrawide, light and dark
+	@JITTERSCOPE_SCREENSHOTS=$(CURDIR)/.run/screenshots $(MAKE) --no-print-directory test-browser
 
 bench: bench-collector bench-ingest bench-evidence bench-diagnosis bench-frames ## Run all benchmarks
 

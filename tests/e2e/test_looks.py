@@ -28,11 +28,16 @@ def test_pages(look: Look, product: Product) -> None:
         "tokens": "/settings/tokens",
         "audit": "/settings/audit",
         "account": "/settings/account",
+        "not-found": "/nowhere",
     }
     for name, path in pages.items():
         page.goto(path)
         expect(page.get_by_role("heading").first).to_be_visible()
         look.at(name)
+    page.keyboard.press("Control+k")
+    page.get_by_role("dialog").get_by_role("combobox").fill("coredns")
+    expect(page.get_by_role("dialog").get_by_role("option").first).to_be_visible()
+    look.at("palette")
 
 
 def test_incident(look: Look, product: Product) -> None:

@@ -19,7 +19,7 @@ from jitterscope.diagnosis.core.snapshot import (
 
 NODE, SUBJECT, SERVER, PROCESS = 1, 2, 3, 4
 # Sources that a file cannot replace: reported by causes that need them.
-FILE_ONLY = "not in this file; the collector measures it"
+FILE_ONLY = "a file like this has no such data, only a collector does"
 _SOURCES = (
     "cgroup_cpu", "dns_tcp", "process_children", "go_runtime", "dns_capture", "dns_path_split", "udp_socket",
     "dns_names", "coredns_metrics", "dnsmasq_counters", "dns_errors",

@@ -7989,11 +7989,13 @@ export interface components {
         };
         /**
          * TimelineLine
-         * @description Parallel to its lane's `t_us`; null where nothing is known. `hot`: high values are harmful.
+         * @description Parallel to its lane's `t_us`; null where nothing is known. `hot`: values above `hot_above` are harmful.
          */
         TimelineLine: {
             /** Hot */
             hot: boolean;
+            /** Hot Above */
+            hot_above: number;
             /** Name */
             name: string;
             /**

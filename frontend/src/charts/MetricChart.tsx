@@ -35,6 +35,8 @@ export interface MetricChartProps {
 const HEIGHT_PX = 120;
 const GUTTER_PX = 62;
 const RIGHT_PX = 8;
+/** Width of a digit of the axis. */
+const LETTER_PX = 6.5;
 /** Charts of one page share a cursor. */
 const SYNC = "metrics";
 
@@ -84,7 +86,7 @@ export function MetricChart(props: MetricChartProps): ReactElement {
             grid: { stroke: palette.line, width: 1 },
             ticks: { stroke: palette.line, size: 4 },
             splits: (_u, _axis, min, max) => tickPositions({ fromUs: min, toUs: max }, step(min, max)),
-            values: (u, splits) => splits.map((us) => tickLabel(us, step(u.scales["x"]?.min ?? 0, u.scales["x"]?.max ?? 1))),
+            values: (u, splits) => splits.map((us) => labelThatFits(u, us, step(u.scales["x"]?.min ?? 0, u.scales["x"]?.max ?? 1))),
           },
           {
             size: GUTTER_PX,
@@ -139,6 +141,13 @@ export function MetricChart(props: MetricChartProps): ReactElement {
       </div>
     </figure>
   );
+}
+
+/** A label is centered on its position: at the right edge it would be cut off. */
+function labelThatFits(u: uPlot, us: number, stepUs: number): string {
+  const label = tickLabel(us, stepUs);
+  const right = u.valToPos(us, "x") + GUTTER_PX + (label.length * LETTER_PX) / 2;
+  return right > u.width ? "" : label;
 }
 
 function lastKnown(values: readonly (number | null)[]): number {

@@ -29,7 +29,7 @@ FactsOf = Of | Literal["neighbours"]
 class Line:
     """One line of a lane: the sum of a metric over resources of the subject's tree, times `scale`.
 
-    `hot`: it is the trouble itself, and drawn in its color. `quantile` (0..1): of a distribution's values, at each time
+    `hot`: it is the trouble itself, and drawn in its color; bars only above `hot_above`, in the lane's unit. `quantile` (0..1): of a distribution's values, at each time
     it was recorded. `instead`: the metric to draw if the first has no data.
     """
 
@@ -37,6 +37,7 @@ class Line:
     metric: str
     style: Literal["area", "line", "bars"] = "line"
     hot: bool = False
+    hot_above: float = 0.0
     of: Of = "subject"
     scale: float = 1.0
     quantile: float | None = None

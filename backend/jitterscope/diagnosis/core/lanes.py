@@ -22,7 +22,7 @@ NODE_CPU = Lane(
 )  # fmt: skip
 LATENESS = Lane(
     "lateness", "Collector lateness: the node stalls", "us",
-    (Line("late by", "collector_lateness_us", "bars", hot=True, of="node"),),
+    (Line("late by", "collector_lateness_us", "bars", hot=True, hot_above=LATE_US, of="node"),),
 )  # fmt: skip
 RECLAIM = Lane(
     "reclaim", "Scanned by reclaim, per tick", "1",

@@ -17,10 +17,15 @@ def source_of(name: str) -> str:
 def not_enough(cause: str, gone: Sequence[str], snapshot: Snapshot) -> NotEnoughData:
     """Name the collector sources of the missing data, and what they need."""
     sources = sorted({source_of(name) for name in gone})
-    parts = [
-        f"{name} is not available: {snapshot.unavailable[name]}" for name in sources if name in snapshot.unavailable
-    ]
     silent = [name for name in sources if name not in snapshot.unavailable]
+    by_reason: dict[str, list[str]] = {}
+    for name in sources:
+        if name in snapshot.unavailable:
+            by_reason.setdefault(snapshot.unavailable[name], []).append(name)
+    parts = [
+        f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not available: {why}"
+        for why, names in by_reason.items()
+    ]
     if silent:
         parts.append(f"no data from the collector source {', '.join(silent)} in this window")
-    return NotEnoughData(cause=cause, missing=list(gone), reason=f"Needs {', '.join(gone)}: " + ", ".join(parts) + ".")
+    return NotEnoughData(cause=cause, missing=list(gone), reason=f"Needs {', '.join(gone)}: " + "; ".join(parts) + ".")

@@ -249,11 +249,12 @@ class TimelineChildLimit(Schema):
 
 
 class TimelineLine(Schema):
-    """Parallel to its lane's `t_us`; null where nothing is known. `hot`: high values are harmful."""
+    """Parallel to its lane's `t_us`; null where nothing is known. `hot`: values above `hot_above` are harmful."""
 
     name: str
     style: Literal["area", "line", "bars"]
     hot: bool
+    hot_above: float  # in the lane's unit
     values: list[float | None]
 
 

@@ -59,7 +59,7 @@ def _lane(session: Session, tree: SubjectTree, lane: Lane, from_us: int, to_us: 
         folded = fold_max(_held(values), fold) if gauge else fold_sum(values, fold)
         if lane.unit in ("cpu", "ratio"):  # a rate: the mean of the recorded ticks
             folded = folded / fold_sum(np.where(np.isnan(values), np.nan, 1.0), fold)
-        lines.append(_line(line.name, line.style, line.hot, folded * line.scale))
+        lines.append(_line(line, folded * line.scale))
     if not any(np.nan_to_num(line["values"]).any() for line in lines):
         return None
     return {
@@ -73,8 +73,10 @@ def _lane(session: Session, tree: SubjectTree, lane: Lane, from_us: int, to_us: 
     }
 
 
-def _line(name: str, style: str, hot: bool, values: FloatArray) -> Columns:
-    return {"name": name, "style": style, "hot": hot, "values": values}
+def _line(line: Line, values: FloatArray) -> Columns:
+    return {
+        "name": line.name, "style": line.style, "hot": line.hot, "hot_above": line.hot_above, "values": values
+    }  # fmt: skip
 
 
 def _ids(tree: SubjectTree, of: Of) -> list[int]:
@@ -158,7 +160,7 @@ def _spread(session: Session, tree: SubjectTree, lane: Lane, from_us: int, to_us
             else np.nan
             for tick in seen
         ]
-        lines.append(_line(line.name, line.style, line.hot, np.array(values, np.float64)))
+        lines.append(_line(line, np.array(values, np.float64)))
     start_us = from_us - from_us % TICK_US
     return {
         "id": lane.id,

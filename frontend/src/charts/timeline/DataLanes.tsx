@@ -3,12 +3,12 @@ import { useCallback, useMemo, type ReactElement } from "react";
 
 import type { TimeView } from "@/lib/timeView";
 
-import { colorOf, dashOf, drawDataLane, drawMarks } from "./dataLane";
+import { dashOf, drawDataLane, drawMarks } from "./dataLane";
 import type { Frame } from "./draw";
 import type { YAxis } from "./axes";
 import { Lane } from "./Lane";
 import { laneTop, laneValue } from "./lanes";
-import type { DataLane, TimelineModel } from "./model";
+import type { DataLane, DataLine, TimelineModel } from "./model";
 import type { Palette } from "./palette";
 import styles from "./Timeline.module.css";
 
@@ -40,6 +40,22 @@ export function DataLanes({ model, overview, place, phone }: DataLanesProps): Re
   );
 }
 
+interface Key {
+  line: DataLine;
+  color: "hot" | "cool";
+  name: string;
+}
+
+/** The entries of a line in the legend: two if only bars above a value are in the color of harm. */
+function keysOf(lane: DataLane, line: DataLine): Key[] {
+  const harmful: Key = { line, color: line.hot ? "hot" : "cool", name: line.name };
+  if (!line.hot || line.hotAbove === 0) return [harmful];
+  return [
+    { line, color: "cool", name: line.name },
+    { ...harmful, name: `over ${laneValue(line.hotAbove, lane.unit)}` },
+  ];
+}
+
 interface DataLaneViewProps {
   lane: DataLane;
   whole: DataLane;
@@ -60,16 +76,16 @@ function DataLaneView({ lane, whole, place, heightPx }: DataLaneViewProps): Reac
     <>
       <p className={clsx(styles["laneTitle"], styles["withKeys"])}>
         {lane.title}
-        {lane.lines.map((line) => (
-          <span key={line.name}>
+        {lane.lines.flatMap((line) => keysOf(lane, line)).map(({ line, color, name }) => (
+          <span key={name}>
             <svg width="16" height="8" aria-hidden="true">
               {line.style === "line" ? (
-                <line x1="0" x2="16" y1="4" y2="4" stroke={colorOf(line, palette)} strokeWidth="2" strokeDasharray={dashOf(lane, line).join(" ")} />
+                <line x1="0" x2="16" y1="4" y2="4" stroke={palette[color]} strokeWidth="2" strokeDasharray={dashOf(lane, line).join(" ")} />
               ) : (
-                <rect x="1" y={line.style === "area" ? 1 : 0} width={line.style === "area" ? 14 : 6} height="8" fill={colorOf(line, palette)} opacity={line.style === "area" ? 0.4 : 0.9} />
+                <rect x="1" y={line.style === "area" ? 1 : 0} width={line.style === "area" ? 14 : 6} height="8" fill={palette[color]} opacity={line.style === "area" ? 0.4 : 0.9} />
               )}
             </svg>
-            {line.name}
+            {name}
           </span>
         ))}
       </p>

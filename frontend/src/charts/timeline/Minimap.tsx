@@ -3,7 +3,7 @@ import { useEffect, useRef, type KeyboardEvent, type PointerEvent, type ReactEle
 import { around, span, type TimeView } from "@/lib/timeView";
 
 import { connectionTop } from "./connections";
-import { colorOf } from "./dataLane";
+import { isHot } from "./dataLane";
 import { laneTop } from "./lanes";
 import { limitAt, type TimelineModel } from "./model";
 import type { Palette } from "./palette";
@@ -104,10 +104,11 @@ function paintLane(ctx: CanvasRenderingContext2D, model: TimelineModel, extent: 
   const perUs = width / span(extent);
   const top = laneTop(lane);
   for (const line of lane.lines) {
-    ctx.fillStyle = colorOf(line, palette);
-    ctx.globalAlpha = line.hot ? 0.9 : 0.35;
     line.values.forEach((value, i) => {
       if (!(value > 0)) return;
+      const hot = line.style === "bars" ? isHot(line, value) : line.hot;
+      ctx.fillStyle = hot ? palette.hot : palette.cool;
+      ctx.globalAlpha = hot ? 0.9 : 0.35;
       const y = height * (1 - Math.min(1, value / top));
       const x = ((lane.tUs[i] as number) - extent.fromUs) * perUs;
       ctx.fillRect(x, y, Math.max(1, lane.stepUs * perUs), line.style === "line" ? 2 : height - y);

@@ -60,7 +60,7 @@ describe("tables of the timeline", () => {
   });
 
   it("have a unit for each lane", () => {
-    const lane = { id: "m", title: "Memory", unit: "bytes", tUs: Float64Array.of(T0 + 2 * TICK), stepUs: TICK, lines: [{ name: "in use", style: "area", hot: false, values: Float64Array.of(5) }], limits: [{ fromUs: T0, value: 7 }] } as const;
+    const lane = { id: "m", title: "Memory", unit: "bytes", tUs: Float64Array.of(T0 + 2 * TICK), stepUs: TICK, lines: [{ name: "in use", style: "area", hot: false, hotAbove: 0, values: Float64Array.of(5) }], limits: [{ fromUs: T0, value: 7 }] } as const;
     expect(table({ ...made, lanes: [lane] }, "Memory")).toEqual({ columns: ["Time (UTC)", "Tick (ms)", "in use (bytes)", "limit (bytes)"], rows: [[toRfc3339(T0 + 2 * TICK), 100, 5, 7]] });
   });
 

@@ -14,7 +14,7 @@ const lane = (style: "area" | "line"): DataLane => ({
   unit: "bytes",
   tUs: Float64Array.from([0, 1, 2, 3], (tick) => T0 + tick * TICK),
   stepUs: TICK,
-  lines: [{ name: "in use", style, hot: false, values: Float64Array.from([100, 120, NaN, 150]) }],
+  lines: [{ name: "in use", style, hot: false, hotAbove: 0, values: Float64Array.from([100, 120, NaN, 150]) }],
   limits: [],
 });
 
@@ -33,6 +33,19 @@ describe("the lane of a measure", () => {
     // The middle of each: two samples of 250 px, and the one after the gap.
     expect(shapes.map(({ x }) => x)).toEqual([250, 875]);
     expect(rects).toEqual([]);
+  });
+
+  it("gives bars the color of harm only above the value from which they are harmful", () => {
+    const late = lane("area");
+    const bars = { ...late, lines: [{ name: "late by", style: "bars" as const, hot: true, hotAbove: 120, values: Float64Array.from([100, 120, 121, 150]) }] };
+    const drawing = new Drawing();
+    drawDataLane({ ctx: drawing.context, left: 0, top: 0, width: 1_000, height: 200, view: { fromUs: T0, toUs: T0 + 4 * TICK }, dpr: 1 }, bars, 200, palette);
+    expect(drawing.rects.map(({ x, color }) => [x, color])).toEqual([
+      [0, "cool"],
+      [250, "cool"],
+      [500, "hot"],
+      [750, "hot"],
+    ]);
   });
 
   it("marks a sample with a dot only if it stands alone and would be too short to see", () => {

@@ -29,7 +29,10 @@ export function dashOf(lane: DataLane, line: DataLine): readonly number[] {
   return DASHES[lines.indexOf(line) % DASHES.length] ?? [];
 }
 
-export const colorOf = (line: DataLine, palette: Palette): string => (line.hot ? palette.hot : palette.cool);
+const colorOf = (line: DataLine, palette: Palette): string => (line.hot ? palette.hot : palette.cool);
+
+/** Whether a bar is drawn in the color of harm. */
+export const isHot = (line: DataLine, value: number): boolean => line.hot && value > line.hotAbove;
 
 const yOf = (frame: Frame, top: number, value: number): number => frame.top + frame.height * (1 - Math.min(value, top * 1.2) / top);
 
@@ -46,13 +49,15 @@ function eachValue(frame: Frame, lane: DataLane, line: DataLine, visit: (x: numb
 
 function drawBars(frame: Frame, lane: DataLane, line: DataLine, top: number, palette: Palette): void {
   const { ctx } = frame;
-  ctx.fillStyle = colorOf(line, palette);
-  ctx.globalAlpha = line.hot ? 0.9 : 0.5;
-  eachValue(frame, lane, line, (x, width, value) => {
-    if (value <= 0) return;
-    const y = Math.min(yOf(frame, top, value), frame.top + frame.height - frame.dpr);
-    ctx.fillRect(x, y, width, frame.top + frame.height - y);
-  });
+  for (const hot of [false, true]) {
+    ctx.fillStyle = hot ? palette.hot : palette.cool;
+    ctx.globalAlpha = hot ? 0.9 : 0.5;
+    eachValue(frame, lane, line, (x, width, value) => {
+      if (value <= 0 || isHot(line, value) !== hot) return;
+      const y = Math.min(yOf(frame, top, value), frame.top + frame.height - frame.dpr);
+      ctx.fillRect(x, y, width, frame.top + frame.height - y);
+    });
+  }
   ctx.globalAlpha = 1;
 }
 

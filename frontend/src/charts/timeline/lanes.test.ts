@@ -13,8 +13,8 @@ const memory: DataLane = {
   tUs: Float64Array.from([0, 1, 2, 3], (tick) => T0 + tick * TICK),
   stepUs: TICK,
   lines: [
-    { name: "in use", style: "area", hot: false, values: Float64Array.from([100 * MIB, 120 * MIB, NaN, 150 * MIB]) },
-    { name: "cannot be taken back", style: "line", hot: true, values: Float64Array.from([90 * MIB, 110 * MIB, NaN, 140 * MIB]) },
+    { name: "in use", style: "area", hot: false, hotAbove: 0, values: Float64Array.from([100 * MIB, 120 * MIB, NaN, 150 * MIB]) },
+    { name: "cannot be taken back", style: "line", hot: true, hotAbove: 0, values: Float64Array.from([90 * MIB, 110 * MIB, NaN, 140 * MIB]) },
   ],
   limits: [
     { fromUs: T0, value: 170 * MIB },

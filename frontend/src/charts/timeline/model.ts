@@ -80,8 +80,9 @@ export interface ChildLimit {
 export interface DataLine {
   readonly name: string;
   readonly style: "area" | "line" | "bars";
-  /** Harmful at high values. */
+  /** Harmful above `hotAbove`, which is in the lane's unit. */
   readonly hot: boolean;
+  readonly hotAbove: number;
   readonly values: Float64Array;
 }
 

@@ -30,7 +30,7 @@ const timeline: Parameters<typeof decodeTimeline>[0] = {
       unit: "bytes",
       t_us: [1000, 2000],
       step_us: 1000,
-      lines: [{ name: "in use", style: "area", hot: false, values: [null, 5] }],
+      lines: [{ name: "in use", style: "area", hot: false, hot_above: 0, values: [null, 5] }],
       limits: [{ from_us: 1000, value: null }],
     },
   ],

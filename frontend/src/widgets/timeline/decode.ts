@@ -57,7 +57,7 @@ function decodeLane(lane: Packed<Schemas["TimelineLane"]>): DataLane {
     unit: lane.unit,
     tUs: integers(lane.t_us),
     stepUs: lane.step_us,
-    lines: lane.lines.map(({ name, style, hot, values }) => ({ name, style, hot, values: numbers(values) })),
+    lines: lane.lines.map(({ name, style, hot, hot_above: hotAbove, values }) => ({ name, style, hot, hotAbove, values: numbers(values) })),
     limits: lane.limits.map(({ from_us, value }) => ({ fromUs: from_us, value })),
   };
 }

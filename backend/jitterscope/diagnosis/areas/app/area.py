@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitterscope.diagnosis.core import answers, impact
 from jitterscope.diagnosis.core.area import Area, Lane, Line
+from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.programs.workload_facts import WORKLOAD
 
 AREA = Area(
@@ -12,7 +13,7 @@ AREA = Area(
     lanes=(
         Lane(
             "upstream_time", "Slowest answer from the servers that it calls", "us",
-            (Line("slowest", "upstream_latency_max_us", "bars", hot=True, of="tcp_upstreams"),),
+            (Line("slowest", "upstream_latency_max_us", "bars", hot=True, hot_above=SLOW_US, of="tcp_upstreams"),),
         ),
         Lane(
             "upstream_calls", "Calls to other servers, per tick", "1",

@@ -9,6 +9,7 @@ from jitterscope.diagnosis.areas.runtime.readings import figures
 from jitterscope.diagnosis.core import answers, lanes
 from jitterscope.diagnosis.core.area import Area, Lane, Line, measured
 from jitterscope.diagnosis.core.gc import EVENTS
+from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.programs.workload_facts import WORKLOAD
 
 _PAUSES = ("gc_pause_us", "gc_active_us", *EVENTS)
@@ -18,7 +19,7 @@ AREA = Area(
     lanes=(
         Lane(
             "gc_pauses", "Stopped for GC, per tick", "us",
-            (Line("stopped", "gc_pause_us", "bars", hot=True, of="processes"),),
+            (Line("stopped", "gc_pause_us", "bars", hot=True, hot_above=SLOW_US, of="processes"),),
         ),
         lanes.HEAP,
     ),

@@ -109,7 +109,7 @@ function Results({ answer }: { answer: ModelAnswer }): ReactElement {
               <tr key={ROWS[index]} data-good={tried.good ?? undefined}>
                 <th scope="row">{ROWS[index]}</th>
                 {withOutcome && (
-                  <td>
+                  <td className={styles["outcome"]}>
                     <strong>{tried.outcome ?? "–"}</strong>
                   </td>
                 )}
