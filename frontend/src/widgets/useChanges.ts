@@ -2,6 +2,7 @@ import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query
 
 import { MOST_RESOURCES, resourceChangesQuery, type Change, type Changes } from "@/api/changes";
 import type { ChartChange } from "@/charts/changes/changes";
+import { parts } from "@/lib/parts";
 import { parseUs } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 
@@ -14,8 +15,7 @@ export function useChanges(resourceId: number, window: TimeView): readonly Chart
 /** The same for many resources; those that failed to load are left out. */
 export function useChangesOf(resourceIds: readonly number[], window: TimeView): readonly ChartChange[] | undefined {
   const ids = [...new Set(resourceIds)].toSorted((a, b) => a - b);
-  const parts = Array.from({ length: Math.ceil(ids.length / MOST_RESOURCES) }, (_, at) => ids.slice(at * MOST_RESOURCES, (at + 1) * MOST_RESOURCES));
-  return useQueries({ queries: parts.map((part) => ({ ...resourceChangesQuery(part, window), select: onCharts })), combine: together });
+  return useQueries({ queries: parts(ids, MOST_RESOURCES).map((part) => ({ ...resourceChangesQuery(part, window), select: onCharts })), combine: together });
 }
 
 const together = (found: UseQueryResult<readonly ChartChange[]>[]): readonly ChartChange[] | undefined => {

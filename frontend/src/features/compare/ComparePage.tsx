@@ -4,7 +4,7 @@ import { useMemo, type ReactElement } from "react";
 
 import { comparisonQuery, type Comparison } from "@/api/compare";
 import { explain } from "@/api/problem";
-import { resourceQuery, resourcesQuery, seriesQuery, type ResourceDetail } from "@/api/resources";
+import { resourceQuery, resourcesQuery, type ResourceDetail } from "@/api/resources";
 import { ChangeList } from "@/charts/changes/ChangeList";
 import { changeLines, linesInView, type ChartChange } from "@/charts/changes/changes";
 import { sentence } from "@/lib/text";
@@ -16,18 +16,17 @@ import { Section } from "@/ui/Section";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { Async } from "@/widgets/Async";
 import { useChanges } from "@/widgets/useChanges";
+import { useSeries } from "@/widgets/useSeries";
 
 import styles from "./Compare.module.css";
 import { DifferenceTable } from "./DifferenceTable";
-import { pairsOf } from "./pair";
+import { byDifference, pairsOf } from "./pair";
 import { PairChart } from "./PairChart";
 import { AGO_S, agoS, otherFromUs, type CompareSearch } from "./search";
 
 const route = getRouteApi("/signed-in/compare");
 const LEAD = "A window next to another time or another resource, with a test for each figure of whether it differs.";
 const POINTS = 300;
-/** The server accepts this many metrics per request. */
-const MOST = 20;
 /** With fewer blocks, no test can show a difference. */
 const LEAST_BLOCKS = 4;
 const NONE: readonly ChartChange[] = [];
@@ -89,7 +88,7 @@ function Compared({ search, mine, theirs, window, otherWindow }: ComparedProps):
               {(data) => <Differences comparison={data} />}
             </Async>
           </Section>
-          <Section title="Charts" note="Each point shows its highest tick, or p99 for latency. Time runs from the start of each window.">
+          <Section title="Charts" note="Metrics whose values differ most come first. Each point shows its highest tick, or p99 for latency. Time runs from the start of each window.">
             <Charts mine={mine} theirs={theirs} window={window} otherWindow={otherWindow} overlaid={search.mode === "overlaid"} />
           </Section>
         </div>
@@ -163,10 +162,10 @@ function Differences({ comparison }: { comparison: Comparison }): ReactElement {
 }
 
 function Charts({ mine, theirs, window, otherWindow, overlaid }: Omit<ComparedProps, "search"> & { overlaid: boolean }): ReactElement {
-  const one = useQuery(seriesQuery(mine.id, mine.metrics.slice(0, MOST), window, POINTS));
-  const two = useQuery(seriesQuery(theirs.id, theirs.metrics.slice(0, MOST), otherWindow, POINTS));
+  const one = useSeries(mine.id, mine.metrics, window, POINTS);
+  const two = useSeries(theirs.id, theirs.metrics, otherWindow, POINTS);
   const pairs = useMemo(
-    () => (one.data === undefined || two.data === undefined ? [] : pairsOf(one.data.series, window.fromUs, two.data.series, otherWindow.fromUs)),
+    () => (one.data === undefined || two.data === undefined ? [] : byDifference(pairsOf(one.data, window.fromUs, two.data, otherWindow.fromUs))),
     [one.data, two.data, window.fromUs, otherWindow.fromUs],
   );
   const changes = { mine: useChanges(mine.id, window), theirs: useChanges(theirs.id, otherWindow) };

@@ -1,7 +1,7 @@
 import type { SeriesChart } from "@/api/resources";
 import { compareWindow } from "@/lib/compareWindow";
 
-import { differenceText, lineOf, offsetText, pairsOf } from "./pair";
+import { byDifference, differenceText, distance, lineOf, offsetText, pairsOf } from "./pair";
 import { agoS, compareSearch, otherFromUs } from "./search";
 
 const chart = (metric: string, tUs: number[], high: (number | null)[]): SeriesChart => ({
@@ -20,6 +20,18 @@ describe("the drawing of two sides", () => {
     expect(alone).toMatchObject({ metric: "b", mine: null, top: 1 });
     expect(pairsOf([chart("a", [0], [92_400])], 0, [], 0)[0]).toMatchObject({ top: 100_000 });
     expect(pairsOf([chart("c", [0], [null])], 0, [], 0)).toEqual([]);
+  });
+
+  it("begins with the metrics whose values differ most", () => {
+    const line = (...values: number[]) => [values.map((value, us) => ({ us, value }))];
+    expect(distance(line(1, 2, 3), line(3, 1, 2))).toBe(0);
+    expect(distance(line(1, 1), line(2, 3))).toBe(1);
+    expect(distance(line(1, 2, 3, 4), line(3, 4, 5, 6))).toBe(0.5);
+    expect([distance(null, line(1)), distance(null, null)]).toEqual([1, 0]);
+    const [t, u] = [[0, 1, 2, 3], [500, 501, 502, 503]];
+    const mine = [chart("same", t, [1, 2, 3, 4]), chart("some", t, [1, 2, 3, 4]), chart("alone", t, [1, 2, 3, 4]), chart("all", t, [1, 2, 3, 4])];
+    const theirs = [chart("same", u, [4, 3, 2, 1]), chart("some", u, [3, 4, 5, 6]), chart("all", u, [7, 8, 9, 9])];
+    expect(byDifference(pairsOf(mine, 0, theirs, 500)).map(({ metric }) => metric)).toEqual(["alone", "all", "some", "same"]);
   });
 
   it("shows p99 for a distribution", () => {

@@ -60,6 +60,28 @@ export function pairsOf(mine: readonly SeriesChart[], mineFromUs: number, theirs
   });
 }
 
+/** The metrics whose values overlap least between the windows first, then in the given order. */
+export const byDifference = (pairs: readonly Pair[]): Pair[] => {
+  const apart = new Map(pairs.map((pair) => [pair, distance(pair.mine, pair.theirs)]));
+  return pairs.toSorted((one, other) => (apart.get(other) ?? 0) - (apart.get(one) ?? 0));
+};
+
+/** From 0, the same values, to 1, none in common or recorded on one side only: the distance of Kolmogorov and Smirnov. */
+export function distance(mine: Line | null, theirs: Line | null): number {
+  if (mine === null || theirs === null) return mine === theirs ? 0 : 1;
+  const [first, second] = [sortedValues(mine), sortedValues(theirs)];
+  let [most, i, j] = [0, 0, 0];
+  while (i < first.length && j < second.length) {
+    const value = Math.min(first[i] as number, second[j] as number);
+    while (first[i] === value) i += 1;
+    while (second[j] === value) j += 1;
+    most = Math.max(most, Math.abs(i / first.length - j / second.length));
+  }
+  return most;
+}
+
+const sortedValues = (line: Line): number[] => line.flatMap((run) => run.map(({ value }) => value)).sort((a, b) => a - b);
+
 /** Both lines by the time from the start of their windows. */
 export function pairTable({ metric, unit, mine, theirs }: Pair): CsvTable {
   const values = (line: Line | null): Map<number, number> => new Map((line ?? []).flat().map(({ us, value }) => [us, value]));

@@ -1,8 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
 import { memo, type ReactElement } from "react";
 
 import { METRIC_KINDS } from "@/api/catalogue.gen";
-import { seriesQuery, type ResourceDetail, type SeriesChart } from "@/api/resources";
+import type { ResourceDetail, SeriesChart } from "@/api/resources";
 import { ChangeList } from "@/charts/changes/ChangeList";
 import { linesInView, type ChartChange } from "@/charts/changes/changes";
 import { MetricChart } from "@/charts/MetricChart";
@@ -14,13 +13,12 @@ import type { TimeView } from "@/lib/timeView";
 import { Async } from "@/widgets/Async";
 import { CompareButton } from "@/widgets/CompareButton";
 import { FigureExport } from "@/widgets/export/ExportMenu";
+import { useSeries } from "@/widgets/useSeries";
 
 import styles from "./Resources.module.css";
 
 const NONE: readonly ChartChange[] = [];
 const POINTS = 400;
-/** The server accepts this many metrics per request. */
-const MOST = 20;
 
 const LINES = {
   gauge: ["lowest", "mean", "highest"],
@@ -37,11 +35,11 @@ interface MetricsProps {
 
 /** All metrics of the resource with data in the window; they do not follow each frame of the timeline above. */
 export const Metrics = memo(function Metrics({ resource, window, changes }: MetricsProps): ReactElement {
-  const series = useQuery(seriesQuery(resource.id, resource.metrics.slice(0, MOST), window, POINTS));
+  const series = useSeries(resource.id, resource.metrics, window, POINTS);
   if (resource.metrics.length === 0) return <p className={styles["dim"]}>No metrics for this kind of resource.</p>;
   return (
     <Async query={series} label="Loading metrics">
-      {({ series: charts }) => {
+      {(charts) => {
         const present = charts.filter((chart) => chart.high.some((value) => value !== null));
         const absent = resource.metrics.filter((name) => !present.some((chart) => chart.metric === name));
         return (
