@@ -10,6 +10,11 @@ import structlog
 from jitterscope import outages
 from jitterscope.settings import settings
 
+# A line for each request, or for each of several tasks a second.
+_NOISY = (
+    "uvicorn.access", "httpx", "httpx2", "httpcore", "httpcore2",
+    "celery.beat", "celery.worker.strategy", "celery.app.trace",
+)  # fmt: skip
 SECRET_KEYS = ("password", "token", "secret", "authorization", "cookie")
 
 
@@ -38,7 +43,7 @@ def configure_logging() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings().log_level)
-    for noisy in ("uvicorn.access", "httpx", "httpx2", "httpcore", "httpcore2"):
+    for noisy in _NOISY:
         logging.getLogger(noisy).setLevel(logging.WARNING)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

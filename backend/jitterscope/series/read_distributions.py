@@ -37,8 +37,7 @@ def extent(session: Session, series: int, window: Window) -> tuple[int, int] | N
 def read(session: Session, series: Sequence[int], window: Window) -> dict[int, StoredDistribution]:
     """Histograms of each series id that has any in the window, in order of ticks."""
     found: dict[int, list[tuple[int, bytes, bytes, bytes]]] = defaultdict(list)
-    span = (window.earliest_row_us, window.end_us, window.step_us)
-    with store.rows(session, series, *span, at_once=_ROWS_AT_ONCE) as rows:
+    with store.rows(session, series, window.rows, _ROWS_AT_ONCE) as rows:
         for identity, start_us, *columns in rows:
             # Tick, bucket, and count of each entry, and their copies while they are joined.
             hold(24 * len(columns[1]))
@@ -72,8 +71,8 @@ def _whole(session: Session, series: Sequence[int], from_us: int, to_us: int) ->
     window = Window.around(from_us, to_us, TICK_US)
     counts = np.zeros(BUCKETS)
     for after_us in range(window.earliest_row_us, window.end_us, _PIECE_US):
-        span = (after_us, min(after_us + _PIECE_US + 1, window.end_us), window.step_us)
-        with borrowed(), store.rows(session, series, *span, at_once=_ROWS_AT_ONCE) as rows:
+        span = window.rows._replace(after_us=after_us, before_us=min(after_us + _PIECE_US + 1, window.end_us))
+        with borrowed(), store.rows(session, series, span, _ROWS_AT_ONCE) as rows:
             for _, start_us, *columns in rows:
                 hold(3 * sum(map(len, columns)))  # buckets and counts are widened for adding
                 entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))

@@ -34,11 +34,9 @@ class _Gathered:
 def read(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
     """Queries of each server that has any capture in the window."""
     servers: dict[int, _Gathered] = defaultdict(_Gathered)
-    with store.rows(session, server_ids, from_us - _MAX_SPAN_US, to_us, _AT_ONCE) as found:
+    with store.rows(session, server_ids, from_us - _MAX_SPAN_US, from_us, to_us, _AT_ONCE) as found:
         for row in found:
             server_id, start_us, end_us, complete, offsets, latencies, results, names, clients, waits = row[:10]
-            if end_us < from_us:
-                continue
             hold(_QUERY_BYTES * len(offsets) // 4)
             gathered = servers[server_id]
             sent = np.frombuffer(offsets, "<u4").astype(np.int64) + start_us
@@ -93,10 +91,8 @@ def read_times(session: Session, server_ids: Sequence[int], from_us: int, to_us:
     servers: dict[int, list[tuple[IntArray, IntArray, IntArray, IntArray, IntArray]]] = defaultdict(list)
     complete: dict[int, list[tuple[int, int]]] = defaultdict(list)
     with_waits: set[int] = set()
-    with store.times(session, server_ids, from_us - _MAX_SPAN_US, to_us, _AT_ONCE) as rows:
+    with store.times(session, server_ids, from_us - _MAX_SPAN_US, from_us, to_us, _AT_ONCE) as rows:
         for number, (server_id, start_us, end_us, whole, offsets, latencies, results, waits) in enumerate(rows):
-            if end_us < from_us:
-                continue
             hold(_QUERY_BYTES * len(offsets) // 4)
             sent = np.frombuffer(offsets, "<u4").astype(np.int64) + start_us
             inside = (sent >= from_us) & (sent < to_us)

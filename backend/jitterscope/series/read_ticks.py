@@ -13,7 +13,7 @@ from jitterscope import counted
 from jitterscope.series import codec, layouts
 from jitterscope.series.store import blocks as store
 from jitterscope.series.types import FloatArray, IntArray
-from jitterscope.series.window import Grid, Window
+from jitterscope.series.window import Grid, Span, Window
 
 # Unwanted series between two wanted ones that are read with them instead of skipped.
 _BRIDGED = 16
@@ -70,21 +70,19 @@ class _Part:
 
 def _put_blocks(scope: Scope, grid: Grid, series: IntArray) -> None:
     window = grid.window
-    span = (window.earliest_row_us, window.end_us, window.step_us)
-    parts = _parts(scope, series, span)
+    parts = _parts(scope, series, window.rows)
     if not parts:
         return
-    runs = [(layout_id, *run) for layout_id, part in parts.items() for run in part.runs]
-    layout_ids, firsts, sizes = zip(*runs, strict=True)
+    runs = {layout_id: part.runs for layout_id, part in parts.items()}
     at_once = _BYTES_AT_ONCE // max(1, *(part.row_bytes for part in parts.values()))
     at_once = min(max(1, at_once), _BLOCKS_AT_ONCE)
-    with store.parts(scope.session, (layout_ids, firsts, sizes), list(parts), scope.nodes, span, at_once) as found:
+    with store.parts(scope.session, runs, scope.nodes, window.rows, at_once) as found:
         for rows in counted.groups(found, lambda row: len(row[4]) // codec.WIDTHS[row[3]], _MAX_VALUES):
             for layout_id, blocks in _decoded(rows, parts).items():
                 grid.put(parts[layout_id].series, blocks)
 
 
-def _parts(scope: Scope, series: IntArray, span: store.Span) -> dict[int, _Part]:
+def _parts(scope: Scope, series: IntArray, span: Span) -> dict[int, _Part]:
     used = store.layouts(scope.session, scope.nodes, span)
     ordered = np.sort(series)
     parts: dict[int, _Part] = {}
@@ -126,9 +124,7 @@ def _runs(positions: IntArray) -> tuple[list[tuple[int, int]], IntArray]:
 
 
 def _put_segments(session: Session, grid: Grid, series: list[int]) -> None:
-    window = grid.window
-    span = (window.earliest_row_us, window.end_us, window.step_us)
-    with store.segments(session, series, span, _SEGMENTS_AT_ONCE) as found:
+    with store.segments(session, series, grid.window.rows, _SEGMENTS_AT_ONCE) as found:
         for rows in counted.groups(found, lambda row: row[2], _MAX_VALUES):
             decoded = codec.decode_segments([row[3] for row in rows], [row[2] for row in rows])
             for (identity, start_us, _, _), values in zip(rows, decoded, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,22 @@ IntArray = NDArray[np.int64]
 
 # No row covers more time than this (limits.MAX_TICKS of the coarsest step; compaction merges up to an hour).
 MAX_ROW_US = 3_600_000_000
+
+
+class Span(NamedTuple):
+    """Rows that start in (after, before), have a step, and end after `ends_after_us`; all µs.
+
+    How long a row is shows only when it is read: `after_us` is where the index begins, `ends_after_us` sorts out.
+    """
+
+    after_us: int
+    before_us: int
+    step_us: int
+    ends_after_us: int
+
+
+# Its condition, with the parameters in this order.
+IN_SPAN = "start_us > %b AND start_us < %b AND step_us = %b AND start_us + tick_count::bigint * step_us > %b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +58,11 @@ class Window:
     def earliest_row_us(self) -> int:
         """Rows that start at or before this cannot reach into the window."""
         return self.start_us - MAX_ROW_US
+
+    @property
+    def rows(self) -> Span:
+        """The rows that reach into the window."""
+        return Span(self.earliest_row_us, self.end_us, self.step_us, self.start_us)
 
 
 class Grid:

@@ -31,16 +31,26 @@ func openStore(t *testing.T, directory string) *Store {
 
 func seal(t *testing.T, store *Store, next int64) *ingestpb.Batch {
 	t.Helper()
+	return sealBy(t, &Encoder{Version: "test"}, store, next)
+}
+
+// sealBy encodes with what the encoder remembers of earlier batches.
+func sealBy(t *testing.T, encoder *Encoder, store *Store, next int64) *ingestpb.Batch {
+	t.Helper()
 	sealed, err := store.Rotate(next)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decode(t, sealed)
+	return decodeBy(t, encoder, sealed)
 }
 
 func decode(t *testing.T, sealed *Sealed) *ingestpb.Batch {
 	t.Helper()
-	encoder := &Encoder{Version: "test"}
+	return decodeBy(t, &Encoder{Version: "test"}, sealed)
+}
+
+func decodeBy(t *testing.T, encoder *Encoder, sealed *Sealed) *ingestpb.Batch {
+	t.Helper()
 	encoded, _ := encoder.Encode(sealed, 42, 7)
 	var decoded ingestpb.Batch
 	if err := proto.Unmarshal(encoded, &decoded); err != nil {
@@ -104,7 +114,7 @@ func points(t *testing.T, b *ingestpb.Batch, into map[point]float64, stated map[
 // back.
 func TestRandomSeries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	store := openStore(t, t.TempDir())
+	store, encoder := openStore(t, t.TempDir()), &Encoder{Version: "test"}
 	want, got, stated := map[point]float64{}, map[point]float64{}, map[point]bool{}
 	values := []func() float64{
 		func() float64 { return float64(random.IntN(100)) },
@@ -159,7 +169,7 @@ func TestRandomSeries(t *testing.T) {
 			tick += int64(random.IntN(5))
 		}
 		if !store.Fits(tick) || random.IntN(12) == 0 {
-			points(t, seal(t, store, tick), got, stated)
+			points(t, sealBy(t, encoder, store, tick), got, stated)
 		}
 		if !store.Begin(tick) {
 			t.Fatalf("tick %d refused", tick)
@@ -179,7 +189,7 @@ func TestRandomSeries(t *testing.T) {
 		store.Commit()
 		tick++
 	}
-	points(t, seal(t, store, tick), got, stated)
+	points(t, sealBy(t, encoder, store, tick), got, stated)
 	if len(want) < 5000 || len(got) != len(want) {
 		t.Fatalf("%d values written, %d came back", len(want), len(got))
 	}

@@ -17,6 +17,8 @@ type Encoder struct {
 	b       *buffer
 	out     []byte
 	spans   []span
+	usual   []usual  // what each slot had in earlier batches
+	alive   []bool   // resources with a value in this batch
 	keys    []uint64 // one per series, sorted into blocks: first, last, encoding, slot
 	wire    []int32  // ResourceID -> index in Batch.resources, -1: not referred to
 	order   []ResourceID
@@ -47,11 +49,13 @@ func (e *Encoder) Encode(sealed *Sealed, sealedAtUS int64, droppedBatches uint64
 	return e.out, e.empty
 }
 
-// collectSeries sorts the slots that have values into blocks with the same ticks and encoding.
+// collectSeries sorts the slots into blocks with the same ticks and encoding: those that have values, and those that
+// usually have.
 func (e *Encoder) collectSeries() {
 	slots := int(e.b.header().slots)
 	e.spans = slices.Grow(e.spans[:0], slots)[:slots]
 	classify(e.b, e.spans)
+	e.likeBefore()
 	e.keys = e.keys[:0]
 	table := e.b.slotTable()
 	for slot := range e.spans {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from sqlalchemy import bindparam, text
@@ -11,28 +12,31 @@ from sqlalchemy.orm import Session
 
 from jitterscope import counted
 from jitterscope.series.store.driver import driver
+from jitterscope.series.window import IN_SPAN, Span
 
 _NODES = text(
     "SELECT DISTINCT CASE node_id WHEN 0 THEN id ELSE node_id END FROM resources WHERE id = ANY(:ids)"
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 _LAYOUTS = (
-    "SELECT layout_id, max(octet_length(payload)) FROM series_blocks "
-    "WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s AND step_us = %s GROUP BY layout_id"
+    f"SELECT layout_id, max(octet_length(payload)) FROM series_blocks WHERE node_id = ANY(%b) AND {IN_SPAN} "  # noqa: S608
+    "GROUP BY layout_id"
 )
 _FIRST = "SELECT min(start_us) FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s"
 # One row per block with the wanted series' values, one after another: only their bytes leave the server. A run is a
-# first position in the layout and a count.
+# first position in the layout and a count; the runs of the n-th layout are those from begins[n] up to begins[n + 1].
+# width_bucket finds n by bisection: a node with many containers has thousands of layouts in a few minutes.
 _BLOCKS = (
-    "SELECT b.layout_id, b.start_us, b.tick_count, b.encoding, (SELECT string_agg(substring(b.payload "
-    "FROM run.first * b.tick_count * wire_width(b.encoding) + 1 FOR run.size * b.tick_count * wire_width(b.encoding)), "
-    "''::bytea ORDER BY run.first) FROM unnest(%b::bigint[], %b::integer[], %b::integer[]) "
-    "AS run (layout_id, first, size) WHERE run.layout_id = b.layout_id) "
-    "FROM series_blocks b WHERE b.layout_id = ANY(%b) "
-    "AND b.node_id = ANY(%b) AND b.start_us > %b AND b.start_us < %b AND b.step_us = %b"
+    "WITH wanted AS MATERIALIZED (SELECT %b::bigint[] AS layouts, %b::integer[] AS begins, "  # noqa: S608
+    "%b::integer[] AS firsts, %b::integer[] AS sizes) "
+    "SELECT layout_id, start_us, tick_count, encoding, (SELECT string_agg(substring(payload "
+    "FROM firsts[run] * tick_count * wire_width(encoding) + 1 FOR sizes[run] * tick_count * wire_width(encoding)), "
+    "''::bytea ORDER BY run) FROM generate_series(begins[width_bucket(layout_id, layouts)], "
+    "begins[width_bucket(layout_id, layouts) + 1] - 1) AS run) "
+    f"FROM series_blocks CROSS JOIN wanted WHERE layout_id = ANY(%b) AND node_id = ANY(%b) AND {IN_SPAN}"
 )
 _SEGMENTS = (
-    "SELECT series_id, start_us, tick_count, payload FROM series_segments "
-    "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b"
+    "SELECT series_id, start_us, tick_count, payload FROM series_segments "  # noqa: S608
+    f"WHERE series_id = ANY(%b) AND {IN_SPAN}"
 )
 
 
@@ -46,10 +50,6 @@ _ADD_SEGMENTS = (
     "INSERT INTO series_segments (organization_id, step_us, series_id, start_us, tick_count, payload) "
     "SELECT %b, %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[]) AS one"
 )
-
-
-# Rows that start in (after, before) and have a step, all in µs.
-Span = tuple[int, int, int]
 
 
 def nodes_of(session: Session, resource_ids: Sequence[int]) -> tuple[int, ...]:
@@ -72,17 +72,19 @@ def first_us(session: Session, nodes: Sequence[int], after_us: int, before_us: i
 
 def parts(
     session: Session,
-    runs: tuple[Sequence[int], Sequence[int], Sequence[int]],
-    layout_ids: Sequence[int],
+    runs: Mapping[int, Sequence[tuple[int, int]]],
     nodes: Sequence[int],
     span: Span,
     at_once: int,
 ) -> AbstractContextManager[Iterator[counted.Row]]:
     """(layout, start, ticks, encoding, payload) of blocks, with only the series of the layouts' runs.
 
-    `runs`: layouts, first positions, and sizes.
+    `runs`: of each layout, first positions and sizes.
     """
-    wanted = (*map(list, runs), list(layout_ids), list(nodes), *span)
+    layout_ids = sorted(runs)
+    begins = list(itertools.accumulate((len(runs[identity]) for identity in layout_ids), initial=1))
+    firsts, sizes = ([run[part] for identity in layout_ids for run in runs[identity]] for part in (0, 1))
+    wanted = (layout_ids, begins, firsts, sizes, layout_ids, list(nodes), *span)
     return counted.arriving(session, _BLOCKS, wanted, at_once=at_once)
 
 

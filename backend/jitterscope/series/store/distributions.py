@@ -9,10 +9,11 @@ from sqlalchemy.orm import Session
 
 from jitterscope import counted
 from jitterscope.series.store.driver import driver
+from jitterscope.series.window import IN_SPAN, Span
 
 _ROWS = (
-    "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
-    "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b ORDER BY start_us"
+    "SELECT series_id, start_us, entries, buckets, counts FROM distributions "  # noqa: S608
+    f"WHERE series_id = ANY(%b) AND {IN_SPAN} ORDER BY start_us"
 )
 _EXTENT = (
     "SELECT min(start_us), max(start_us) FROM distributions "
@@ -37,10 +38,10 @@ _PUT = (
 
 
 def rows(
-    session: Session, series: Sequence[int], after_us: int, before_us: int, step_us: int, at_once: int
+    session: Session, series: Sequence[int], span: Span, at_once: int
 ) -> AbstractContextManager[Iterator[counted.Row]]:
-    """(series, start, entries, buckets, counts) of rows that start in (after, before)."""
-    return counted.arriving(session, _ROWS, (list(series), after_us, before_us, step_us), at_once=at_once)
+    """(series, start, entries, buckets, counts) of rows."""
+    return counted.arriving(session, _ROWS, (list(series), *span), at_once=at_once)
 
 
 def extent(session: Session, series: int, after_us: int, before_us: int, step_us: int) -> tuple[int | None, int | None]:
