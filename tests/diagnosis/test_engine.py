@@ -44,6 +44,8 @@ def test_the_registry_refuses_duplicates_and_unknown_rivals() -> None:
         check([replace(one, rivals=("c/d",))])
     with pytest.raises(RegistryError, match="a/b"):
         check([replace(one, rivals=("a/b",))])
+    with pytest.raises(RegistryError, match="what is no rival of it: c/d"):
+        check([replace(one, yields_to=("c/d",))])
 
 
 def test_of_rivals_the_better_speaks_and_lists_the_others() -> None:
@@ -63,6 +65,15 @@ def test_of_rivals_the_better_speaks_and_lists_the_others() -> None:
     assert judged["x/three"].numbers == {"n": 3.0}
     assert "x/one it is" in judged["x/one"].reason
     assert [item.cause for item in diagnosis.not_enough_data] == ["x/four"]
+
+
+def test_what_is_inferred_yields_to_what_was_measured() -> None:
+    inferred = replace(cause("x/inferred", found("x/inferred", 0.9), ("x/measured",)), yields_to=("x/measured",))
+    measured = found("x/measured", 0.5)
+    assert [one.cause for one in diagnose(EMPTY, [inferred, cause("x/measured", measured)]).findings] == ["x/measured"]
+    # A harmless finding of the other takes nothing away.
+    harmless = cause("x/measured", measured.model_copy(update={"severity": None}))
+    assert [one.cause for one in diagnose(EMPTY, [inferred, harmless]).findings] == ["x/inferred"]
 
 
 def test_a_harmless_finding_hides_no_harmful_rival() -> None:

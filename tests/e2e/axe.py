@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import ROOT
-
-AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 _RUN = """async (rules) => {
   const only = rules.length > 0 ? {runOnly: {type: "rule", values: rules}} : {};
   const {violations} = await axe.run(document, {resultTypes: ["violations"], ...only});

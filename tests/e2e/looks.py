@@ -7,6 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.axe import settle
+
 # Where screenshots are kept; None: nowhere.
 FOLDER = Path(os.environ["JITTERSCOPE_SCREENSHOTS"]) if "JITTERSCOPE_SCREENSHOTS" in os.environ else None
 
@@ -21,11 +23,25 @@ CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((node) => {
 }).map((node) => `${node.tagName} ${node.scrollWidth} px in ${node.clientWidth}: ${node.textContent.slice(0, 80)}`)"""
 
 
+# Fonts are there, what moves has arrived, and two more frames are drawn.
+_DRAWN = """async () => {
+  await document.fonts.ready;
+  const passing = document.getAnimations().filter(({timeline, effect}) =>
+    timeline instanceof DocumentTimeline && effect.getComputedTiming().endTime !== Infinity);
+  await Promise.allSettled(passing.map(({finished}) => finished));
+  for (let i = 0; i < 2; i += 1) await new Promise(requestAnimationFrame);
+}"""
+# Canvases are drawn after the text around them, which only a picture shows.
+_FOR_A_PICTURE_MS = 600
+
+
 def settled(page: Page) -> None:
-    expect(page.locator("[role=status][aria-label^=Loading]")).to_have_count(0)
+    """All content has arrived and is in its place."""
+    settle(page)
     expect(page.get_by_text("live", exact=True).first).to_be_attached()
-    page.evaluate("document.fonts.ready")
-    page.wait_for_timeout(600)
+    page.evaluate(_DRAWN)
+    if FOLDER is not None:
+        page.wait_for_timeout(_FOR_A_PICTURE_MS)
 
 
 def below_the_bar(page: Page, part: Locator, bar_px: int = 135) -> None:

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -69,7 +70,7 @@ class GitHost(Receiver):
 
     def merge(self, number: int) -> None:
         one = self.pulls[number - 1]
-        one.state, one.merged_at = "merged", "2026-11-25T20:00:00Z"
+        one.state, one.merged_at = "merged", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         self.branches[one.base] = self.branches[one.head]
 
     def asked(self) -> list[str]:

@@ -36,6 +36,7 @@ export function milliseconds(ms: number | null | undefined): string {
 
 export function microseconds(us: number | null | undefined): string {
   if (us == null || Number.isNaN(us)) return MISSING;
+  if (us < 10) return `${significant(us, 2)} µs`;
   return us < 1000 ? `${Math.round(us)} µs` : milliseconds(us / 1000);
 }
 

@@ -45,6 +45,7 @@ describe("figures", () => {
     expect(milliseconds(60.44)).toBe("60.4 ms");
     expect(milliseconds(0.2249)).toBe("0.22 ms");
     expect(microseconds(310)).toBe("310 µs");
+    expect(microseconds(0.6)).toBe("0.6 µs");
     expect(cpus(0.2249)).toBe("0.22 CPU");
     expect(bytes(536_870_912)).toBe("512 MiB");
     expect(count(1012)).toBe("1,012");

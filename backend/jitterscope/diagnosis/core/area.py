@@ -29,8 +29,9 @@ FactsOf = Of | Literal["neighbours"]
 class Line:
     """One line of a lane: the sum of a metric over resources of the subject's tree, times `scale`.
 
-    `hot`: it is the trouble itself, and drawn in its color; bars only above `hot_above`, in the lane's unit. `quantile` (0..1): of a distribution's values, at each time
-    it was recorded. `instead`: the metric to draw if the first has no data.
+    `hot`: it is the trouble itself, and drawn in its color; bars only above `hot_above`, in the lane's unit. `quantile`
+    (0..1): of a distribution's values, at each time it was recorded. `instead`: the metric to draw if the first has no
+    data.
     """
 
     name: str

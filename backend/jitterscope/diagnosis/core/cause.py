@@ -22,8 +22,9 @@ class Cause:
     contain them. `rivals` are ids of causes that can look the same; each must be judged in every Found. `spreads`: if
     found on several subjects at the same time, it is one fault of what they share, and so one incident. `subjects` are
     the kinds of subjects that it is about: `detect` never sees a snapshot of another kind. `excludes`: rivals that its
-    own figures exclude, so that it is no less certain if their detectors lack data. `signs`: without any of them
-    `detect` finds nothing, even with all data; None: there is no such sign, so every look reads everything.
+    own figures exclude, so that it is no less certain if their detectors lack data. `yields_to`: rivals that measured
+    directly what it infers, so that it is not reported beside their harm, whatever the scores. `signs`: without any of
+    them `detect` finds nothing, even with all data; None: there is no such sign, so every look reads everything.
     `after_all`: it covers what the others leave unexplained. It is called last instead of `detect`, with the results of
     every other cause about the subject. All of them are its rivals, and its incident becomes that of the cause that
     explains the same harm (`is_residual`). `of_pods`: a pod's cgroup can have it in addition to its containers, through
@@ -44,6 +45,7 @@ class Cause:
     relies_on: tuple[str, ...] = ()
     subjects: tuple[SubjectKind, ...] = ("cgroup",)
     excludes: tuple[str, ...] = ()
+    yields_to: tuple[str, ...] = ()
     signs: Signs | None = None
     after_all: Callable[[Snapshot, Sequence[Result]], Result] | None = None
     of_pods: bool = False

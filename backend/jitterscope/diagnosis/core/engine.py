@@ -46,10 +46,13 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
     found = sorted(
         (r for r in results.values() if isinstance(r, Found)), key=lambda r: (r.severity is None, -r.score, r.cause)
     )
+    harmful = {result.cause for result in found if result.severity is not None}
     primary: list[Found] = []
     for result in found:
+        cause = known[result.cause]
         # Of causes that can look the same, only the best is reported; the others stay on its list of rivals.
-        if not any(_rivals(known[result.cause], known[better.cause]) for better in primary):
+        beaten = harmful.intersection(cause.yields_to) or any(_rivals(cause, known[one.cause]) for one in primary)
+        if not beaten:
             primary.append(result)
     findings = []
     for result in primary:

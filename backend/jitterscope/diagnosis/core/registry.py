@@ -135,4 +135,6 @@ def check(found: Iterable[Cause]) -> MappingProxyType[str, Cause]:
         unknown = [rival for rival in cause.rivals if rival not in by_id or rival == cause.id]
         if unknown:
             raise RegistryError(f"{cause.id} names rivals that do not exist: {', '.join(unknown)}")
+        if strangers := sorted({*cause.yields_to, *cause.excludes} - {*cause.rivals}):
+            raise RegistryError(f"{cause.id} yields to or excludes what is no rival of it: {', '.join(strangers)}")
     return MappingProxyType(dict(sorted(by_id.items())))

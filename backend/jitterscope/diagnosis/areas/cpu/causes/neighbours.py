@@ -261,6 +261,8 @@ CAUSE = Cause(
     ),
     # Late answers fall into the waits of its own threads, or it is not found.
     excludes=("app/lock_or_dependency", "dns/single_socket_serialization", "dns/slow_upstream", "dns/udp_loss"),
+    # How long the upstream took is measured for each query; that a thread waited for a CPU meanwhile is not why.
+    yields_to=("dns/slow_upstream",),
     detect=detect,
     propose=propose,
     false_positives=(
