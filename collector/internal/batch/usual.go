@@ -1,5 +1,7 @@
 package batch
 
+import "slices"
+
 // rememberTicks is how long a series keeps its place in the blocks after the last batch that needed it there: 5 min.
 const rememberTicks = 3000
 
@@ -21,9 +23,7 @@ func (e *Encoder) likeBefore() {
 	for len(e.usual) < len(e.spans) {
 		e.usual = append(e.usual, usual{})
 	}
-	if e.alive == nil {
-		e.alive = make([]bool, MaxResources)
-	}
+	e.alive = slices.Grow(e.alive[:0], MaxResources)[:MaxResources]
 	clear(e.alive)
 	for slot := range e.spans {
 		if s, id := &e.spans[slot], table[slot].resource; s.first >= 0 && id < MaxResources {
@@ -32,20 +32,20 @@ func (e *Encoder) likeBefore() {
 	}
 	for slot := range e.spans {
 		s, before := &e.spans[slot], &e.usual[slot]
-		id := table[slot].resource
-		if table[slot].used == 0 || id >= MaxResources {
+		series := slotEntry{resource: table[slot].resource, metric: table[slot].metric}
+		if table[slot].used == 0 || series.resource >= MaxResources {
 			continue
 		}
-		if before.series != (slotEntry{resource: id, metric: table[slot].metric}) {
-			*before = usual{series: slotEntry{resource: id, metric: table[slot].metric}, encoding: encodingI16}
+		if before.series != series {
+			*before = usual{series: series, encoding: encodingI16}
 		}
 		before.lags = before.lags || table[slot].used&slotLagging != 0
 		if s.first >= 0 {
 			before.seenAt = now
-		} else if before.lags || !e.alive[id] || before.seenAt == 0 || now-before.seenAt > rememberTicks {
+		} else if before.lags || !e.alive[series.resource] || before.seenAt == 0 || now-before.seenAt > rememberTicks {
 			continue
 		} else {
-			s.first, s.last = Lag, int8(e.b.columns()-1)
+			s.first = Lag // collectSeries pads it to the whole batch
 		}
 		if s.encoding <= before.encoding || now-before.neededAt > rememberTicks {
 			before.encoding, before.neededAt = s.encoding, now
