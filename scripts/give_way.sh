@@ -3,6 +3,8 @@
 # `nice` does not reach beyond a session and its cgroup (sched(7), autogroup); a cgroup with cpu.idle does. Where this
 # machine lets us make none (no root, Linux before 5.15, a container's part of the tree), `nice` has to do.
 set -uo pipefail
+# What waits for others to leave it a CPU can wait for minutes: only a test that takes longer than that hangs.
+export PYTEST_TIMEOUT=1500
 name=jitterscope-gives-way
 
 # Where CPU time is counted in a hierarchy of its own, a cgroup there says whose it is: of somebody who gives way.
