@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis.core.query_results import TIMEOUT
-from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.served import metric, read_served, slow_of, summed
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.signs import shows
@@ -35,7 +35,8 @@ LEAST_REST = 0.1
 class HeldUp:
     """Late answers (`of`) and those during which threads waited for at least 0.3 of the time (`hits`).
 
-    `typical_us`: their median answer time; `dose`: whether ticks with more waiting have more slow answers.
+    `typical_us`: their median answer time; `dose`: whether a larger share of the answers is late in ticks with more
+    waiting.
 
     `inside` and `outside`: waiting per time while late answers were in flight, and in the rest of the window (NaN:
     there is hardly any rest). `covered`: the part of `inside` beyond the rest, per answer that was late at the same
@@ -100,8 +101,7 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
     first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     hits = int(((count[last + 1] - count[first]) >= HELD_UP * took).sum())
-    known = np.isfinite(waited_us)
-    dose = dose_response(waited_us[known], read_served(snapshot).slow[known])
+    dose = dose_response(waited_us, _late_share(snapshot, late_us))
     edges = np.zeros(snapshot.ticks + 1)
     np.add.at(edges, first, 1)
     np.add.at(edges, last + 1, -1)
@@ -121,6 +121,17 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
         beyond / at_once,
         _slow_ratio(snapshot, during),
     )
+
+
+def _late_share(snapshot: Snapshot, late_us: float) -> FloatArray:
+    """The share of each tick's answers that took longer than `late_us`; NaN without answers.
+
+    Their number would follow the load where most are late, as it does the waiting.
+    """
+    served = read_served(snapshot)
+    late = summed(snapshot, [slow_of(snapshot, server, late_us) for server in served.servers])
+    share = np.full(snapshot.ticks, np.nan)
+    return np.divide(late, served.answers, out=share, where=served.answers > 0)
 
 
 def _slow_ratio(snapshot: Snapshot, ticks: BoolArray) -> float:

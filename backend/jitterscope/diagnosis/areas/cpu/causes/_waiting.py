@@ -131,7 +131,10 @@ def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Eviden
     if held.of:
         servers = found.hurt.served.servers
         dose = held.dose
-        by_dose = f"more waiting, more slow answers: rank correlation {dose.rho:.2f}, p = {say.probability(dose.p)}"
+        by_dose = (
+            f"more waiting, a larger share of late answers: rank correlation {dose.rho:.2f}, "
+            f"p = {say.probability(dose.p)}"
+        )
         found_evidence.append(
             Evidence(
                 id="held_up",

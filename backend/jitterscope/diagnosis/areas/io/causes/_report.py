@@ -125,7 +125,8 @@ def _held(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: HeldUp)
     if not held.of:
         return []
     by_dose = (
-        f"more waiting, more slow answers: rank correlation {held.dose.rho:.2f}, p = {say.probability(held.dose.p)}"
+        f"more waiting, a larger share of late answers: rank correlation {held.dose.rho:.2f}, "
+        f"p = {say.probability(held.dose.p)}"
     )
     return [
         Evidence(
