@@ -1,5 +1,7 @@
 """The labs' own cgroups, `jitterscope-lab-<pid>/…`, in every hierarchy they need; cgroup v1 and v2.
 
+One lab can have two parents, since a preferred cgroup makes its parent preferred, too: `jitterscope-lab-<pid>-beside/…`.
+
 They are removed when the lab ends. A later lab removes those of killed labs.
 """
 
@@ -78,16 +80,17 @@ class LabRun:
             say(f"Removed the cgroup {name} of a killed lab")
         return cls(hierarchies)
 
-    def cgroup(self, name: str) -> LabCgroup:
-        return LabCgroup(self._hierarchies, f"{name}-{self._number}")
+    def cgroup(self, name: str, *, beside: bool = False) -> LabCgroup:
+        """`beside`: with another parent than the lab's other cgroups, whose weight says nothing about theirs."""
+        return LabCgroup(self._hierarchies, f"{name}-{self._number}", beside=beside)
 
 
 class LabCgroup:
     """One cgroup below the lab's own. `key`: its path below the hierarchy root, as the collector names it."""
 
-    def __init__(self, hierarchies: Hierarchies, name: str) -> None:
+    def __init__(self, hierarchies: Hierarchies, name: str, *, beside: bool = False) -> None:
         self._hierarchies = hierarchies
-        self._top = f"{PREFIX}{os.getpid()}"
+        self._top = f"{PREFIX}{os.getpid()}" + ("-beside" if beside else "")
         self._name = f"{self._top}/{name}"
         self.key = f"/{self._name}"
 
@@ -212,7 +215,7 @@ def remove_stale(hierarchies: Hierarchies) -> list[str]:
     removed: set[str] = set()
     for root in hierarchies.folders(""):
         for folder in root.glob(f"{PREFIX}*"):
-            match = re.fullmatch(rf"{PREFIX}(\d+)", folder.name)
+            match = re.fullmatch(rf"{PREFIX}(\d+)(-beside)?", folder.name)
             if match and not _is_owner(int(match[1]), folder):
                 remove_tree(folder)
                 removed.add(folder.name)

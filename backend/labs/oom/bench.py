@@ -57,11 +57,15 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     names, block = LabRun.begin(say), Block.unused()
     with ExitStack() as stack:
 
-        def running(name: str, endpoint: tuple[str, int], corefile: str, memory_mib: float | None = None) -> Server:
-            cgroup = names.cgroup(name)
+        def cgroup_for(name: str, *, preferred: bool) -> LabCgroup:
+            """Not preferred is CoreDNS, of all others: the product has only seconds before the kill."""
+            cgroup = names.cgroup(name, beside=preferred)
             stack.callback(cgroup.remove)
-            # The product has only seconds before the kill: a burst must not keep the CPU from it.
-            cgroup.create(preferred=False)
+            cgroup.create(preferred=preferred)
+            return cgroup
+
+        def running(name: str, endpoint: tuple[str, int], corefile: str, memory_mib: float | None = None) -> Server:
+            cgroup = cgroup_for(name, preferred=memory_mib is None)
             if memory_mib is not None:
                 cgroup.limit_memory(int(memory_mib * MIB))
             server = coredns.configured(name, endpoint, folder, cgroup, corefile)
@@ -69,9 +73,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
             stack.callback(server.stop)
             return server
 
-        clients = names.cgroup("clients")
-        stack.callback(clients.remove)
-        clients.create(preferred=False)
+        clients = cgroup_for("clients", preferred=True)
         takes = f"that takes {parameters.delay_ms:g} ms" if parameters.delay_ms else "that answers at once"
         say(f"Starting an upstream {takes} and a CoreDNS")
         address = block.address(2, 1)

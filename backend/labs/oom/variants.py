@@ -71,11 +71,13 @@ BASE_MIB = 24.0
 QUERY_KIB = 15.0
 _GC, _ROOM = 2.0, 3.0
 _READ_TIMEOUT_S, _GIVE_UP_S = 2.0, 5.0  # of CoreDNS: one attempt, and all of them together
-_DELAY_MS = {Variant.LEAK: 0.0, Variant.HEALTHY: 20.0, Variant.RECLAIM: 20.0}
+# Of a quick upstream's answers, those that wait for memory stand out.
+_DELAY_MS = {Variant.LEAK: 0.0, Variant.HEALTHY: 20.0, Variant.RECLAIM: 2.0}
 _QPS = {Variant.HEALTHY: 1_000.0, Variant.LEAK: 1_250.0, Variant.RECLAIM: 500.0}
 _SECONDS = {Variant.LEAK: 90.0}
 _MEMORY_MIB = {Variant.LEAK: 96.0, Variant.RECLAIM: 96.0}
 _FILE = 3.0  # times the limit
+_READERS = 8
 _CACHED = 10_000_000  # more than any run needs
 # So that the cache's default capacity, 9,984 answers, fits twice into the limit, and few queries fill it.
 _ADDRESSES = 12
@@ -101,6 +103,7 @@ def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
     if variant is Variant.RECLAIM:
         chosen.setdefault("calm_qps", chosen["qps"])
         chosen.setdefault("file_mib", _FILE * chosen["memory_mib"])
+        chosen.setdefault("readers", _READERS)
     chosen.setdefault("calm_qps", min(chosen["qps"], 100.0))
     limit = Parameters(**chosen).memory_mib
     if variant is Variant.MAX_CONCURRENT and "max_concurrent" not in chosen:
