@@ -1,6 +1,7 @@
 """The labs' own cgroups, `jitterscope-lab-<pid>/…`, in every hierarchy they need; cgroup v1 and v2.
 
-One lab can have two parents, since a preferred cgroup makes its parent preferred, too: `jitterscope-lab-<pid>-beside/…`.
+One lab can have two parents, since a preferred cgroup makes its parent preferred, too: the other is
+`jitterscope-lab-<pid>-beside/…`.
 
 They are removed when the lab ends. A later lab removes those of killed labs.
 """
