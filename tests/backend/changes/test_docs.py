@@ -112,11 +112,15 @@ def test_the_template_of_argo_cd(api: TestClient) -> None:
     assert answer.json()["what"] == "namespace shop"
 
 
-def flux(api: TestClient, **changed: Any) -> Any:
+def event_now(**changed: Any) -> dict[str, Any]:
     from jitterscope.kit.instant import time_of
     from tests.support.batches import now_us
 
-    event = {**FLUX, "timestamp": time_of(now_us() // 1_000_000 * 1_000_000).isoformat(), **changed}
+    return {**FLUX, "timestamp": time_of(now_us() // 1_000_000 * 1_000_000).isoformat(), **changed}
+
+
+def flux(api: TestClient, **changed: Any) -> Any:
+    event = event_now(**changed)
     answer = api.post("/api/v1/changes/flux", json=event, headers={"Gotk-Component": "kustomize-controller"})
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -139,6 +143,6 @@ def test_an_event_of_flux_that_applied_nothing_is_no_change(api: TestClient) -> 
     assert flux(api, reason="Progressing") is None
     assert flux(api, reason="TestSucceeded") is None
     assert api.get("/api/v1/changes").json()["items"] == []
-    wrong = {**FLUX, "timestamp": "2026-11-25T09:30:00Z", "metadata": {"namespace": "a b"}}
+    wrong = event_now(metadata={"namespace": "a b"})
     answer = api.post("/api/v1/changes/flux", json=wrong)
     assert (answer.status_code, answer.json()["errors"][0]["location"]) == (422, "body.metadata.namespace")

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core.query_results import TIMEOUT
-from jitterscope.diagnosis.core.served import metric, read_served, slow_of, summed
+from jitterscope.diagnosis.core.served import metric, read_served, slow_of, summed, usual_us
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.signs import shows
-from jitterscope.diagnosis.core.slow import limits, loosest_us, may_be_slow
+from jitterscope.diagnosis.core.slow import loosest_us, may_be_slow, quickest_us
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, DoseResponse, dilate, dose_response
 
@@ -193,8 +194,13 @@ def calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
 
 
 def late_us(snapshot: Snapshot, spans: BoolArray) -> float:
-    """The time (µs) after which an answer of any server is late, by the baseline well away from the spans."""
-    return loosest_us(limits(snapshot, read_served(snapshot).servers, calm(snapshot, spans)))
+    """The time (µs) after which an answer of any server is late, by the baseline well away from the spans.
+
+    Where nothing is calm, the quickest answers are the baseline: whatever all answers take is not the waiting.
+    """
+    quiet = calm(snapshot, spans)
+    servers = read_served(snapshot).servers
+    return loosest_us([lateness.late(one, usual_us(one, quiet) or quickest_us(snapshot, one)) for one in servers])
 
 
 def slow_or_untimed(snapshot: Snapshot) -> bool:

@@ -45,6 +45,11 @@ def limits(snapshot: Snapshot, servers: Sequence[ResourceView], calm: BoolArray)
     return tuple(lateness.late(server, usual_us(server, calm)) for server in servers)
 
 
+def quickest_us(snapshot: Snapshot, server: ResourceView) -> float | None:
+    """The answer time (µs) of the quickest quarter: a baseline where the rest may be a stall; None: too few answers."""
+    return usual_us(server, np.ones(snapshot.ticks, dtype=np.bool_), 0.25)
+
+
 def loosest_us(found: Sequence[Late]) -> float:
     """The time (µs) after which an answer is late whichever of the servers gave it."""
     return max((one.over_us for one in found), default=float(SLOW_US))
@@ -89,4 +94,4 @@ def beyond_objectives(snapshot: Snapshot, found: Sequence[Late], served: Served,
 def _usual(snapshot: Snapshot, server: ResourceView, calm: BoolArray | None) -> float | None:
     if calm is not None:
         return usual_us(server, calm)
-    return None if server.kind == "dns_server" else usual_us(server, np.ones(snapshot.ticks, dtype=np.bool_), 0.25)
+    return None if server.kind == "dns_server" else quickest_us(snapshot, server)

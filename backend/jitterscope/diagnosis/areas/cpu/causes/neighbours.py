@@ -24,6 +24,8 @@ LEAST_US = 200_000
 UNTIMED_US, UNTIMED_SHARE = 1_000_000, 0.5
 # Others have taken the node's CPUs where they had this share of them and hardly any time was idle.
 OTHERS, IDLE = 0.5, 0.2
+# They have to take clearly more than the server's own cgroup: of two that share a CPU evenly, neither starves the other.
+MORE_THAN_OWN = 1.5
 # A neighbor with this share of the node's CPUs is named in the title.
 NOTABLE = 0.05
 # Those named had all that others had where they had this share of it: not every process is in a cgroup that is read.
@@ -70,10 +72,10 @@ def _not_others(snapshot: Snapshot, waits: RunWaits, use: CpuUse) -> str | None:
         if (allowed := run_waits.pinned(snapshot)) is not None:
             reason += f" Its processes may run on only {allowed:g} of {use.cpus:g} CPUs (affinity)."
         return reason
-    if use.own >= use.others:
+    if MORE_THAN_OWN * use.own >= use.others:
         return (
             f"{while_waiting}, it used {say.percent(use.own)} of the node's {use.cpus:g} CPUs itself and all others "
-            f"used {say.percent(use.others)}: its own work takes the CPUs."
+            f"used {say.percent(use.others)}: its own work takes the CPUs, too."
         )
     if use.others_waiting < OTHERS:
         rest = f"the hypervisor stole {say.percent(use.stolen)}, and interrupts took {say.percent(use.interrupts)}"
