@@ -73,12 +73,12 @@ def _fair() -> Snapshot:
     return contended(made, np.full(made.ticks, 25_000.0), 1.0, weight="100")
 
 
-def _waits_by_load() -> Snapshot:
-    """Each answer takes 22 ms, as its upstream does, and threads wait all the time: more often with more queries."""
+def _waits_by_load(own_ms: float) -> Snapshot:
+    """Each answer takes that long, as its upstream does, and threads wait all the time: more often with more queries."""
     bursts = tuple((1.5 * n, 0.8, 700.0) for n in range(40))
-    made = simulate(replace(BASE, qps=200, bursts=bursts, own_us=22_000, seed=46)).snapshot
+    made = simulate(replace(BASE, qps=200, bursts=bursts, own_us=1_000 * own_ms, seed=46)).snapshot
     queries = np.nan_to_num(made.dns_servers[0].series["dns_queries"])
-    return contended(one_socket.split(made), 10_500.0 + 250.0 * queries, 1.0, weight="100")
+    return contended(one_socket.split(made), 10_500.0 + 500.0 * queries, 1.0, weight="100")
 
 
 def _stolen() -> Snapshot:
@@ -146,7 +146,10 @@ SCENARIOS = (
     ),
     Scenario("neighbours/look-alike: pinned to one of the CPUs", "unexplained/slow_answers", _pinned),
     Scenario("neighbours/look-alike: a full node that is shared fairly", None, _fair),
-    Scenario("neighbours/look-alike: waits and answers follow the load", None, _waits_by_load),
+    *(
+        Scenario(f"neighbours/look-alike: each answer takes {ms} ms", None, partial(_waits_by_load, ms))
+        for ms in (22, 2_500)
+    ),
     Scenario("neighbours/near miss: GC uses up the limit", "cpu/gc_throttling", partial(_throttled, Workload(seed=31))),
     Scenario(
         "neighbours/near miss: GC uses up the limit on a full node",
