@@ -74,7 +74,7 @@ def _fair() -> Snapshot:
 
 
 def _waits_by_load(own_ms: float) -> Snapshot:
-    """Each answer takes that long, as its upstream does, and threads wait all the time: more often with more queries."""
+    """Each answer takes that long, as its upstream does, and threads wait all the time, more with more queries."""
     bursts = tuple((1.5 * n, 0.8, 700.0) for n in range(40))
     made = simulate(replace(BASE, qps=200, bursts=bursts, own_us=1_000 * own_ms, seed=46)).snapshot
     queries = np.nan_to_num(made.dns_servers[0].series["dns_queries"])

@@ -24,7 +24,7 @@ LEAST_US = 200_000
 UNTIMED_US, UNTIMED_SHARE = 1_000_000, 0.5
 # Others have taken the node's CPUs where they had this share of them and hardly any time was idle.
 OTHERS, IDLE = 0.5, 0.2
-# They have to take clearly more than the server's own cgroup: of two that share a CPU evenly, neither starves the other.
+# They have to take clearly more than its own cgroup: of two that share a CPU evenly, neither starves the other.
 MORE_THAN_OWN = 1.5
 # A neighbor with this share of the node's CPUs is named in the title.
 NOTABLE = 0.05
