@@ -176,7 +176,7 @@ test-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && $(GIVE_WAY) npm test --silent
 
 hooks: ## Install a git hook that checks style and file sizes before each commit
-	install -m 755 scripts/pre_commit.sh "$$(git rev-parse --git-path hooks)/pre-commit"
+	install -D -m 755 scripts/pre_commit.sh "$$(git rev-parse --git-path hooks)/pre-commit"
 
 test-vm: build ## Boot Debian's kernel with cgroup v2 in QEMU and compare the collector with its cpu.stat
 	$(RUN) jitterscope lab cgroup-v2-vm $(ARGS)
