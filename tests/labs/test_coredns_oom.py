@@ -73,5 +73,6 @@ def _accounts_agree(report: OomReport) -> None:
     assert observed.waiting_peak == pytest.approx(measured.waiting_peak, rel=0.15, abs=max(100, arrivals_per_tick))
     assert observed.fds_peak == pytest.approx(measured.fds_peak, rel=0.15, abs=100)
     assert observed.refused_share == pytest.approx(measured.refused_share, abs=0.03)
+    assert observed.servfail_share == pytest.approx(measured.servfail_share, rel=0.1, abs=0.02)
     if measured.killed_s is not None:
         assert observed.killed_s == pytest.approx(measured.killed_s, abs=0.25)

@@ -10,14 +10,19 @@ from labs.oom.figures import MIB, OomFigures
 from labs.servers import Server
 
 KILL = "memory.oom_kill"
+# CoreDNS gives up after 5 s and its last attempt, 6 s later on average.
+GIVES_UP_US = 6_000_000
 
 
-def observed(recording: Recording, server: Server) -> OomFigures:
-    """What the product saw of the cgroup and its server, in a recording that begins with the measured window."""
+def observed(recording: Recording, server: Server, ticks: int) -> OomFigures:
+    """What the product saw of the cgroup and its server in the measured window of `ticks` ticks.
+
+    The recording begins with the window, and extends until CoreDNS has given up its last query.
+    """
     subject = recording.resources[recording.subject]
     kills = np.nan_to_num(subject.series.get("memory_oom_kills", np.zeros(recording.ticks)))
     killed = np.flatnonzero(kills > 0)
-    until = int(killed[0]) + 1 if killed.size else recording.ticks
+    until = int(killed[0]) + 1 if killed.size else min(ticks, recording.ticks)
     usage = subject.series.get("memory_usage_bytes")
     seen = np.array([]) if usage is None else usage[:until][np.isfinite(usage[:until])]
     known = seen.size > 0
@@ -29,7 +34,7 @@ def observed(recording: Recording, server: Server) -> OomFigures:
         fds_peak=_most(recording, "process_fds", until),
         waiting_peak=_peak(_server(recording, server), "dns_inflight", until),
         refused_share=_share(_server(recording, server), "dns_refused", until),
-        servfail_share=_share(_server(recording, server), "dns_servfail", until),
+        servfail_share=_servfail_share(_server(recording, server), until),
     )
 
 
@@ -61,6 +66,16 @@ def _peak(resource: RecordedResource | None, metric: str, until: int) -> int | N
     if series is None or not np.isfinite(series[:until]).any():
         return None
     return int(np.nanmax(series[:until]))
+
+
+def _servfail_share(server: RecordedResource | None, until: int) -> float | None:
+    """Of the queries until then, also those whose SERVFAIL came after they counted as lost."""
+    in_time = _share(server, "dns_servfail", until)
+    if server is None or in_time is None:
+        return in_time
+    after = GIVES_UP_US // TICK_US
+    late = server.series.get("dns_late_servfail", np.zeros(until))[after : after + until]
+    return in_time + float(np.nansum(late) / np.nansum(server.series["dns_queries"][:until]))
 
 
 def _share(server: RecordedResource | None, metric: str, until: int) -> float | None:

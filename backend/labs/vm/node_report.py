@@ -18,6 +18,7 @@ from labs.console import Say
 from labs.kubernetes.building import KUBERNETES
 from labs.product import Product
 from labs.report import IncidentLine, line_of
+from labs.vm import cgroup_v2
 from labs.vm.node import Counted, Watched
 from labs.vm.node_files import CACHE, DNS, WEB, Parameters
 
@@ -26,16 +27,8 @@ KILL = "memory.oom_kill"
 _STORED = Path(__file__).with_name("node.json")
 # File of a cgroup → its counters, and the metric that counts the same.
 _COUNTERS: Mapping[str, Mapping[str, str]] = {
-    "cpu.stat": {
-        "usage_usec": "cpu_usage_us",
-        "user_usec": "cpu_user_us",
-        "system_usec": "cpu_system_us",
-        "nr_periods": "cpu_periods",
-        "nr_throttled": "cpu_throttled_periods",
-        "throttled_usec": "cpu_throttled_us",
-        "nr_bursts": "cpu_bursts",
-        "burst_usec": "cpu_burst_us",
-    },
+    # The bursts are of newer kernels.
+    "cpu.stat": {**cgroup_v2.COUNTERS, "nr_bursts": "cpu_bursts", "burst_usec": "cpu_burst_us"},
     "cpu.stat.local": {"throttled_usec": "cpu_throttled_local_us"},
     "memory.events.local": {"high": "memory_high_events", "max": "memory_limit_hits", "oom_kill": "memory_oom_kills"},
     "io.stat": {
