@@ -26,7 +26,7 @@ HELD_UP = 0.3
 # Longer answers span whole ticks, so waiting and answering can be aligned.
 RESOLVED_US = 150_000
 # A program whose threads do not run answers nothing meanwhile: if less than this share of the answers beside a long one
-# were slow, that one waited for something else.
+# were late, that one waited for something else.
 LEAST_SLOW = 0.1
 # If answers are late all the time, there is nothing to compare with: at least this share of the window must be left.
 LEAST_REST = 0.1
@@ -41,7 +41,7 @@ class HeldUp:
 
     `inside` and `outside`: waiting per time while late answers were in flight, and in the rest of the window (NaN:
     there is hardly any rest). `covered`: the part of `inside` beyond the rest, per answer that was late at the same
-    time. `slow_ratio`: the share of slow answers among all while late ones were in flight (NaN: not counted).
+    time. `slow_ratio`: the share of late answers among all while late ones were in flight (NaN: not counted).
     """
 
     hits: int
@@ -102,7 +102,8 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
     first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     hits = int(((count[last + 1] - count[first]) >= HELD_UP * took).sum())
-    dose = dose_response(waited_us, _late_share(snapshot, late_us))
+    late = _late(snapshot, late_us)
+    dose = dose_response(waited_us, _late_share(snapshot, late))
     edges = np.zeros(snapshot.ticks + 1)
     np.add.at(edges, first, 1)
     np.add.at(edges, last + 1, -1)
@@ -120,26 +121,30 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
         inside,
         outside,
         beyond / at_once,
-        _slow_ratio(snapshot, during),
+        _slow_ratio(snapshot, late, during),
     )
 
 
-def _late_share(snapshot: Snapshot, late_us: float) -> FloatArray:
-    """The share of each tick's answers that took longer than `late_us`; NaN without answers.
+def _late(snapshot: Snapshot, late_us: float) -> FloatArray:
+    """Answers of each tick that took longer than `late_us`."""
+    return summed(snapshot, [slow_of(snapshot, server, late_us) for server in read_served(snapshot).servers])
+
+
+def _late_share(snapshot: Snapshot, late: FloatArray) -> FloatArray:
+    """The late share of each tick's answers; NaN without answers.
 
     Their number would follow the load where most are late, as it does the waiting.
     """
-    served = read_served(snapshot)
-    late = summed(snapshot, [slow_of(snapshot, server, late_us) for server in served.servers])
+    answers = read_served(snapshot).answers
     share = np.full(snapshot.ticks, np.nan)
-    return np.divide(late, served.answers, out=share, where=served.answers > 0)
+    np.divide(late, answers, out=share, where=answers > 0)
+    return share
 
 
-def _slow_ratio(snapshot: Snapshot, ticks: BoolArray) -> float:
-    served = read_served(snapshot)
-    answers = float(np.nansum(served.answers[ticks]))
-    known = bool(np.isfinite(served.slow[ticks]).any()) and answers > 0
-    return float(np.nansum(served.slow[ticks])) / answers if known else math.nan
+def _slow_ratio(snapshot: Snapshot, late: FloatArray, ticks: BoolArray) -> float:
+    answers = float(np.nansum(read_served(snapshot).answers[ticks]))
+    known = bool(np.isfinite(late[ticks]).any()) and answers > 0
+    return float(np.nansum(late[ticks])) / answers if known else math.nan
 
 
 def _per_time(snapshot: Snapshot, waited_us: FloatArray, ticks: BoolArray) -> float:
