@@ -73,7 +73,7 @@ _ALL = (
         "Collectors no longer time the requests, calls, and connections of TCP servers other than DNS.",
         _source(
             "tcp_requests",
-            ("slow_request", "listen_drop", "retransmission", "slow_handshake"),
+            ("slow_request", "slower_request", "listen_drop", "retransmission", "slow_handshake"),
             ("tcp_server", "tcp_upstream"),
         ),
     ),
@@ -104,7 +104,7 @@ _ALL = (
         "dns_capture",
         "DNS timing",
         "Collectors no longer capture DNS packets: no times, results, or names of lookups at DNS servers.",
-        _source("dns_capture", ("slow_query",), ("dns_server",)) | _source("dns_names") | _source("dns_path_split"),
+        _source("dns_capture", ("slow_query", "slower_query"), ("dns_server",)) | _source("dns_names") | _source("dns_path_split"),
     ),
     Switch(
         "dns_names",

@@ -31,9 +31,12 @@ func (t *Tracker) settledNS(number uint16) int64 {
 // watchFor opens a window if the tick that ends at endUS gives a reason: a slow query or throttling.
 func (t *Tracker) watchFor(server *Server, endUS int64, recorder Recorder, throttled func(*Server) bool) {
 	nowNS := endUS * 1000
-	if atNS, due := server.kept.TakeSlow(nowNS); due {
+	if atNS, asked := server.kept.TakeSlow(nowNS); asked != exchanges.Nothing {
 		server.WantNames()
 		recorder.Trigger(server.Subject, "slow_query", atNS/1000)
+		if asked == exchanges.Slower {
+			recorder.Trigger(server.Subject, "slower_query", atNS/1000)
+		}
 	}
 	if throttled(server) {
 		server.WantNames()

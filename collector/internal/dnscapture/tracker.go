@@ -173,9 +173,7 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 	server.total.answer(record.Result, latencyUS)
 	server.pathOf(entry.path, &f.client.Address).answer(record.Result, latencyUS)
 	server.maxUS = max(server.maxUS, latencyUS)
-	if latencyUS > catalogue.SlowUS {
-		server.kept.Slow(entry.seenNS)
-	}
+	server.kept.Ended(entry.seenNS, record.LatencyUS)
 	if latencyUS > catalogue.SlowUS || record.Result == exchanges.ResultServFail {
 		server.troubleNS = timeNS
 	}
@@ -243,7 +241,7 @@ func (t *Tracker) expire(nowNS int64) {
 		t.remember(&entry.flow, entry.seenNS)
 		server.total.timeouts++
 		server.pathOf(entry.path, &entry.client.Address).timeouts++
-		server.kept.Slow(entry.seenNS)
+		server.kept.Ended(entry.seenNS, timeoutNS/1000)
 		server.troubleNS = nowNS
 		t.finish(server, entry, exchanges.Record{
 			SeenNS: entry.seenNS, Name: entry.name, LatencyUS: timeoutNS / 1000, Server: entry.server,

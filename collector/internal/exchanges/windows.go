@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 )
 
 // Every exchange around a trigger is kept; adjacent windows are merged.
@@ -26,29 +27,50 @@ type Server struct {
 	scanned     uint64 // number in the history up to which late exchanges were looked for
 	slowAtNS    int64  // last slow exchange, 0: none since the last check
 	triggeredNS int64  // when it last asked for a diagnosis
+	usual       usual
 }
+
+// Asked says what a server asks a diagnosis for.
+type Asked uint8
+
+// Slow answers, and slower or more of them than this server usually gives.
+const (
+	Nothing Asked = iota
+	Slow
+	Slower
+)
 
 // NewServer creates a server whose exchanges seen from nowNS on can be wanted.
 func NewServer(resource batch.ResourceID, nowNS int64) Server {
 	return Server{Resource: resource, emittedNS: nowNS, windows: make([]window, 0, maxWindows)}
 }
 
-// Slow records that an exchange seen at atNS was slow.
-func (s *Server) Slow(atNS int64) { s.slowAtNS = atNS }
+// Ended records how long an exchange took that was seen at atNS; one that was lost took the time until it was given up.
+func (s *Server) Ended(atNS int64, latencyUS uint32) {
+	s.usual.count(latencyUS)
+	if latencyUS > catalogue.SlowUS {
+		s.slowAtNS = atNS
+	}
+}
 
-// TakeSlow opens a window if there was a slow exchange since the last call, seen at atNS, 0: none. due says whether to
-// ask for a diagnosis.
-func (s *Server) TakeSlow(nowNS int64) (atNS int64, due bool) {
+// TakeSlow opens a window if there was a slow exchange since the last call, seen at atNS. It is called with each tick.
+func (s *Server) TakeSlow(nowNS int64) (atNS int64, asked Asked) {
+	defer s.usual.fold(nowNS)
 	atNS = s.slowAtNS
 	if atNS == 0 {
-		return 0, false
+		return 0, Nothing
 	}
 	s.slowAtNS = 0
 	s.want(atNS-windowBefore, nowNS+windowAfter)
-	if due = s.triggeredNS == 0 || nowNS-s.triggeredNS >= triggerEvery; due {
-		s.triggeredNS = nowNS
+	if nowNS-s.usual.toldNS >= triggerEvery && s.usual.news() {
+		s.usual.toldNS, s.triggeredNS = nowNS, nowNS
+		return atNS, Slower
 	}
-	return atNS, due
+	if s.triggeredNS == 0 || nowNS-s.triggeredNS >= triggerEvery {
+		s.triggeredNS = nowNS
+		return atNS, Slow
+	}
+	return atNS, Nothing
 }
 
 // WantTick opens a window around the tick that ends at endNS.

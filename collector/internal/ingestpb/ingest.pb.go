@@ -1325,7 +1325,7 @@ func (x *CapturedStack) GetUser() []uint32 {
 type Trigger struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Resource      uint32                 `protobuf:"varint,1,opt,name=resource,proto3" json:"resource,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // throttled | slow_query | slow_request | listen_drop | retransmission | slow_handshake | oom_kill | late_tick | accept_backlog | dns_error | memory_growth | dentry_growth | system_cpu | bpf_load
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // throttled | slow_query | slower_query | slow_request | slower_request | listen_drop | retransmission | slow_handshake | oom_kill | late_tick | accept_backlog | dns_error | memory_growth | dentry_growth | system_cpu | bpf_load
 	AtUs          int64                  `protobuf:"varint,3,opt,name=at_us,json=atUs,proto3" json:"at_us,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

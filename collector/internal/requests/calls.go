@@ -160,15 +160,12 @@ func (c *calls) meet(called Called) {
 
 func (u *Upstream) take(record *exchanges.Record) {
 	u.calls++
-	slow := record.LatencyUS > catalogue.SlowUS
-	if slow {
-		u.kept.Slow(record.SeenNS)
-	}
+	u.kept.Ended(record.SeenNS, record.LatencyUS)
 	if record.Result != exchanges.ResultNoError {
 		u.abandoned++
 		return
 	}
-	if slow {
+	if record.LatencyUS > catalogue.SlowUS {
 		u.slow++
 	}
 	u.latency.Observe(int64(record.LatencyUS))

@@ -82,8 +82,11 @@ func (t *Tracker) close(back int, endUS int64, recorder Recorder) {
 			continue
 		}
 		c := server.counted
-		if atNS, due := c.kept.TakeSlow(t.nowNS); due {
+		if atNS, asked := c.kept.TakeSlow(t.nowNS); asked != exchanges.Nothing {
 			recorder.Trigger(c.kept.Resource, "slow_request", atNS/1000)
+			if asked == exchanges.Slower {
+				recorder.Trigger(c.kept.Resource, "slower_request", atNS/1000)
+			}
 		}
 		if recorder.Throttled(c.throttled) {
 			c.kept.WantTick(t.nowNS)
@@ -177,16 +180,13 @@ func (c *counted) take(record *exchanges.Record) {
 	if record.HasWait {
 		c.wait.Observe(int64(record.QueueWaitUS))
 	}
-	slow := record.LatencyUS > catalogue.SlowUS
-	if slow {
-		c.kept.Slow(record.SeenNS)
-	}
+	c.kept.Ended(record.SeenNS, record.LatencyUS)
 	if record.Result != exchanges.ResultNoError {
 		c.abandoned++
 		return
 	}
 	c.responses++
-	if slow {
+	if record.LatencyUS > catalogue.SlowUS {
 		c.slow++
 	}
 	c.latency.Observe(int64(record.LatencyUS))

@@ -71,8 +71,7 @@ func (r *Recorder) NoticeStandstill() {
 // LatenessUS is how long after the end of the tick CPU time was read, excluding the time that reading takes.
 func (r *Recorder) LatenessUS() int64 { return r.tick.LatenessUS }
 
-// Trigger requests a diagnosis of resource now: reasons are throttled, slow_query, oom_kill, late_tick, accept_backlog,
-// dns_error.
+// Trigger requests a diagnosis of resource now; ingest.v1 Trigger lists the reasons.
 func (r *Recorder) Trigger(resource batch.ResourceID, reason string, atUS int64) {
 	r.triggers = append(r.triggers, trigger{resource, reason, atUS})
 }

@@ -6,6 +6,8 @@ import itertools
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from jitterscope.incidents.scheduling import plan
 from jitterscope.incidents.scheduling.plan import Entry, Look
 
@@ -119,26 +121,30 @@ def test_a_reason_of_which_nothing_comes_is_heard_less_often() -> None:
     for _ in range(12):
         at += seconds(5)
         entry = after(NOTHING, "slow_query", entry=entry, at=at)
-    assert entry.vain["slow_query"].held_until() == at + plan.LONGEST_HOLD
+    assert entry.vain["slow_query"].held_until("slow_query") == at + plan.LONGEST_HOLD
     entry = after(HARM, "slow_query", entry=entry, at=at + seconds(1))
     assert entry.vain == {}, "it led to something: heard at once"
 
 
-def test_who_is_slow_all_the_time_is_looked_at_ever_less_often() -> None:
+@pytest.mark.parametrize(
+    ("reason", "hold"),
+    [("slow_query", plan.USUAL_HOLD), ("slow_request", plan.USUAL_HOLD), ("slower_query", plan.STEADY_HOLD)],
+)
+def test_who_is_slow_all_the_time_is_looked_at_ever_less_often(reason: str, hold: timedelta) -> None:
     """After minutes of looks that found nothing, slowness is how this server is, until another reason joins."""
     at, looked_at, entry = NOW, [NOW], Entry(1)
-    while at < NOW + timedelta(minutes=10):
+    while at < NOW + timedelta(minutes=12):
         at += seconds(2)
-        entry = plan.triggered(entry, ["slow_query"], int((at - NOW).total_seconds() * US), at)
+        entry = plan.triggered(entry, [reason], int((at - NOW).total_seconds() * US), at)
         if entry.due_at is not None and entry.due_at <= at:
             entry = replace(entry, diagnosed_us=entry.triggered_us)
             entry = after(replace(NOTHING, visited=True), *entry.waiting, entry=entry, at=at)
             looked_at.append(at)
     gaps = [later - earlier for earlier, later in itertools.pairwise(looked_at)]
     assert max(one for one, then in zip(gaps, looked_at[1:], strict=True) if then < NOW + seconds(120)) < seconds(8)
-    assert min(gaps[-5:]) >= plan.STEADY_HOLD
-    assert plan.triggered(entry, ["slow_query", "throttled"], 0, at).due_at == at, "another reason is heard at once"
-    entry = after(replace(NOTHING, causes=("cpu/limit_too_low",)), "slow_query", entry=entry, at=at)
+    assert min(gaps[-2:]) >= hold
+    assert plan.triggered(entry, [reason, "throttled"], 0, at).due_at == at, "another reason is heard at once"
+    entry = after(replace(NOTHING, causes=("cpu/limit_too_low",)), reason, entry=entry, at=at)
     assert entry.due_at == at + plan.STEADY, "something was found"
 
 

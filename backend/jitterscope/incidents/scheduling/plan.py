@@ -4,9 +4,10 @@ A trigger causes an immediate look, and a burst of triggers one more at its end.
 at again every 0.8 s for some seconds: the first throttled tick arrives before the surrounding time that a rule compares
 it with. A reason that leads to nothing is considered less often the longer that continues: a server whose upstream is
 far away is slow all the time. After minutes of this, even a real fault that gives no other reason waits up to
-`STEADY_HOLD`. An explained fault continues to trigger with each batch: it is looked at every ten seconds, and at once
-if another reason joins or if it had been quiet; a reason that joins without another cause is followed up like what
-cannot be explained yet. Times are the database's.
+`STEADY_HOLD`; slow answers wait up to `USUAL_HOLD`, since that they are slower than usual is a reason of its own. An
+explained fault continues to trigger with each batch: it is looked at every ten seconds, and at once if another reason
+joins or if it had been quiet; a reason that joins without another cause is followed up like what cannot be explained
+yet. Times are the database's.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ LONGEST_HOLD = timedelta(seconds=5)
 # After this many looks it is the subject's normal state.
 STEADY_LOOKS = 36
 STEADY_HOLD = timedelta(seconds=20)
+USUAL_HOLD = timedelta(seconds=60)
+# With these, collectors also send "slower_query" or "slower_request" if it is more than the server usually gives.
+USUALLY = frozenset({"slow_query", "slow_request"})
 # From this many on, there are no follow-ups: more data of the same kind led to nothing either.
 VAIN_FOLLOW_UPS = 4
 LONGEST_BACKOFF = timedelta(minutes=5)
@@ -54,9 +58,9 @@ class Vain:
     def is_steady(self) -> bool:
         return self.looks >= STEADY_LOOKS
 
-    def held_until(self) -> datetime:
+    def held_until(self, reason: str) -> datetime:
         if self.is_steady:
-            return self.at + STEADY_HOLD
+            return self.at + (USUAL_HOLD if reason in USUALLY else STEADY_HOLD)
         doubled: int = 1 << min(self.looks - 1, 8)
         return self.at + min(FIRST_HOLD * doubled, LONGEST_HOLD)
 
@@ -125,7 +129,7 @@ def is_given_up(entry: Entry, now: datetime) -> bool:
 def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -> Entry:
     """The row after triggers that came with one batch."""
     entry = replace(entry, triggered_us=max(entry.triggered_us, at_us))
-    heard = [one for one in reasons if (held := entry.vain.get(one)) is None or held.held_until() <= now]
+    heard = [one for one in reasons if (held := entry.vain.get(one)) is None or held.held_until(one) <= now]
     if not heard:
         return entry
     # A trigger after the next look should have happened is not the same fault continuing.
@@ -146,7 +150,7 @@ def looked(entry: Entry, reasons: Sequence[str], look: Look, visit_every: timede
         return _next(entry, look, visit_every, now)
     same = bool(look.causes) and look.causes == entry.causes
     entry = replace(entry, unchanged_looks=entry.unchanged_looks + 1 if same else 0)
-    vain = {reason: held for reason, held in entry.vain.items() if now - held.at < MINUTE}
+    vain = {reason: held for reason, held in entry.vain.items() if now < held.held_until(reason) + MINUTE}
     if look.harm_us:
         known = set(entry.heard) if set(look.causes) & set(entry.causes) else set()
         heard, until = {*reasons, *known}, None

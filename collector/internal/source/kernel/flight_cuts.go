@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/flightrecorder"
 )
@@ -70,7 +72,7 @@ func (c *flightCuts) add(trigger flightTrigger) {
 		c.last[key] = last
 	}
 	last.triggerUS = trigger.atUS
-	if trigger.atUS-last.captureUS < last.waitUS {
+	if trigger.atUS-last.captureUS < last.waitUS || c.isPending(trigger) {
 		return
 	}
 	if trigger.resource != batch.Node {
@@ -82,6 +84,13 @@ func (c *flightCuts) add(trigger flightTrigger) {
 	}
 	last.captureUS, last.waitUS = trigger.atUS, min(max(2*last.waitUS, flightAgainUS), flightAgainMostUS)
 	c.pending = append(c.pending, trigger)
+}
+
+// isPending reports whether the same moment of the same resource will be captured for another reason.
+func (c *flightCuts) isPending(trigger flightTrigger) bool {
+	return slices.ContainsFunc(c.pending, func(one flightTrigger) bool {
+		return one.resource == trigger.resource && one.atUS == trigger.atUS
+	})
 }
 
 // due takes a trigger whose aftermath is over.

@@ -94,3 +94,14 @@ func TestCaptureComesAfterTheAftermath(t *testing.T) {
 		t.Error("waits for as long as the clock was set back")
 	}
 }
+
+func TestOneMomentIsCapturedOnce(t *testing.T) {
+	f := &flights{cuts: newFlightCuts(), nowUS: flightStart}
+	for _, reason := range []string{"slow_query", "slower_query"} {
+		f.cuts.add(flightTrigger{7, reason, f.nowUS})
+	}
+	f.cuts.add(flightTrigger{8, "slower_query", f.nowUS})
+	if n := f.every(10, 10, 9, "throttled"); n != 2 {
+		t.Errorf("%d captures of two moments", n)
+	}
+}

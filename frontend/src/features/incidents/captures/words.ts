@@ -12,7 +12,9 @@ const REASONS: Readonly<Record<string, string>> = {
   bpf_load: "eBPF programs loaded",
   throttled: "container throttled",
   slow_query: "slow answer",
+  slower_query: "slower answers than usual",
   slow_request: "slow request",
+  slower_request: "slower requests than usual",
   accept_backlog: "accept queue filled",
   dns_error: "errors in a DNS server log",
 };
