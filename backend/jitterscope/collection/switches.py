@@ -104,7 +104,9 @@ _ALL = (
         "dns_capture",
         "DNS timing",
         "Collectors no longer capture DNS packets: no times, results, or names of lookups at DNS servers.",
-        _source("dns_capture", ("slow_query", "slower_query"), ("dns_server",)) | _source("dns_names") | _source("dns_path_split"),
+        _source("dns_capture", ("slow_query", "slower_query"), ("dns_server",))
+        | _source("dns_names")
+        | _source("dns_path_split"),
     ),
     Switch(
         "dns_names",

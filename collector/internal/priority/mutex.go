@@ -36,6 +36,13 @@ func (m *Mutex) Unlock() {
 	}
 }
 
+// The first pause is usually long enough to be asleep before it ends; on a busy or virtual machine it may not be.
+const (
+	pauseNS = 20_000
+	pauses  = 4
+	longer  = 4 // times the one before
+)
+
 // raise gives the calling thread real-time priority if it has none.
 //
 // The kernel counts how long a thread has run at real-time priority since it last woke up with it (RLIMIT_RTTIME), and
@@ -44,10 +51,19 @@ func (m *Mutex) Unlock() {
 func raise() bool {
 	runtime.LockOSThread()
 	if isOrdinary() && set(unix.SCHED_RR|resetOnFork, 1) {
-		pause := unix.Timespec{Nsec: 20_000} // long enough to be asleep before it ends
-		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &pause, nil)
+		slept := sleeps()
+		for pause, left := int64(pauseNS), pauses; left > 0 && sleeps() == slept; pause, left = longer*pause, left-1 {
+			_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &unix.Timespec{Nsec: pause}, nil)
+		}
 		return true
 	}
 	runtime.UnlockOSThread()
 	return false
+}
+
+// sleeps is how often the calling thread has given up its CPU by itself.
+func sleeps() int64 {
+	var used unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &used)
+	return used.Nvcsw
 }

@@ -39,8 +39,8 @@ export function HomePage(): ReactElement {
           <FixedLately />
           <Changes />
           <CollectorHealth query={{ data: collectors, isError, error, refetch }} />
-          <RemoteWrite />
         </div>
+        <RemoteWrite />
       </div>
     </Page>
   );
