@@ -18,12 +18,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and wat
 SECONDS = 20.0
 STARVED = {Variant.FAULT, Variant.HTTP}
 # The product and the test have 1,024 shares: with fewer, the server would have them as neighbors, too. And what is left
-# of the neighbor must delay no answer for 20 ms, which half a CPU in bursts of 5 ms does now and then. Beside a server
-# with a limit of its own, the neighbor is there to be ruled out: it need not starve the collector to be busy.
-GIVEN = {
-    Variant.LIMIT_NEIGHBOUR: {"shares": 1_024, "neighbour_quota_us": 2_000},
-    Variant.OWN_LIMIT: {"neighbour_shares": 2_048},
-}
+# of the neighbor must delay no answer for 20 ms, which half a CPU in bursts of 5 ms does now and then.
+GIVEN = {Variant.LIMIT_NEIGHBOUR: {"shares": 1_024, "neighbour_quota_us": 2_000}}
 # The kernel counts a wait when it ends: waits longer than a second can begin before the window.
 RUN_DELAY = {"run_delay_s": (0.2, 2.0)}
 

@@ -83,7 +83,6 @@ def url(settings_override: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_the_lane_answers_as_the_process_itself_does(
     url: str, api: Any, organization: Any, other_organization: Any
 ) -> None:

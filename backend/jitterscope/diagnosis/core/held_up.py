@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis.core import late as lateness
+from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.served import metric, read_served, slow_of, summed, usual_us
 from jitterscope.diagnosis.core.severity import SLOW_US
@@ -67,6 +68,12 @@ class HeldUp:
     @property
     def by_dose(self) -> bool:
         return self.dose.rho >= 0.2 and self.dose.p < 0.01
+
+    @property
+    def by_dose_words(self) -> str:
+        """ "more waiting, a larger share of late answers: rank correlation 0.62, p = 0.001"."""
+        dose = f"rank correlation {self.dose.rho:.2f}, p = {say.probability(self.dose.p)}"
+        return f"more waiting, a larger share of late answers: {dose}"
 
     @property
     def numbers(self) -> dict[str, float]:

@@ -131,17 +131,13 @@ def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Eviden
     if held.of:
         servers = found.hurt.served.servers
         dose = held.dose
-        by_dose = (
-            f"more waiting, a larger share of late answers: rank correlation {dose.rho:.2f}, "
-            f"p = {say.probability(dose.p)}"
-        )
         found_evidence.append(
             Evidence(
                 id="held_up",
                 statement="Late answers during which its threads waited for at least "
                 f"{say.percent(held_up.HELD_UP)} of the time",
                 value=f"{held.hits:,} of {held.of:,}",
-                comparison=by_dose if dose.p < 0.05 else f"their median: {say.ms(held.typical_us)}",
+                comparison=held.by_dose_words if dose.p < 0.05 else f"their median: {say.ms(held.typical_us)}",
                 numbers={"hits": held.hits, "of": held.of, "rho": dose.rho, "p_value": dose.p},
                 series=[one for server in servers for one in refs(snapshot, waits, (server,), metric(server, "slow"))],
             )

@@ -124,17 +124,13 @@ def _blocked(snapshot: Snapshot, stall: DiskStall) -> Evidence:
 def _held(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: HeldUp) -> list[Evidence]:
     if not held.of:
         return []
-    by_dose = (
-        f"more waiting, a larger share of late answers: rank correlation {held.dose.rho:.2f}, "
-        f"p = {say.probability(held.dose.p)}"
-    )
     return [
         Evidence(
             id="held_up",
             statement=f"Late answers during which threads were blocked for at least {say.percent(held_up.HELD_UP)} of "
             "the time",
             value=f"{held.hits:,} of {held.of:,}",
-            comparison=by_dose if held.by_dose else held.contrast,
+            comparison=held.by_dose_words if held.by_dose else held.contrast,
             numbers=held.numbers,
             series=[
                 one
