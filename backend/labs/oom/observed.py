@@ -7,11 +7,11 @@ import numpy as np
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import TICK_US, FloatArray
 from labs.oom.figures import MIB, OomFigures
+from labs.oom.variants import GIVES_UP_S
 from labs.servers import Server
 
 KILL = "memory.oom_kill"
-# CoreDNS gives up after 5 s and its last attempt, 6 s later on average.
-GIVES_UP_US = 6_000_000
+GIVES_UP_US = round(GIVES_UP_S * 1e6)
 
 
 def observed(recording: Recording, server: Server, ticks: int) -> OomFigures:

@@ -70,7 +70,9 @@ class Parameters(BaseModel):
 BASE_MIB = 24.0
 QUERY_KIB = 15.0
 _GC, _ROOM = 2.0, 3.0
-_READ_TIMEOUT_S, _GIVE_UP_S = 2.0, 5.0  # of CoreDNS: one attempt, and all of them together
+_READ_TIMEOUT_S = 2.0  # of CoreDNS, for one attempt
+# When CoreDNS gives a query up, on average: after 5 s and its last attempt.
+GIVES_UP_S = 5.0 + _READ_TIMEOUT_S / 2
 # Of a quick upstream's answers, those that wait for memory stand out.
 _DELAY_MS = {Variant.LEAK: 0.0, Variant.HEALTHY: 20.0, Variant.RECLAIM: 2.0}
 _QPS = {Variant.HEALTHY: 1_000.0, Variant.LEAK: 1_250.0, Variant.RECLAIM: 500.0}
@@ -86,7 +88,7 @@ _ADDRESSES = 12
 def held_s(delay_ms: float) -> float:
     """How long a query keeps its memory: until the answer, or until CoreDNS gives up after its last attempt."""
     delay_s = delay_ms / 1e3
-    return delay_s if delay_s < _READ_TIMEOUT_S else _GIVE_UP_S + _READ_TIMEOUT_S / 2
+    return delay_s if delay_s < _READ_TIMEOUT_S else GIVES_UP_S
 
 
 def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:

@@ -48,21 +48,24 @@ func TestAnswersThatAreAlwaysSlowAreNoNews(t *testing.T) {
 }
 
 func TestMoreOrSlowerAnswersAreNewsAtOnce(t *testing.T) {
-	for name, stall := range map[string][]float64{"slower": {200, 200, 210, 230, 250, 240, 220}, "lost": {5000, 5000, 5000, 5000}} {
+	quick, slow := always(1, 2, 1, 2), always(25, 26, 27, 28)
+	for name, test := range map[string]struct {
+		before, then func(int) []float64
+		ticks, want  int
+	}{
+		"slower":                        {slow, always(200, 200, 210, 230, 250, 240, 220), 1, 1},
+		"lost":                          {slow, always(5000, 5000, 5000, 5000), 1, 1},
+		"more, within a second":         {quick, always(30, 2, 30, 30), 10, 1},
+		"a minute of what it always is": {slow, slow, 600, 0},
+	} {
 		now := int64(time.Hour)
 		server := NewServer(1, now)
-		if _, slower := asks(t, &server, &now, 600, always(25, 26, 27, 28)); slower != 0 {
-			t.Fatalf("%s: slower before the stall", name)
+		if _, slower := asks(t, &server, &now, 600, test.before); slower != 0 {
+			t.Fatalf("%s: slower before", name)
 		}
-		if _, slower := asks(t, &server, &now, 1, always(stall...)); slower != 1 {
-			t.Errorf("%s: the stall's first tick asked %d times", name, slower)
+		if _, slower := asks(t, &server, &now, test.ticks, test.then); slower != test.want {
+			t.Errorf("%s: asked %d times for slower answers", name, slower)
 		}
-	}
-	now := int64(time.Hour)
-	server := NewServer(1, now)
-	asks(t, &server, &now, 600, always(1, 2, 1, 2))
-	if _, slower := asks(t, &server, &now, 10, always(30, 2, 30, 30)); slower != 1 {
-		t.Errorf("more slow answers than usual asked %d times within a second", slower)
 	}
 }
 
