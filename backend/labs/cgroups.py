@@ -1,14 +1,15 @@
 """The labs' own cgroups, `jitterscope-lab-<pid>/…`, in every hierarchy they need; cgroup v1 and v2.
 
-One lab can have two parents, since a preferred cgroup makes its parent preferred, too: the other is
-`jitterscope-lab-<pid>-beside/…`.
+Some stand alone at the top, as `jitterscope-lab-<pid>-…`: what competes with the whole machine must have no parent in
+common with others. A preferred cgroup makes its parent preferred, too. And where the loops of one cgroup fill all CPUs
+and others below the same parent keep waking up, Linux 6.18 leaves whatever is beside that parent without a CPU for
+up to ten seconds, whatever its weight.
 
 They are removed when the lab ends. A later lab removes those of killed labs.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count, pairwise
 from pathlib import Path
 
 import psutil
@@ -64,7 +66,7 @@ class Hierarchies:
         return list(dict.fromkeys(root / name for root in self.roots.values()))
 
 
-_runs = itertools.count(1)
+_runs = count(1)
 
 
 class LabRun:
@@ -81,33 +83,36 @@ class LabRun:
             say(f"Removed the cgroup {name} of a killed lab")
         return cls(hierarchies)
 
-    def cgroup(self, name: str, *, beside: bool = False) -> LabCgroup:
-        """`beside`: with another parent than the lab's other cgroups, whose weight says nothing about theirs."""
-        return LabCgroup(self._hierarchies, f"{name}-{self._number}", beside=beside)
+    def cgroup(self, name: str, *, alone: bool = False) -> LabCgroup:
+        """`alone`: at the top, without a parent that it would share with the lab's other cgroups."""
+        return LabCgroup(self._hierarchies, f"{name}-{self._number}", alone=alone)
 
 
 class LabCgroup:
-    """One cgroup below the lab's own. `key`: its path below the hierarchy root, as the collector names it."""
+    """One of the lab's cgroups. `key`: its path below the hierarchy root, as the collector names it."""
 
-    def __init__(self, hierarchies: Hierarchies, name: str, *, beside: bool = False) -> None:
+    def __init__(self, hierarchies: Hierarchies, name: str, *, alone: bool = False) -> None:
         self._hierarchies = hierarchies
-        self._top = f"{PREFIX}{os.getpid()}" + ("-beside" if beside else "")
-        self._name = f"{self._top}/{name}"
+        own = f"{PREFIX}{os.getpid()}"
+        self._name = f"{own}-{name}" if alone else f"{own}/{name}"
+        self._top = self._name.partition("/")[0]
         self.key = f"/{self._name}"
 
     def create(self, *, preferred: bool = True) -> None:
         """Make it in every hierarchy; `preferred`: it gets the CPU first. Raises LabError if that is not permitted."""
         try:
             for root in self._hierarchies.roots.values():
-                self._delegate(root)
-                (root / self._top).mkdir(exist_ok=True)
-                self._delegate(root / self._top)
-                (root / self._name).mkdir(exist_ok=True)
-                if preferred:
-                    self._prefer(root / self._top)
-                    self._prefer(root / self._name)
+                for parent, folder in pairwise([root, *self._below(root)]):
+                    self._delegate(parent)
+                    folder.mkdir(exist_ok=True)
+                    if preferred:
+                        self._prefer(folder)
         except OSError as error:
             raise LabError(f"Cannot make cgroups ({error}): run the lab as root, with cgroups writable.") from error
+
+    def _below(self, root: Path) -> list[Path]:
+        """The cgroup's folders in one hierarchy, from the top: it may have a parent."""
+        return list(dict.fromkeys((root / self._top, root / self._name)))
 
     def _delegate(self, folder: Path) -> None:
         if self._hierarchies.version == 2:
@@ -148,8 +153,12 @@ class LabCgroup:
         return self._hierarchies.roots.get("cpuacct", self._hierarchies.roots["cpu"]) / self._name / "cpuacct.usage"
 
     @property
+    def _cpu_root(self) -> Path:
+        return self._hierarchies.roots["" if self._hierarchies.version == 2 else "cpu"]
+
+    @property
     def _cpu(self) -> Path:
-        return self._hierarchies.roots["" if self._hierarchies.version == 2 else "cpu"] / self._name
+        return self._cpu_root / self._name
 
     def limit_cpu(self, quota_us: int, period_us: int, burst_us: int) -> None:
         """Set the CFS limit; quota -1: none. Raises LabError if the kernel rejects the values."""
@@ -174,7 +183,7 @@ class LabCgroup:
 
         See Linux, Documentation/scheduler/sched-rt-group.rst. Without it, or if no time is left, they run without.
         """
-        for folder in (self._cpu.parent, self._cpu):
+        for folder in self._below(self._cpu_root):
             period, runtime = folder / "cpu.rt_period_us", folder / "cpu.rt_runtime_us"
             with suppress(OSError):
                 if runtime.exists():
@@ -216,7 +225,7 @@ def remove_stale(hierarchies: Hierarchies) -> list[str]:
     removed: set[str] = set()
     for root in hierarchies.folders(""):
         for folder in root.glob(f"{PREFIX}*"):
-            match = re.fullmatch(rf"{PREFIX}(\d+)(-beside)?", folder.name)
+            match = re.fullmatch(rf"{PREFIX}(\d+)(-.+)?", folder.name)
             if match and not _is_owner(int(match[1]), folder):
                 remove_tree(folder)
                 removed.add(folder.name)

@@ -81,9 +81,10 @@ def test_killed_chain(chain: str, tmp_path: Path) -> None:
     assert f"{PREFIX}{lab.pid}" in remove_stale(hierarchies)
 
 
-def test_a_running_lab_is_left_alone() -> None:
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_running_lab_is_left_alone(alone: bool) -> None:
     hierarchies = Hierarchies.of_this_machine()
-    mine = LabCgroup(hierarchies, "probe")
+    mine = LabCgroup(hierarchies, "probe", alone=alone)
     mine.create()
     try:
         assert remove_stale(hierarchies) == []
@@ -91,7 +92,15 @@ def test_a_running_lab_is_left_alone() -> None:
         assert "nr_periods" in mine.cpu_stat.read_text()
     finally:
         mine.remove()
-    assert not any(folder.exists() for folder in hierarchies.folders(f"{PREFIX}{os.getpid()}"))
+    assert not any(list(root.glob(f"{PREFIX}{os.getpid()}*")) for root in hierarchies.folders(""))
+
+
+def test_a_killed_labs_cgroup_at_the_top_is_removed() -> None:
+    hierarchies = Hierarchies.of_this_machine()
+    code = "from labs.cgroups import *; LabCgroup(Hierarchies.of_this_machine(), 'probe', alone=True).create()"
+    with subprocess.Popen([sys.executable, "-c", code]) as lab:
+        lab.wait()
+    assert f"{PREFIX}{lab.pid}-probe" in remove_stale(hierarchies)
 
 
 def test_remove_ends_what_runs_inside() -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from labs.applying.ongoing import Ongoing, ProposedFix, bound
 from labs.console import Say
-from labs.eventloop.bench import Bench, bench, crowded
+from labs.eventloop.bench import Bench, bench
 from labs.eventloop.variants import Parameters, Variant, expected_cause
 from labs.eventloop.watched import LAB
 from labs.limited import Window
+from labs.noisy.loops import busy
 
 _SECONDS = 1_500.0
 
@@ -21,7 +22,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
     """The variant's fault, until the context ends."""
     with bench(parameters, folder, say) as made:
         window = Window.soon(_SECONDS, parameters.calm_seconds)
-        with crowded(made, window.from_us), made.stage.loaded(made.load, window) as goes_on:
+        with busy(made.neighbour, parameters.loops, window.from_us), made.stage.loaded(made.load, window) as goes_on:
             keys = (made.stage.cgroup.key,)
             yield Ongoing(LAB, variant.value, expected_cause(variant), keys, goes_on, bound(FIXES, made))
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from labs.applying.ongoing import Ongoing, ProposedFix, bound, number_in
 from labs.console import Say
 from labs.limited import Window
-from labs.noisy.bench import Bench, bench, busy
+from labs.noisy.bench import Bench, bench
+from labs.noisy.loops import busy
 from labs.noisy.variants import Parameters, Variant, expected_cause
 from labs.noisy.watched import LAB
 
@@ -21,7 +22,10 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
     """The variant's fault, until the context ends."""
     with bench(parameters, folder, say) as made:
         window = Window.soon(_SECONDS, parameters.calm_seconds)
-        with busy(made, window.from_us), made.stage.loaded(made.load, window) as goes_on:
+        with (
+            busy(made.neighbour, made.parameters.loops, window.from_us),
+            made.stage.loaded(made.load, window) as goes_on,
+        ):
             keys = (made.stage.cgroup.key,)
             yield Ongoing(LAB, variant.value, expected_cause(variant), keys, goes_on, bound(FIXES, made))
 

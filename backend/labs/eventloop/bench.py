@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs import processes
 from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.errors import LabError
@@ -19,13 +18,11 @@ from labs.eventloop.variants import Parameters, Runtime
 from labs.figures import Figures
 from labs.limited import Measured, Stage, Window
 from labs.load import Load
-from labs.noisy.bench import LOOP
+from labs.noisy.loops import CLIENT_SHARES, NEIGHBOUR_SHARES, busy, competing
 from labs.noisy.waiting import RunDelay
 from labs.service.servers import PATH, HttpService
 
 _PERIOD_US = 100_000
-_CLIENT_SHARES = 100 * 1024
-_NEIGHBOUR_SHARES = 20_000
 _SOURCES = Path(__file__).parent
 
 
@@ -68,16 +65,15 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     with ExitStack() as stack:
 
         def cgroup(name: str, shares: int) -> LabCgroup:
-            """With a neighbor, the lab gets no higher priority than others: the product needs its share of the CPUs."""
+            if p.loops:
+                return competing(stack, names, name, shares)
             made = names.cgroup(name)
             stack.callback(made.remove)
-            made.create(preferred=not p.loops)
-            if p.loops:
-                made.weigh(shares)
+            made.create()
             return made
 
-        own, batch = cgroup(p.runtime.value, p.shares), cgroup("batch", _NEIGHBOUR_SHARES)
-        clients = cgroup("clients", _CLIENT_SHARES)
+        own, batch = cgroup(p.runtime.value, p.shares), cgroup("batch", NEIGHBOUR_SHARES)
+        clients = cgroup("clients", CLIENT_SHARES)
         name = "Node.js" if p.runtime is Runtime.NODE else "Python"
         server = HttpService(name, _command(p), own, {})
         say(f"Starting {name} in {own.key}")
@@ -100,21 +96,11 @@ def _command(p: Parameters) -> list[str]:
     return [node, str(_SOURCES / "service.js"), *options]
 
 
-@contextmanager
-def crowded(made: Bench, from_us: int) -> Iterator[None]:
-    """The neighbor's loops, from that time until the context ends."""
-    command = [sys.executable, "-I", "-c", LOOP, str(from_us / 1e6)]
-    with ExitStack() as stack:
-        for _ in range(made.parameters.loops):
-            stack.callback(processes.stop, processes.spawn(command, cgroup_procs=made.neighbour.procs_files()))
-        yield
-
-
 def run(made: Bench, say: Say) -> Run:
     """Send the load. Raises LabError if any part of it fails."""
     p = made.parameters
     window = Window.soon(p.seconds, p.calm_seconds)
-    with crowded(made, window.from_us), RunDelay(made.server.pid) as delay:
+    with busy(made.neighbour, p.loops, window.from_us), RunDelay(made.server.pid) as delay:
         done = made.stage.measure(made.load, window, _PERIOD_US, say)
     waited_s = delay.waited_us(done.from_us, done.to_us) / 1e6
     return Run(done, EventLoopFigures(**done.figures.model_dump(), run_delay_s=waited_s))

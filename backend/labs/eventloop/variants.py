@@ -37,7 +37,7 @@ class Parameters(BaseModel):
     report_rows: int = Field(70_000, ge=1, le=10_000_000, description="rows of a report: its CPU time")
     off_loop: bool = Field(False, description="reports are made by another thread (Node.js) or process (Python)")
     shares: int = Field(100 * 1024, ge=2, le=262_144, description="CPU weight of the service in cgroup v1 shares")
-    loops: int = Field(0, ge=0, le=256, description="busy loops of a neighbor with 20,000 shares")
+    loops: int = Field(0, ge=0, le=256, description="busy loops of a neighbor with 1,024 shares")
 
 
 _FAULT = {"report_every": 250}

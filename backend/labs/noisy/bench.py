@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs import processes, unbound
+from labs import unbound
 from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.figures import Figures
 from labs.limited import Limit, Measured, Stage, Window, unlimit
 from labs.load import Load
+from labs.noisy.loops import CLIENT_SHARES, busy, competing
 from labs.noisy.variants import Parameters
 from labs.noisy.waiting import RunDelay
 from labs.servers import Server, free_port
@@ -23,8 +23,6 @@ from labs.service.variants import Parameters as ServiceParameters
 _ZONE = "lab.test"
 _NAMES = tuple(f"{name}.{_ZONE}" for name in ("api", "pay", "mail", "cdn"))
 _PERIOD_US = 100_000  # of the server's own limit
-_CLIENT_SHARES = 100 * 1024  # clients are other machines: nothing here delays them
-LOOP = "import sys, time; time.sleep(max(0, float(sys.argv[1]) - time.time()))\nwhile True: pass"
 
 
 class NoisyFigures(Figures):
@@ -56,17 +54,9 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """Start the server with its weight; everything is removed afterwards."""
     p, names = parameters, LabRun.begin(say)
     with ExitStack() as stack:
-
-        def cgroup(name: str, shares: int) -> LabCgroup:
-            """The lab gets no higher priority than others: the product needs its share of the CPUs beside the loops."""
-            made = names.cgroup(name)
-            stack.callback(made.remove)
-            made.create(preferred=False)
-            made.weigh(shares)
-            return made
-
-        own, batch = cgroup("go" if p.http else "unbound", p.shares), cgroup("batch", p.neighbour_shares)
-        clients = cgroup("clients", _CLIENT_SHARES)
+        own = competing(stack, names, "go" if p.http else "unbound", p.shares)
+        batch = competing(stack, names, "batch", p.neighbour_shares)
+        clients = competing(stack, names, "clients", CLIENT_SHARES)
         server, load, ready = _http(p, folder, own) if p.http else _dns(p, folder, own)
         say(f"Starting {server.name} in {own.key} with {p.shares} shares beside {batch.key} with {p.neighbour_shares}")
         server.start(ready)
@@ -96,17 +86,7 @@ def run(made: Bench, say: Say) -> Run:
     """Send the load, and let the neighbor run once the window begins. Raises LabError if any part of it fails."""
     p = made.parameters
     window = Window.soon(p.seconds, p.calm_seconds)
-    with busy(made, window.from_us), RunDelay(made.stage.server.pid) as delay:
+    with busy(made.neighbour, p.loops, window.from_us), RunDelay(made.stage.server.pid) as delay:
         done = made.stage.measure(made.load, window, _PERIOD_US, say)
     waited_s = delay.waited_us(done.from_us, done.to_us) / 1e6
     return Run(done, NoisyFigures(**done.figures.model_dump(), run_delay_s=waited_s))
-
-
-@contextmanager
-def busy(made: Bench, from_us: int) -> Iterator[None]:
-    """The neighbor's loops, from that time until the context ends."""
-    command = [sys.executable, "-I", "-c", LOOP, str(from_us / 1e6)]
-    with ExitStack() as stack:
-        for _ in range(made.parameters.loops):
-            stack.callback(processes.stop, processes.spawn(command, cgroup_procs=made.neighbour.procs_files()))
-        yield

@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from labs.noisy.loops import NEIGHBOUR_SHARES
+
 
 class Variant(StrEnum):
     FAULT = "fault"
@@ -29,7 +31,7 @@ class Parameters(BaseModel):
     calm_seconds: float = Field(6, ge=0, le=600, description="load before it, without the neighbor's loops")
     shares: int = Field(2, ge=2, le=262_144, description="CPU weight of the server in cgroup v1 shares")
     loops: int = Field(6, ge=0, le=256, description="busy loops of the neighbor")
-    neighbour_shares: int = Field(20_000, ge=2, le=262_144, description="CPU weight of the neighbor")
+    neighbour_shares: int = Field(NEIGHBOUR_SHARES, ge=2, le=262_144, description="CPU weight of the neighbor")
     neighbour_quota_us: int = Field(-1, ge=-1, description="CPU limit of the neighbor per period (µs); -1: none")
     neighbour_period_us: int = Field(100_000, ge=1_000, le=1_000_000, description="length of its CFS period (µs)")
     quota_us: int | None = Field(
@@ -40,10 +42,10 @@ class Parameters(BaseModel):
 _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.FAULT: ("cpu/neighbours", {}),
     Variant.HTTP: ("cpu/neighbours", {"http": True, "qps": 400.0, "hashed_kib": 200}),
-    Variant.WEIGHTS: ("none", {"shares": 20_000}),
+    Variant.WEIGHTS: ("none", {"shares": 10_240}),
     # In periods as short as the scheduler's slices: with 100 ms the loops would take both CPUs for tens of ms.
     Variant.LIMIT_NEIGHBOUR: ("none", {"neighbour_quota_us": 5_000, "neighbour_period_us": 10_000}),
-    Variant.OWN_LIMIT: ("cpu/limit_too_low", {"shares": 20_000, "quota_us": None}),
+    Variant.OWN_LIMIT: ("cpu/limit_too_low", {"shares": 10_240, "quota_us": None}),
     # A healthy container has the default weight: with 2, the product itself would starve it.
     Variant.HEALTHY: ("none", {"loops": 0, "shares": 1_024}),
 }

@@ -59,7 +59,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 
         def cgroup_for(name: str, *, preferred: bool) -> LabCgroup:
             """Not preferred is CoreDNS, of all others: the product has only seconds before the kill."""
-            cgroup = names.cgroup(name, beside=preferred)
+            cgroup = names.cgroup(name, alone=preferred)
             stack.callback(cgroup.remove)
             cgroup.create(preferred=preferred)
             return cgroup
