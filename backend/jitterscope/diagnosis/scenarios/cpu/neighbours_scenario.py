@@ -73,6 +73,14 @@ def _fair() -> Snapshot:
     return contended(made, np.full(made.ticks, 25_000.0), 1.0, weight="100")
 
 
+def _waits_before() -> Snapshot:
+    """Threads always wait a little, on an idle node too, and harm nobody; then neighbors take the CPUs."""
+    spans = tuple((50.3 + 0.9 * n, 0.86) for n in range(10))
+    made = simulate(replace(BASE, hiccups=spans, seed=47)).snapshot
+    waited = delays(spans, made.ticks) + np.where(np.arange(made.ticks) < 500, 40_000.0, 0.0)
+    return contended(one_socket.split(made, wait_all=True), waited, 0.1 + 0.9 * hiccup_ticks(spans, made.ticks))
+
+
 def _waits_by_load(own_ms: float) -> Snapshot:
     """Each answer takes that long, as its upstream does, and threads wait all the time, more with more queries."""
     bursts = tuple((1.5 * n, 0.8, 700.0) for n in range(40))
@@ -132,6 +140,7 @@ SCENARIOS = (
     _fault("nobody is named", replace(BASE, seed=6), MOMENTS, takers=()),
     _fault("HTTP", replace(BASE, serves="http", is_go=False, seed=9), STARVED),
     _fault("HTTP, moments", replace(BASE, serves="http", is_go=False, seed=10), MOMENTS),
+    Scenario("neighbours/after a minute of small waits", ID, _waits_before, True),
     _fault("serves nothing", replace(BASE, serves=None, is_go=False, seed=7), STARVED, hurts=False),
     Scenario(
         "neighbours_by_pressure/no run delay",

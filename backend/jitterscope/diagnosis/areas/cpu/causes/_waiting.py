@@ -22,7 +22,7 @@ from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.served import metric, not_timed, read_served
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.core.stats import dilate
+from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 # Ticks without waiting that show what a server needs.
 ENOUGH_TICKS = 20
@@ -33,7 +33,9 @@ class Waiting:
     """Who was hurt while threads waited; `share` of the time that they wanted a CPU for (0..1).
 
     `own_late`: of the node's CPU time while late answers were on their way, what the subject used itself, at most; NaN
-    where no answer was late or the use is not known.
+    where no answer was late or the use is not known. `ticks`: those of waits with late answers on their way; all of
+    waits where there is none, or nobody times answers. Threads of many servers also wait while nobody is hurt, on idle
+    nodes too: that says nothing about the trouble.
     """
 
     hurt: AnswersHarm
@@ -41,6 +43,7 @@ class Waiting:
     share: float
     noun: str
     own_late: float
+    ticks: BoolArray
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -52,12 +55,15 @@ def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
     """Late answers are counted in the ticks in which threads waited and just after: a late one leaves when they run."""
     spans, served = held_up.apart(snapshot, waits.spans | waits.free), read_served(snapshot)
     late_us = held_up.late_us(snapshot, spans)
+    late_time_us = held_up.late_time_us(snapshot, late_us)
+    hurtful = late_time_us > 0
     return Waiting(
         harm.harm(snapshot, spans, late_us, served=served),
         run_waits.held_up(snapshot, waits, late_us),
         run_waits.starvation(snapshot, waits),
         served.noun,
-        run_waits.own_share(snapshot, held_up.late_time_us(snapshot, late_us)),
+        run_waits.own_share(snapshot, late_time_us),
+        waits.spans & hurtful if (waits.free & hurtful).any() else waits.spans,
     )
 
 

@@ -42,15 +42,16 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     numbers = {"waited_us": waits.total_us(waits.hot), "free_waited_us": waits.total_us(waits.free)}
     if numbers["free_waited_us"] < LEAST_US or numbers["free_waited_us"] < 0.5 * numbers["waited_us"]:
         return NotFound(cause=ID, reason=_little(waits, numbers), numbers=numbers)
-    use = run_waits.cpu_use(snapshot, waits)
+    found = waiting.judge(snapshot, waits)
+    use = run_waits.cpu_use(snapshot, waits, found.ticks)
     if use is None:
         return missing_data.not_enough(ID, ["node.cpus"], snapshot)
+    numbers |= found.numbers
     numbers |= {"others": use.others, "own": use.own, "idle": use.idle, "stolen": use.stolen, "irq": use.interrupts}
     if (reason := _not_others(snapshot, waits, use)) is not None:
         return NotFound(cause=ID, reason=reason, numbers=numbers)
-    found = waiting.judge(snapshot, waits)
     if (reason := _harmless(waits, found)) is not None:
-        return NotFound(cause=ID, reason=reason, numbers=numbers | found.numbers)
+        return NotFound(cause=ID, reason=reason, numbers=numbers)
     return _found(snapshot, waits, use, found)
 
 
@@ -66,7 +67,7 @@ def _little(waits: RunWaits, numbers: dict[str, float]) -> str:
 
 def _not_others(snapshot: Snapshot, waits: RunWaits, use: CpuUse) -> str | None:
     """Why it is not other cgroups that had the CPUs; None: it is."""
-    while_waiting = f"While its threads waited {say.ms(waits.total_us(waits.free))} for a CPU"
+    while_waiting = f"While its threads waited {say.ms(waits.total_us(waits.free & use.ticks))} for a CPU"
     if use.idle_waiting > IDLE:
         reason = f"{while_waiting}, {say.percent(use.idle)} of the node's CPU time was idle."
         if (allowed := run_waits.pinned(snapshot)) is not None:
@@ -112,7 +113,7 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
 
 
 def _found(snapshot: Snapshot, waits: RunWaits, use: CpuUse, found: Waiting) -> Found:
-    named = run_waits.neighbours(snapshot, waits.spans)
+    named = run_waits.neighbours(snapshot, use.ticks)
     name, (who, have) = say.who(snapshot), _who(named, use)
     late = waiting.consequence(snapshot, found)
     known = sum(one.used for one in named)
@@ -160,9 +161,10 @@ def _who(named: list[Neighbour], use: CpuUse) -> tuple[str, str]:
 
 
 def _node(snapshot: Snapshot, waits: RunWaits, use: CpuUse) -> Evidence:
+    told = "waits" if use.ticks.sum() == waits.spans.sum() else "waits and late answers"
     return Evidence(
         id="node_full",
-        statement="CPU time of the node in ticks with waits: other cgroups / this one / idle",
+        statement=f"CPU time of the node in ticks with {told}: other cgroups / this one / idle",
         value=f"{say.percent(use.others)} / {say.percent(use.own)} / {say.percent(use.idle)}",
         comparison=f"{use.cpus:g} CPUs",
         numbers={"others": use.others, "own": use.own, "idle": use.idle, "cpus": use.cpus},
@@ -229,7 +231,8 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     waits = run_waits.read_waits(snapshot)
     if waits is None:
         return []
-    named, use = run_waits.neighbours(snapshot, waits.spans), run_waits.cpu_use(snapshot, waits)
+    ticks = waiting.judge(snapshot, waits).ticks
+    named, use = run_waits.neighbours(snapshot, ticks), run_waits.cpu_use(snapshot, waits, ticks)
     others = use.others * use.cpus if use is not None else 0.0
     need = waiting.needed_cpus(snapshot, waits)
     proposals = [

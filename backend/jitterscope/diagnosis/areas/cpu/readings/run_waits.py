@@ -50,12 +50,13 @@ class RunWaits:
 
 @dataclass(frozen=True, slots=True)
 class CpuUse:
-    """Shares (0..1) of the time of the node's `cpus` in the ticks of waits; they add up to 1.
+    """Shares (0..1) of the time of the node's `cpus` in these ticks of waits; they add up to 1.
 
     A wait can be shorter than its ticks, with idle CPUs in the rest of them. `idle_waiting` is a lower bound for the
     idle share of the waiting itself, `others_waiting` an upper bound for the share that others used.
     """
 
+    ticks: BoolArray
     cpus: float
     idle_waiting: float
     others_waiting: float
@@ -122,11 +123,11 @@ def starvation(snapshot: Snapshot, waits: RunWaits) -> float:
     return waited / (waited + used) if waited + used > 0 else float("nan")
 
 
-def cpu_use(snapshot: Snapshot, waits: RunWaits) -> CpuUse | None:
-    """Use of the node's CPUs in the spans; None if the number of CPUs, their idle time, or the use is unknown."""
+def cpu_use(snapshot: Snapshot, waits: RunWaits, ticks: BoolArray) -> CpuUse | None:
+    """Use of the node's CPUs in these ticks of the spans; None if their number, idle time, or the use is unknown."""
     cpus = number(snapshot.node.fact("node.cpus"))
     own, idle = series(snapshot.subject, "cpu_usage_us", snapshot.ticks), _of_node(snapshot, "host_idle_us")
-    known = waits.spans & np.isfinite(own) & np.isfinite(idle)
+    known = ticks & waits.spans & np.isfinite(own) & np.isfinite(idle)
     if not cpus or not known.any():
         return None
     ticks_us = snapshot.step_us * float(known.sum())
@@ -142,9 +143,11 @@ def cpu_use(snapshot: Snapshot, waits: RunWaits) -> CpuUse | None:
     used = share(own)
     others = max(0.0, 1.0 - unused - stolen - interrupts - used)
     # Waits of several threads at once are counted one after the other: that makes the waiting longer, not shorter.
-    waiting = min(1.0, waits.total_us(waits.free) / ticks_us)
+    waiting = min(1.0, waits.total_us(waits.free & ticks) / ticks_us)
+    if not waiting:
+        return None
     return CpuUse(
-        cpus, max(0.0, unused - (1 - waiting)) / waiting, min(1.0, others / waiting),
+        ticks, cpus, max(0.0, unused - (1 - waiting)) / waiting, min(1.0, others / waiting),
         used, others, unused, stolen, interrupts,
     )  # fmt: skip
 
