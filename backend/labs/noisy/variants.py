@@ -46,8 +46,8 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     # In periods as short as the scheduler's slices: with 100 ms the loops would take both CPUs for tens of ms.
     Variant.LIMIT_NEIGHBOUR: ("none", {"neighbour_quota_us": 5_000, "neighbour_period_us": 10_000}),
     Variant.OWN_LIMIT: ("cpu/limit_too_low", {"shares": 10_240, "quota_us": None}),
-    # A healthy container has the default weight: with 2, the product itself would starve it.
-    Variant.HEALTHY: ("none", {"loops": 0, "shares": 1_024}),
+    # With 2 shares, or on a full node with 1,024, the product and the test would take the CPU from it.
+    Variant.HEALTHY: ("none", {"loops": 0, "shares": 10_240}),
 }
 
 
