@@ -144,8 +144,6 @@ def cpu_use(snapshot: Snapshot, waits: RunWaits, ticks: BoolArray) -> CpuUse | N
     others = max(0.0, 1.0 - unused - stolen - interrupts - used)
     # Waits of several threads at once are counted one after the other: that makes the waiting longer, not shorter.
     waiting = min(1.0, waits.total_us(waits.free & ticks) / ticks_us)
-    if not waiting:
-        return None
     return CpuUse(
         ticks, cpus, max(0.0, unused - (1 - waiting)) / waiting, min(1.0, others / waiting),
         used, others, unused, stolen, interrupts,
