@@ -133,7 +133,7 @@ def test_a_newcomer_sees_what_to_do_and_a_viewer_whom_to_ask(
     token = product.stack.create_api_token(newcomer.organization_id)
     invited = httpx.post(
         f"{product.url}/api/v1/members/invitations", json={"email": viewer, "role": "viewer"},
-        headers={"Authorization": f"Bearer {token}"},
+        headers={"Authorization": f"Bearer {token}"}, timeout=60,
     )  # fmt: skip
     assert invited.status_code == 201, invited.text
     theirs = open_window(anonymous=True).page

@@ -210,7 +210,7 @@ def test_a_token_is_revoked_in_five_clicks(task: Task, product: Product) -> None
 
     def status() -> int:
         headers = {"Authorization": f"Bearer {secret}"}
-        return httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code
+        return httpx.get(f"{product.url}/api/v1/incidents", headers=headers, timeout=60).status_code
 
     task.begins()
     settings(page, "Settings")  # 2

@@ -76,7 +76,7 @@ def test_a_fix_can_be_tried_on_the_demo_until_ctrl_c(tmp_path: Path) -> None:
         assert demo.end(lambda process: os.killpg(process.pid, signal.SIGINT)) == 0, demo.file.read_text()
         assert "Jitterscope keeps running" in demo.file.read_text()
         assert not any(folder.exists() for folder in Hierarchies.of_this_machine().folders(key.split("/")[1]))
-        assert httpx.get(f"{address.partition('/incidents')[0]}/readyz").status_code == 200
+        assert httpx.get(f"{address.partition('/incidents')[0]}/readyz", timeout=60).status_code == 200
     finally:
         demo.down()
 

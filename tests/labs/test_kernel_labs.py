@@ -90,10 +90,10 @@ def test_kubelet_page() -> None:
     page.observe("kubelet_runtime_operations_duration_seconds", 0.02, 'operation_type="pull_image"')
     with serving(page) as url:
         began = time.monotonic()
-        assert len(httpx.get(url + image_path(300_000, 0.3)).content) == 300_000
+        assert len(httpx.get(url + image_path(300_000, 0.3), timeout=60).content) == 300_000
         assert time.monotonic() - began >= 0.25, "at the registry's pace"
-        text = httpx.get(f"{url}/metrics").text
-        assert httpx.get(f"{url}/pods").status_code == 404
+        text = httpx.get(f"{url}/metrics", timeout=60).text
+        assert httpx.get(f"{url}/pods", timeout=60).status_code == 404
     assert 'kubelet_pod_start_sli_duration_seconds_bucket{le="3"} 2\n' in text
     assert 'kubelet_pod_start_sli_duration_seconds_bucket{le="+Inf"} 3\n' in text
     assert "kubelet_pod_start_sli_duration_seconds_sum 6.9\n" in text

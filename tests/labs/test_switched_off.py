@@ -103,7 +103,9 @@ def test_a_collector_stops_reading_and_begins_again(
         )  # fmt: skip
 
         def switch(*off: str) -> None:
-            answer = httpx.put(f"{url}/api/v1/collection", headers=organization.headers, json={"off": list(off)})
+            answer = httpx.put(
+                f"{url}/api/v1/collection", headers=organization.headers, json={"off": list(off)}, timeout=60
+            )
             assert answer.status_code == 200, answer.text
 
         def wait(what: str, condition: Callable[[], bool]) -> None:

@@ -346,7 +346,7 @@ def test_a_file_whose_sender_was_removed_meanwhile_is_not_kept(
         yield LOOP.encode()
 
     with serving() as url:
-        answer = httpx.post(f"{url}/api/v1/analyses", content=content(), headers=headers)
+        answer = httpx.post(f"{url}/api/v1/analyses", content=content(), headers=headers, timeout=60)
     assert answer.status_code == 401
     assert client.get("/api/v1/analyses", headers=organization.headers).json()["items"] == []
     assert not [path for path in settings().evidence_path.rglob("*") if path.is_file() and "incoming" in str(path)]

@@ -126,7 +126,7 @@ def test_the_first_data_of_a_node_are_told_once(service: Any, healthy: Recording
 
 
 def test_a_stream_needs_a_caller(url: str) -> None:
-    assert httpx.get(url).status_code == 401
+    assert httpx.get(url, timeout=60).status_code == 401
 
 
 def _end(listener: Listener, organization_id: int) -> None:
@@ -161,7 +161,7 @@ def test_a_stream_ends_with_its_credentials(
             assert client.post("/api/v1/auth/logout", headers=headers).status_code == 204
     _end(listener, organization.id)
     assert [event["type"] for event in listener.events] == ["ready", "first_data"], "nothing after the end"
-    assert httpx.get(url, headers=headers).status_code == 401
+    assert httpx.get(url, headers=headers, timeout=60).status_code == 401
 
 
 def test_many_events_and_streams_of_a_caller_cost_few_look_ups(
@@ -196,7 +196,7 @@ def test_a_caller_has_so_many_streams_and_no_more(
     listeners = [Listener(url, organization.headers) for _ in range(3)]
     for listener in listeners:
         listener.wait(1)
-    refused = httpx.get(url, headers=organization.headers)
+    refused = httpx.get(url, headers=organization.headers, timeout=60)
     assert (refused.status_code, refused.json()["type"]) == (429, "urn:jitterscope:problem:too-many-streams")
     assert int(refused.headers["retry-after"]) > 0
     cast = Cast(database, organization)

@@ -182,7 +182,9 @@ def test_wrong_credentials_take_few_threads(client: TestClient, monkeypatch: pyt
     monkeypatch.setattr(tokens, "principal_of", slowly)
     wrong = {"Authorization": "Bearer jsa_wrong"}
     with serving() as url, ThreadPoolExecutor(60) as crowd:
-        answers = list(crowd.map(lambda _: httpx.get(f"{url}/api/v1/me", headers=wrong).status_code, range(120)))
+        answers = list(
+            crowd.map(lambda _: httpx.get(f"{url}/api/v1/me", headers=wrong, timeout=60).status_code, range(120))
+        )
     assert set(answers) == {401}
     assert most <= bounds.CREDENTIALS.of_caller
 

@@ -221,6 +221,6 @@ def test_metrics_are_served_on_a_listener_of_their_own(
         address = f"127.0.0.1:{free.getsockname()[1]}"
     settings_override(metrics_listen=address)
     with TestClient(create_app()):
-        assert "jitterscope_http_requests_total" in httpx.get(f"http://{address}/metrics").text
+        assert "jitterscope_http_requests_total" in httpx.get(f"http://{address}/metrics", timeout=60).text
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"http://{address}/metrics")
+        httpx.get(f"http://{address}/metrics", timeout=60)

@@ -65,7 +65,7 @@ def processes_of(folder: Path) -> list[psutil.Process]:
 
 def test_signing_in_with_the_first_login(stack: Stack) -> None:
     email, password = stack.admin
-    response = httpx.post(f"{stack.url}/api/v1/auth/login", json={"email": email, "password": password})
+    response = httpx.post(f"{stack.url}/api/v1/auth/login", json={"email": email, "password": password}, timeout=60)
     assert response.status_code == 200
     assert response.json()["role"] == "admin"
 
@@ -92,7 +92,7 @@ def test_whatever_is_killed_comes_back(stack: Stack, program: str) -> None:
     pid = stack.pids()[program]
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: stack.pids()[program] != pid and ready(stack))
-    assert httpx.get(f"{stack.url}/api/v1/me").status_code == 401  # the database answers queries again
+    assert httpx.get(f"{stack.url}/api/v1/me", timeout=60).status_code == 401  # the database answers queries again
 
 
 def test_postgres_comes_back_after_a_reboot_gave_its_number_away(stack: Stack) -> None:
@@ -108,7 +108,7 @@ def test_postgres_comes_back_after_a_reboot_gave_its_number_away(stack: Stack) -
 @pytest.fixture
 def api(stack: Stack) -> Iterator[httpx.Client]:
     headers = {"Authorization": f"Bearer {stack.create_api_token()}"}
-    with httpx.Client(base_url=f"{stack.url}/api/v1", headers=headers) as client:
+    with httpx.Client(base_url=f"{stack.url}/api/v1", headers=headers, timeout=60) as client:
         yield client
 
 
@@ -138,7 +138,7 @@ def test_stopping_leaves_no_process_and_starting_again_keeps_the_data(stack: Sta
     assert processes_of(folder) == []
     assert not stack.state.supervisor_socket.exists()
     stack.start()
-    answer = httpx.get(f"{stack.url}/api/v1/me", headers={"Authorization": f"Bearer {token}"})
+    answer = httpx.get(f"{stack.url}/api/v1/me", headers={"Authorization": f"Bearer {token}"}, timeout=60)
     assert answer.status_code == 200
 
 
@@ -147,7 +147,7 @@ def test_a_port_that_was_taken_meanwhile_is_replaced(stack: Stack) -> None:
     taken = int(stack.url.rpartition(":")[2])
     holder = subprocess.Popen([sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(taken)])
     try:
-        wait_for(lambda: httpx.get(f"http://127.0.0.1:{taken}").status_code == 200)
+        wait_for(lambda: httpx.get(f"http://127.0.0.1:{taken}", timeout=60).status_code == 200)
         stack.start()
         assert not stack.url.endswith(f":{taken}")
         assert ready(stack)

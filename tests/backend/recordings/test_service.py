@@ -193,10 +193,10 @@ def test_a_recording_ends_with_the_access_of_who_records(
         for batch in prepare(fault, shift_us, ""):
             content = zstandard.compress(batch.SerializeToString())
             headers = organization.ingest_headers
-            assert httpx.post(f"{url}/api/v1/ingest", content=content, headers=headers).status_code < 300
+            assert httpx.post(f"{url}/api/v1/ingest", content=content, headers=headers, timeout=60).status_code < 300
         window = {"from": fault.start_us + shift_us, "to": fault.end_us + shift_us}
         query = {"resource": subject_of(organization), **window}
         monkeypatch.setattr(stream, "part", part)
         with pytest.raises(httpx.RemoteProtocolError):
-            httpx.get(f"{url}/api/v1/recordings", params=query, headers=organization.headers)
+            httpx.get(f"{url}/api/v1/recordings", params=query, headers=organization.headers, timeout=60)
     assert len(read) == 1
