@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -14,13 +16,18 @@ from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 UNASKED = {"postgresql", "valkey", "mariadb"}
+# Whatever is found cannot be made again: it is printed, and its recording stays here.
+KEPT = Path(__file__).parents[2] / ".run" / "mixed-load"
 
 
 @live(90)
 @pytest.mark.timeout(600)
 def test_nothing_is_said_of_servers_without_a_fault(product: Product) -> None:
-    report = watch(product, Parameters(minutes=0.7, seed=7), say).report
+    watched = watch(product, Parameters(minutes=0.7, seed=7), say)
+    report = watched.report
     say(report.model_dump_json())
+    say(json.dumps(list(watched.found.values())))
+    watched.keep(product, KEPT, say)
     assert not report.incidents
     assert not report.risks
     assert {one.name for one in report.servers if one.requests is None} == UNASKED
