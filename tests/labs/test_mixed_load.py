@@ -28,8 +28,9 @@ def test_nothing_is_said_of_servers_without_a_fault(product: Product) -> None:
     say(report.model_dump_json())
     say(json.dumps(list(watched.found.values())))
     watched.keep(product, KEPT, say)
-    assert not report.incidents
-    assert not report.risks
+    # The lab makes no fault, but a hypervisor can: then the lab itself has seen it, too.
+    true = {"cpu/steal"} if report.machine.stolen_max_ratio > 0.05 else set()
+    assert [one for one in (*report.incidents, *report.risks) if one.cause not in true] == []
     assert {one.name for one in report.servers if one.requests is None} == UNASKED
     for one in report.servers:
         assert one.requests is None or one.requests > 500

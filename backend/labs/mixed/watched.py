@@ -48,12 +48,17 @@ class ServerFigures(BaseModel):
 
 
 class MachineFigures(BaseModel):
-    """CPUs used by anything, over whole seconds of the run; `full_s`: seconds in which all were."""
+    """CPUs used by anything, over whole seconds of the run; `full_s`: seconds in which all were.
+
+    `stolen_s`: CPU time that the hypervisor took; `stolen_max_ratio`: its share of all CPU time in the worst second.
+    """
 
     cpus: int
     busy_mean: float
     busy_p99: float
     full_s: int
+    stolen_s: float
+    stolen_max_ratio: float
 
 
 class MixedReport(BaseModel):
@@ -73,6 +78,7 @@ class MixedReport(BaseModel):
 class _Second:
     busy: float
     full: bool
+    stolen: float
 
 
 class _Machine(Repeating):
@@ -82,16 +88,21 @@ class _Machine(Repeating):
         super().__init__(1.0)
         self._seen: list[_Second] = []
         psutil.cpu_percent(percpu=True)
+        self._stolen_s = psutil.cpu_times().steal
 
     def look(self, late_us: int) -> None:
         busy = [one / 100 for one in psutil.cpu_percent(percpu=True)]
-        self._seen.append(_Second(sum(busy), min(busy) > 0.98))
+        stolen_s, self._stolen_s = self._stolen_s, psutil.cpu_times().steal
+        self._seen.append(_Second(sum(busy), min(busy) > 0.98, self._stolen_s - stolen_s))
 
     def figures(self) -> MachineFigures:
-        busy = [one.busy for one in self._seen[1:]] or [0.0]
+        seen, cpus = self._seen[1:], psutil.cpu_count() or 1
+        busy = [one.busy for one in seen] or [0.0]
+        stolen_s = [one.stolen for one in seen] or [0.0]
         return MachineFigures(
-            cpus=psutil.cpu_count() or 1, busy_mean=round(float(np.mean(busy)), 2),
-            busy_p99=round(float(np.quantile(busy, 0.99)), 2), full_s=sum(one.full for one in self._seen[1:]),
+            cpus=cpus, busy_mean=round(float(np.mean(busy)), 2), busy_p99=round(float(np.quantile(busy, 0.99)), 2),
+            full_s=sum(one.full for one in seen), stolen_s=round(sum(stolen_s), 2),
+            stolen_max_ratio=round(min(max(stolen_s) / cpus, 1.0), 2),
         )  # fmt: skip
 
 
@@ -203,7 +214,8 @@ def table(report: MixedReport) -> str:
     machine = report.machine
     lines.append(
         f"machine: {machine.busy_mean:g} of {machine.cpus} CPUs busy on average, {machine.busy_p99:g} at p99, "
-        f"all of them for {machine.full_s} s"
+        f"all of them for {machine.full_s} s; the hypervisor took {machine.stolen_s:g} s of CPU time, "
+        f"at most {100 * machine.stolen_max_ratio:.0f} % of a second"
     )
     for kind, found in (("incident", report.incidents), ("risk", report.risks)):
         for line in found:
