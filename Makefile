@@ -189,8 +189,10 @@ lint-style: build-python
 	$(RUN) ruff format --check . ../tests ../scripts ../migrations
 	@! git grep -nE '\{[^{}]*:\.[0-9]%\}' -- backend/jitterscope backend/labs || { echo 'docs/style.md: a space before %, as in f"{100 * share:.0f} %"'; false; }
 
+# mypy compares contents: with a cache outside the clone, a fresh clone takes 2 s instead of 54.
+MYPY_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/jitterscope/mypy
 lint-types: build-python
-	$(RUN) mypy --strict jitterscope labs ../tests ../scripts ../migrations
+	$(RUN) mypy --cache-dir $(MYPY_CACHE) --strict jitterscope labs ../tests ../scripts ../migrations
 
 lint-imports: build-python
 	$(RUN) lint-imports
