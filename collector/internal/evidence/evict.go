@@ -11,12 +11,16 @@ func evictHalf[K comparable, V any](table map[K]V, weight func(V) uint64, gone f
 	}
 	slices.Sort(weights)
 	limit := weights[len(weights)/2]
-	for key, value := range table {
-		if weight(value) <= limit && len(table) > len(weights)/2 {
-			delete(table, key)
-			gone(value)
+	remove := func(whether func(uint64) bool) {
+		for key, value := range table {
+			if len(table) > len(weights)/2 && whether(weight(value)) {
+				delete(table, key)
+				gone(value)
+			}
 		}
 	}
+	remove(func(weight uint64) bool { return weight < limit })
+	remove(func(weight uint64) bool { return weight == limit }) // many are alike: no smaller one stays in their place
 	return limit
 }
 

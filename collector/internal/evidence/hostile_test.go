@@ -181,6 +181,21 @@ func gzipOf(t *testing.T, data []byte) []byte {
 	return out.Bytes()
 }
 
+func TestNothingSmallerStaysInAnothersPlace(t *testing.T) {
+	table := make(map[int]uint64)
+	for i := range 100 {
+		table[i] = 1 + uint64(i/50)
+	}
+	if limit := evictHalf(table, func(weight uint64) uint64 { return weight }, func(uint64) {}); limit != 2 || len(table) != 50 {
+		t.Errorf("%d are left, limit %d", len(table), limit)
+	}
+	for i, weight := range table {
+		if weight != 2 {
+			t.Errorf("%d: %d", i, weight)
+		}
+	}
+}
+
 // TestSlowNameAmongManyNames: a slow query is reported by its name even if the table evicted it because of the many
 // names in between.
 func TestSlowNameAmongManyNames(t *testing.T) {

@@ -112,7 +112,7 @@ func TestWhatThreadsOfASilentServerWaitIn(t *testing.T) {
 		group.Wait()
 	}
 	waitFor(t, "the server is known", func() bool { ask(); return o.hasResource(key) })
-	for range 30 { // how its threads wait when it owes nothing is read meanwhile
+	for range 80 { // how its threads wait when it owes nothing is read meanwhile: of one server per second
 		ask()
 		time.Sleep(100 * time.Millisecond)
 	}

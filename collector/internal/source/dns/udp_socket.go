@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/cputime"
 	"github.com/jitterscope/jitterscope/collector/internal/netsock"
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
@@ -26,7 +26,7 @@ type udpSocket struct {
 	tables   map[tableKey]*socketTable
 	servers  []queueOfServer // changed only in Registry.Between, like list
 	list     []*socketTable
-	costNS   int64 // of one read of all tables, smoothed
+	costNS   int64 // CPU time of one read of all tables, smoothed
 	buffer   []byte
 }
 
@@ -158,12 +158,12 @@ func (u *udpSocket) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	if len(u.list) == 0 || (u.costNS > expensiveNS && tick.Sequence%10 != 0) {
 		return
 	}
-	started := time.Now()
-	for _, table := range u.list {
-		u.read(table)
-	}
-	cost := time.Since(started).Nanoseconds()
-	u.costNS += (cost - u.costNS) / 8
+	cost := cputime.Of(func() {
+		for _, table := range u.list {
+			u.read(table)
+		}
+	})
+	u.costNS += (cost.Nanoseconds() - u.costNS) / 8
 	for i := range u.servers {
 		u.record(&u.servers[i], recorder)
 	}

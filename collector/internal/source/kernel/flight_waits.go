@@ -44,7 +44,6 @@ type flightWaits struct {
 	servers []*silentServer
 	budget  allowance // of threads
 	calmAt  time.Time
-	turn    int
 }
 
 // silentServer is a server and its current silence.
@@ -144,20 +143,18 @@ func (f *flightWaits) read(s *silentServer, nowNS int64) (found []flightrecorder
 	return found, threads
 }
 
-// lookAtCalm reads the threads of the next server that owes nothing: many wait in the same way at all times.
+// lookAtCalm reads the threads of a server that owes nothing: many wait in the same way at all times. A new server comes
+// first, then the one that was read longest ago.
 func (f *flightWaits) lookAtCalm(now time.Time) {
-	nowNS := now.UnixNano()
-	for range f.servers {
-		f.turn = (f.turn + 1) % len(f.servers)
-		s := f.servers[f.turn]
-		if now.Sub(s.calmAt) < calmOfEach || s.sinceNS != 0 {
-			continue
+	var next *silentServer
+	for _, s := range f.servers {
+		if s.sinceNS == 0 && now.Sub(s.calmAt) >= calmOfEach && (next == nil || s.calmAt.Before(next.calmAt)) {
+			next = s
 		}
-		if f.budget.has(threadsMost/2, nowNS) { // the rest is for silent ones
-			found, _ := f.read(s, nowNS)
-			s.calmAt, s.calm = now, f.waits.Count(s.calm[:0], found)
-		}
-		return
+	}
+	if nowNS := now.UnixNano(); next != nil && f.budget.has(threadsMost/2, nowNS) { // the rest is for silent ones
+		found, _ := f.read(next, nowNS)
+		next.calmAt, next.calm = now, f.waits.Count(next.calm[:0], found)
 	}
 }
 

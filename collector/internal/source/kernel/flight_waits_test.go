@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -108,6 +109,24 @@ func TestServersThatAreSlowByNatureUseUpTheirLooks(t *testing.T) {
 	}
 	if looks := s.looks.Load(); looks > looksMost+120*looksPerSecond+120 {
 		t.Errorf("%d looks in 120 s", looks)
+	}
+}
+
+// TestANewServerIsReadNext: by turn, it would wait for the 15 behind the one that was read last.
+func TestANewServerIsReadNext(t *testing.T) {
+	s := newSilences()
+	var servers []*owing.Server
+	for range 20 {
+		servers = append(servers, &owing.Server{Resource: 7, PID: os.Getpid(), Debt: &s.debt})
+	}
+	s.board.Set("test", servers)
+	s.until(25_000)
+	s.board.Set("test", append(slices.Clone(servers), &owing.Server{Resource: 8, PID: os.Getpid(), Debt: &s.debt}))
+	s.until(26_500)
+	for _, one := range s.servers {
+		if len(one.calm) == 0 {
+			t.Errorf("a server of resource %d was not read", one.Resource)
+		}
 	}
 }
 
