@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/cputime"
 	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 	"github.com/jitterscope/jitterscope/collector/internal/netns"
@@ -22,7 +23,7 @@ import (
 const (
 	settingsEvery  = 10 * time.Second // configuration files rarely change
 	ownersEvery    = time.Second
-	ownersSlow     = 2 * time.Millisecond // finding the owners of sockets takes longer: a process with thousands
+	ownersSlow     = 2 * time.Millisecond // finding the owners of sockets takes more CPU time: a process with thousands
 	ownersSeldom   = 10 * time.Second
 	refusedAgainIn = 30 * time.Second
 )
@@ -217,9 +218,11 @@ func (d *dnsTCP) lookUpOwners(asker *tcpAsker) {
 		return
 	}
 	started := time.Now()
-	held, err := d.heldBy(asker.process.PID)
+	var held map[uint64]struct{}
+	var err error
+	cost := cputime.Of(func() { held, err = d.heldBy(asker.process.PID) })
 	asker.owners.due = started.Add(ownersEvery)
-	if took := time.Since(started); took > ownersSlow {
+	if cost > ownersSlow {
 		asker.owners.due = started.Add(ownersSeldom)
 	}
 	if err != nil {
