@@ -14,84 +14,25 @@ from typing import Any
 import pytest
 
 from jitterscope.diagnosis.core.registry import all_areas, all_causes, fixes_of
-from labs import commands
-from labs import variants as coredns_variants
-from labs import watched as coredns_watched
-from labs.applying import (
-    attempt,
-    coredns_gc,
-    crowd,
-    dentries,
-    dependency,
-    disk,
-    eventloop,
-    forwarding,
-    loss,
-    nodelocal,
-    noisy,
-    oom,
-    pagecache,
-    podstart,
-    search,
-    service,
-)
+from labs import applying, commands
+from labs.applying import attempt, podstart, service
 from labs.applying.ongoing import Ongoing
-from labs.crowd import variants as crowd_variants
-from labs.crowd import watched as crowd_watched
-from labs.dentries import variants as dentries_variants
-from labs.dentries import watched as dentries_watched
-from labs.dependency import variants as dependency_variants
-from labs.dependency import watched as dependency_watched
-from labs.disk import variants as disk_variants
-from labs.disk import watched as disk_watched
-from labs.eventloop import variants as eventloop_variants
-from labs.eventloop import watched as eventloop_watched
-from labs.forwarding import variants as forwarding_variants
-from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
-from labs.loss import variants as loss_variants
-from labs.loss import watched as loss_watched
-from labs.nodelocal import variants as nodelocal_variants
-from labs.nodelocal import watched as nodelocal_watched
-from labs.noisy import variants as noisy_variants
-from labs.noisy import watched as noisy_watched
-from labs.oom import variants as oom_variants
-from labs.oom import watched as oom_watched
-from labs.pagecache import variants as pagecache_variants
-from labs.pagecache import watched as pagecache_watched
-from labs.podstart import variants as podstart_variants
 from labs.podstart import watched as podstart_watched
-from labs.podstart.watched import kubelet
-from labs.search import variants as search_variants
-from labs.search import watched as search_watched
-from labs.service import variants as service_variants
 from labs.service import watched as service_watched
 from tests.support.lab_plan import live
 from tests.support.said import say
 
-NAMES = {
-    importlib.import_module(f"{commands.__name__}.{one.name}").NAME for one in pkgutil.iter_modules(commands.__path__)
-}
+
+def modules_of(package: Any) -> list[Any]:
+    return [importlib.import_module(f"{package.__name__}.{one.name}") for one in pkgutil.iter_modules(package.__path__)]
 
 
-TRIED = {
-    coredns_watched.LAB: set(coredns_gc.FIXES),
-    nodelocal_watched.LAB: set(nodelocal.FIXES),
-    search_watched.LAB: set(search.FIXES),
-    forwarding_watched.LAB: set(forwarding.FIXES),
-    oom_watched.LAB: set(oom.FIXES),
-    dentries_watched.LAB: set(dentries.FIXES),
-    podstart_watched.LAB: set(podstart.FIXES),
-    noisy_watched.LAB: set(noisy.FIXES),
-    disk_watched.LAB: set(disk.FIXES),
-    pagecache_watched.LAB: set(pagecache.FIXES),
-    dependency_watched.LAB: set(dependency.FIXES),
-    crowd_watched.LAB: set(crowd.FIXES),
-    loss_watched.LAB: set(loss.FIXES),
-    eventloop_watched.LAB: set(eventloop.FIXES),
-    # A CPU limit is declared with the first lab that tries it.
-    service_watched.LAB: set(service.FIXES) - {"raise_cpu_limit"},
-}
+NAMES = {one.NAME for one in modules_of(commands)}
+# What applies the fixes of each lab to its running faults.
+APPLYING = {one.LAB: one for one in modules_of(applying) if hasattr(one, "FIXES")}
+# Declared with the first lab that tries it.
+ELSEWHERE = {service_watched.LAB: {"raise_cpu_limit"}}
 
 
 def test_fixes_name_the_labs_that_try_them() -> None:
@@ -102,45 +43,30 @@ def test_fixes_name_the_labs_that_try_them() -> None:
             lab, *_, option, fix = kind.lab.split()
             assert (option, fix) == ("--apply", kind.id)
             named.setdefault(lab, set()).add(fix)
-    assert named == TRIED
+    assert named == {lab: set(one.FIXES) - ELSEWHERE.get(lab, set()) for lab, one in APPLYING.items()}
     assert set(named) <= NAMES
 
 
 Made = Iterator[tuple[AbstractContextManager[Ongoing], str]]
 
 
+def read(applied: Any, variant: str, given: dict[str, Any]) -> tuple[Any, Any]:
+    """The variant and its parameters."""
+    one = applied.Variant(variant)
+    return one, importlib.import_module(applied.Variant.__module__).parameters_of(one, given)
+
+
 @contextmanager
 def starting_pods(variant: str, folder: Path) -> Made:
-    with kubelet() as served:
-        chosen = podstart_variants.Variant(variant)
-        parameters = podstart_variants.parameters_of(chosen, {})
+    with podstart_watched.kubelet() as served:
+        chosen, parameters = read(podstart, variant, {})
         yield podstart.ongoing(served, chosen, parameters, folder, say), served.collector_config
-
-
-# What applies fixes, and what makes the faults that they are applied to.
-MADE_BY: dict[str, tuple[Any, Any]] = {
-    coredns_watched.LAB: (coredns_gc, coredns_variants),
-    nodelocal_watched.LAB: (nodelocal, nodelocal_variants),
-    search_watched.LAB: (search, search_variants),
-    forwarding_watched.LAB: (forwarding, forwarding_variants),
-    oom_watched.LAB: (oom, oom_variants),
-    dentries_watched.LAB: (dentries, dentries_variants),
-    service_watched.LAB: (service, service_variants),
-    noisy_watched.LAB: (noisy, noisy_variants),
-    disk_watched.LAB: (disk, disk_variants),
-    pagecache_watched.LAB: (pagecache, pagecache_variants),
-    dependency_watched.LAB: (dependency, dependency_variants),
-    crowd_watched.LAB: (crowd, crowd_variants),
-    loss_watched.LAB: (loss, loss_variants),
-    eventloop_watched.LAB: (eventloop, eventloop_variants),
-}
 
 
 @contextmanager
 def others(lab: str, variant: str, given: dict[str, Any], folder: Path) -> Made:
-    applied, variants = MADE_BY[lab]
-    one = variants.Variant(variant)
-    yield applied.ongoing(one, variants.parameters_of(one, given), folder, say), ""
+    applied = APPLYING[lab]
+    yield applied.ongoing(*read(applied, variant, given), folder, say), ""
 
 
 def tried(
@@ -247,7 +173,7 @@ def test_options_of_a_jvm_replace_what_set_the_same(title: str, command: str) ->
 def test_a_fix_is_judged(lab: str, variant: str, given: dict[str, Any], fix: str, noticed: str, verdict: str) -> None:
     with tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as name:
         folder = Path(name)
-        made = starting_pods(variant, folder) if lab == "bpf-startup" else others(lab, variant, given, folder)
+        made = starting_pods(variant, folder) if lab == podstart_watched.LAB else others(lab, variant, given, folder)
         with made as (fault, config), own_product(say, config, attempt.ENVIRONMENT) as product, fault as going:
             done = attempt.attempt(product, going, fix, say)
     say(done.model_dump_json())
