@@ -63,7 +63,7 @@ def _not(hurt: AnswersHarm, together: Coincidence, mean: float, total: float) ->
     """Why stolen time is not what harms; None: it is, or nobody knows."""
     stolen = f"The hypervisor took {say.ms(total)} of CPU time"
     if not hurt.timed:
-        return None if mean >= MUCH else f"{stolen}, {say.percent(mean)} of the ticks in which it took any."
+        return None if mean >= MUCH else f"{stolen}: {say.percent(mean)} in ticks with over {say.percent(SHARE)} of it."
     if hurt.severity is None:
         return f"{stolen}, and meanwhile {hurt.suffered:,} answers were late."
     always = together.chance_ratio >= ALWAYS
@@ -88,7 +88,8 @@ def _untimed(hurt: AnswersHarm, numbers: dict[str, float]) -> str | None:
 def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersHarm, together: Coincidence) -> Found:
     ticks, step = np.flatnonzero(hot), snapshot.step_us
     low, high = snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
-    mean, name, noun = float(share[hot].mean()), say.who(snapshot), hurt.served.noun
+    mean, peak = float(share[hot].mean()), float(share.max())
+    name, noun = say.who(snapshot), hurt.served.noun
     late = f"takes up to {hurt.max_ms:,.0f} ms to answer" if hurt.max_ms else "is delayed"
     harmed = (
         f"{hurt.inside:,} of {hurt.queries:,.0f} {noun} took {hurt.over} in these ticks."
@@ -102,7 +103,7 @@ def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersH
         confidence="high" if hurt.timed and together.beyond_chance and mean >= MUCH else "medium",
         severity=hurt.severity,
         harm=hurt.harm,
-        title=f"{name} {late}: the hypervisor takes {say.percent(mean)} of the node's CPU time",
+        title=f"{name} {late}: the hypervisor takes up to {say.percent(peak)} of the node's CPU time",
         summary=f"{harmed} {say.percent(mean)} of the node's CPU time was stolen in {len(ticks):,} ticks: the virtual "
         "machine had work but did not run.",
         onset_us=low,
@@ -113,8 +114,8 @@ def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersH
                 id="stolen",
                 statement=f"CPU time stolen from the node in ticks with over {say.percent(SHARE)} of it",
                 value=f"{say.percent(mean)} on average",
-                comparison=f"{say.percent(float(share.max()))} in the worst tick",
-                numbers={"mean_share": mean, "peak_share": float(share.max()), "ticks": float(len(ticks))},
+                comparison=f"{say.percent(peak)} in the worst tick",
+                numbers={"mean_share": mean, "peak_share": peak, "ticks": float(len(ticks))},
                 series=[
                     SeriesRef(resource_id=snapshot.node.id, metric="host_steal_us", from_us=low, to_us=high),
                 ],
