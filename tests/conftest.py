@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Generator
 
 import hypothesis
@@ -42,7 +43,13 @@ class SayAtOnce:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup`, run a file's tests in one process unless it says otherwise, as they share setup."""
+    """With `--dist loadgroup`, run a file's tests in one process unless it says otherwise, as they share setup.
+
+    Raises UsageError if tests share an ID: pytest-xdist would run only one of them.
+    """
+    ids = Counter(item.nodeid for item in items)
+    if shared := [name for name, count in ids.items() if count > 1]:
+        raise pytest.UsageError(f"several tests have the ID {shared[0]}: give each one its own")
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))

@@ -37,6 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of a test of the application with several parameters, all but the first are slow, as is one that waits."""
     seen: set[tuple[Path, str]] = set()
     for item in items:
+        # Schemathesis names its tests after operations, but pytest 9.2 gives all of them the ID of their function.
+        if item.name not in item.nodeid and item.parent is not None:
+            item._id = item.parent.id.child(item.name)
         if isinstance(item, pytest.Function) and {"client", "early_in_a_minute"}.intersection(item.fixturenames):
             name = (item.path, item.originalname)
             if name in seen or "early_in_a_minute" in item.fixturenames:

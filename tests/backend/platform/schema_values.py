@@ -26,7 +26,6 @@ from jitterscope.whatif import models as whatif
 from tests.backend.conftest import Database, Organization
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
-# A throttled CPU, a DNS path with incidents, pod starts, a node's kernel.
 # A throttled CPU, a DNS path, pod starts, a node's kernel.
 _FED = ("coredns-gc-gogc", "nodelocal-dnsmasq-pool-churn", "bpf-startup-fault", "negative-dentries-drop")
 _TABLES = {

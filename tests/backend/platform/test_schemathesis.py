@@ -1,7 +1,8 @@
 """Every operation of the API, called with what its schema allows and forbids, by callers with and without rights.
 
 Each answer is one that the schema declares, in status, content type, headers, and body; none is a server error, none
-takes over 2 s. `make test` runs a few examples of each operation, `make test-labs` (JITTERSCOPE_EXAMPLES) many.
+takes over 2 s. `make test` runs a few examples of every fourth operation, by the commit's turn (lab_plan.py);
+`make test-labs`, which sets JITTERSCOPE_EXAMPLES, runs many of each.
 """
 
 from __future__ import annotations
@@ -28,12 +29,16 @@ from jitterscope.settings import override_settings, settings
 from tests.backend.conftest import Database
 from tests.backend.platform.schema_callers import Callers
 from tests.backend.platform.schema_values import Values
+from tests.support import lab_plan
 from tests.support.batches import BatchBuilder
 from tests.support.serving import serving
 from tests.support.unhurried import Stopwatch
 
-CONTRACT = Path(__file__).parents[3] / "contracts" / "openapi.json"
+ROOT = Path(__file__).parents[3]
+CONTRACT = ROOT / "contracts" / "openapi.json"
 EXAMPLES = int(os.environ.get("JITTERSCOPE_EXAMPLES", "8"))
+PARTS = 4
+TURN = None if "JITTERSCOPE_EXAMPLES" in os.environ else lab_plan.turn("turn", ROOT)
 SEED = int(os.environ.get("JITTERSCOPE_SEED", "13"))
 MOST_S = 2.0
 _CHECKS = (
@@ -56,6 +61,8 @@ _config.projects.default.max_stream_events = 1
 _config.projects.default.generation.update(max_examples=EXAMPLES, with_security_parameters=False)
 _config.projects.default.checks.update(included_check_names=list(_CHECKS))
 schema = schemathesis.openapi.from_path(CONTRACT, config=_config)
+_labels = [f"{method.upper()} {path}" for path, methods in schema.raw_schema["paths"].items() for method in methods]
+_chosen = set(_labels if TURN is None else _labels[TURN.part % PARTS :: PARTS])
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +132,7 @@ def test_an_answer_that_is_not_declared_would_be_noticed(status: int, content: b
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@schema.parametrize()
+@schema.include(lambda context: context.operation.label in _chosen).parametrize()
 # Set again: schemathesis keeps the value of a profile that Hypothesis loads by itself if CI is set.
 @hypothesis.settings(suppress_health_check=list(hypothesis.HealthCheck))
 def test_every_answer_is_declared_and_fast(
