@@ -8,6 +8,7 @@ from typing import Literal
 
 from playwright.sync_api import Page, expect
 
+Scheme = Literal["light", "dark"]
 AXE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 _RUN = """async (rules) => {
   const only = rules.length > 0 ? {runOnly: {type: "rule", values: rules}} : {};
@@ -33,12 +34,16 @@ def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
     return list(page.evaluate(_RUN, list(rules)))
 
 
+def switch(page: Page, scheme: Scheme) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate(_SWITCHED)
+
+
 def in_both_themes(page: Page) -> list[str]:
     """Switches to the other theme in place, and stays there."""
     found = violations(page)
-    other: Literal["light", "dark"] = "light" if page.evaluate(_IS_DARK) else "dark"
-    page.emulate_media(color_scheme=other)
-    page.evaluate(_SWITCHED)
+    other: Scheme = "light" if page.evaluate(_IS_DARK) else "dark"
+    switch(page, other)
     return found + [f"{other} after a switch: {one}" for one in violations(page, _OF_COLOR)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.axe import settle
+from tests.e2e.axe import Scheme, in_both_themes, settle, switch
 
 # Where screenshots are kept; None: nowhere.
 FOLDER = Path(os.environ["JITTERSCOPE_SCREENSHOTS"]) if "JITTERSCOPE_SCREENSHOTS" in os.environ else None
@@ -53,10 +53,10 @@ def below_the_bar(page: Page, part: Locator, bar_px: int = 135) -> None:
 class Look:
     """A window of one size and theme; like every window of the tests it must log no console complaints."""
 
-    def __init__(self, page: Page, window: str, *, is_phone: bool) -> None:
+    def __init__(self, page: Page, size: str, scheme: Scheme, *, is_phone: bool) -> None:
         self.page = page
         self.is_phone = is_phone
-        self._window = window
+        self._size, self._scheme = size, scheme
 
     def at(self, name: str) -> None:
         """Checks what the window shows once it is settled; `name` is its screenshot's."""
@@ -66,4 +66,10 @@ class Look:
         assert cut == [], f"{name} cuts text off: {cut}"
         if FOLDER is not None:
             FOLDER.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=FOLDER / f"{name}-{self._window}.png")
+            self.page.screenshot(path=FOLDER / f"{name}-{self._size}-{self._scheme}.png")
+
+    def violations(self) -> list[str]:
+        """What axe finds in both themes; the window has its own again afterwards."""
+        found = in_both_themes(self.page)
+        switch(self.page, self._scheme)
+        return found

@@ -108,15 +108,15 @@ def test_how_it_looks(look: Look, product: Product, receiver: Receiver, nothing_
         page.get_by_role("button", name="Edit").click()
         expect(page.get_by_role("status").filter(has_text="Would have sent").first).to_be_visible()
         look.at("channels-edit")
-        assert violations(page) == []
+        assert look.violations() == []
         page.get_by_role("button", name="Edit").click()
         page.get_by_label("Kind", exact=True).select_option("webhook")
         page.get_by_text("More conditions").click()
         page.get_by_label("Hold messages in quiet hours").check()
         page.get_by_text("Show the last").click()
         look.at("channels-new")
-        assert violations(page) == []
+        assert look.violations() == []
         page.get_by_role("button", name="Remove night shift").click()
         expect(page.get_by_role("dialog")).to_be_visible()
         look.at("channels-remove")
-        assert violations(page) == []
+        assert look.violations() == []

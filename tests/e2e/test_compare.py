@@ -101,7 +101,7 @@ def test_looks(look: Look, product: Product) -> None:
     differences(page)
     look.at("compare")
     settle(page)
-    assert violations(page) == []
+    assert look.violations() == []
     page.goto(f"{link}&mode=overlaid")
     expect(page.get_by_role("img", name=re.compile("^CPU usage, highest"))).to_be_visible()
     page.get_by_role("heading", name="Charts").scroll_into_view_if_needed()

@@ -228,4 +228,4 @@ def looks(page: Page, section: Locator) -> None:
     for name, (width, height) in {"desktop": DESKTOP, "phone": PHONE}.items():
         page.set_viewport_size({"width": width, "height": height})
         below_the_bar(page, section)
-        Look(page, f"{name}-dark", is_phone=name == "phone").at("live")
+        Look(page, name, "dark", is_phone=name == "phone").at("live")

@@ -240,19 +240,19 @@ def test_it_fits_every_window(look: Look) -> None:
     expect(page.get_by_role("region", name="Fleet").locator("a[data-level]").first).to_be_visible()
     settle(page)
     look.at("home")
-    assert violations(page) == []
+    assert look.violations() == []
     page.goto("/?by=namespace")
     expect(page.get_by_role("region", name="Fleet").locator("a[data-level]").first).to_be_visible()
     look.at("home-by-namespace")
     page.goto("/fixes")
     expect(page.get_by_role("region", name="Applied fixes").get_by_role("listitem").first).to_be_visible()
     look.at("fixes-page")
-    assert violations(page) == []
+    assert look.violations() == []
 
 
 @pytest.mark.usefixtures("services", "verified_incident")
 def test_a_wide_window(open_window: OpenWindow) -> None:
-    look = Look(open_window((1920, 1080), "dark").page, "wide-dark", is_phone=False)
+    look = Look(open_window((1920, 1080), "dark").page, "wide", "dark", is_phone=False)
     look.page.goto("/")
     expect(look.page.get_by_role("region", name="Fleet").locator("a[data-level]").first).to_be_visible()
     look.at("home")
@@ -260,5 +260,5 @@ def test_a_wide_window(open_window: OpenWindow) -> None:
 
 def test_a_newcomer_on_a_phone(open_window: OpenWindow, newcomer: Newcomer) -> None:
     page = enter(open_window, newcomer.email, PHONE, "light")
-    look = Look(page, "phone-light", is_phone=True)
+    look = Look(page, "phone", "light", is_phone=True)
     look.at("home-empty")

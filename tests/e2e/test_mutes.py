@@ -91,7 +91,7 @@ def test_patterns_are_muted_every_week(look: Look, product: Product, nothing_lef
     expect(form.get_by_label("Every week until it is ended")).to_be_checked()
     expect(form.get_by_role("status")).to_contain_text(re.compile("Would have muted|Mutes"))
     look.at("new-mute")
-    assert violations(page) == []
+    assert look.violations() == []
     add.click()
     row = page.get_by_role("list", name="Mutes", exact=True).get_by_role("listitem")
     expect(row).to_contain_text("nightly backup")

@@ -198,16 +198,16 @@ def test_sharing_in_each_size_and_theme(look: Look, product: Product, links: Non
     page.get_by_role("dialog").get_by_role("button", name="Create link").click()
     expect(page.get_by_text("It is shown only once.")).to_be_visible()
     look.at("share-link")
-    assert violations(page) == []
+    assert look.violations() == []
     page.keyboard.press("Escape")
     share(page, "Post-mortem")
     expect(page.get_by_label("Post-mortem in Markdown")).to_be_visible()
     look.at("share-post-mortem")
-    assert violations(page) == []
+    assert look.violations() == []
     page.goto("/settings/links")
     expect(page.get_by_role("table", name="Read-only links")).to_be_visible()
     look.at("settings-links")
-    assert violations(page) == []
+    assert look.violations() == []
 
 
 def test_an_organization_forbids_links(incident_page: Page, product: Product, links: None) -> None:

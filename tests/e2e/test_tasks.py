@@ -41,7 +41,7 @@ class Task:
         """Exactly this much, and nothing by keys or by typing an address. `name` is that of the screenshot."""
         spent = effort.spent(self.page)
         assert (spent.clicks, len(spent.fields), spent.keys, spent.loads) == (clicks, fields, 0, 0), spent
-        Look(self.page, "desktop-dark", is_phone=False).at(f"task-{name}")
+        Look(self.page, "desktop", "dark", is_phone=False).at(f"task-{name}")
 
 
 @pytest.fixture
