@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,9 @@ ENVIRONMENT = {
 _LOOK_EVERY_S = 0.5
 # Facts are read every few seconds. A change counts only after no other change has followed for a while.
 _TO_NOTICE_S = 80.0
+# What the product sees of a change comes within this time. If it is another change by then, the fix is declared before
+# that change has its verdict, after 60 s: later there would be nothing to compare with.
+_REST_S = 30.0
 _FINAL = ("verified", "did_not_help", "made_worse")
 
 
@@ -150,11 +154,15 @@ def _incident(product: Product, fault: Ongoing, subjects: list[int] | None, sinc
 
 def _noticed(product: Product, fault: Ongoing, incident_id: int, fix_id: str, say: Say) -> bool:
     seen: Any = None
+    until = math.inf
     for _ in _while(fault, _TO_NOTICE_S):
         started = product.verifications(incident_id)
         if any(one["fix_id"] == fix_id for one in started):
             return True
+        if time.monotonic() > until:
+            break
         if started and started[0]["changes"] != seen:
+            until = min(until, time.monotonic() + _REST_S)
             seen = started[0]["changes"]
             say(f"The product saw {started[0]['fix_title']}: {', '.join(_step(one) for one in seen)}")
     return False
