@@ -122,7 +122,7 @@ test-diagnosis: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis $(PARALLEL) $(ARGS)
 
 test-backend: $(BUILT)
-	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(GIVE_WAY) $(UV) run --frozen pytest ../tests/backend -n 4 --dist loadgroup $(ARGS)
+	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(GIVE_WAY) $(UV) run --frozen pytest ../tests/backend $(PARALLEL) $(ARGS)
 
 test-storage: $(BUILT)
 	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)

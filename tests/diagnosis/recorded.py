@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import (
-    Distribution,
     Event,
     FactValue,
     FloatArray,
@@ -21,6 +19,7 @@ from jitterscope.diagnosis.core.snapshot import (
     ResourceView,
     Snapshot,
 )
+from jitterscope.diagnosis.scenarios.distributions import distribution_of
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "coredns-gc-10ms"
 STEP_US = 100_000
@@ -104,12 +103,10 @@ def snapshot(
     answered = recording.sent_us + recording.latency_us
     inside = (answered >= start_us) & (answered < end_us)
     tick = (answered[inside] - start_us) // STEP_US
-    bucket = bucket_of(recording.latency_us[inside].astype(np.float64))
-    keys, counts = np.unique(np.stack([tick, bucket]), axis=1, return_counts=True)
     server = ResourceView(
         3, "dns_server", "127.0.0.1:1053", "127.0.0.1:1053",
         series={k: v for k, v in part.items() if k.startswith("dns_")},
-        distributions={"dns_latency_us": Distribution(keys[0], keys[1], counts.astype(np.int64))},
+        distributions={"dns_latency_us": distribution_of(tick, recording.latency_us[inside])},
         facts=facts({"dns.software": "coredns", "dns.version": "1.12.0", "dns.udp_sockets": "1"}),
         queries=Queries(
             recording.sent_us[inside], recording.latency_us[inside], np.zeros(int(inside.sum()), dtype=np.int64),

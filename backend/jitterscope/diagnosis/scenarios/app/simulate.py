@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, IntArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, view
+from jitterscope.diagnosis.scenarios.distributions import distribution_of
 
 ADDRESS = "10.0.0.5:5432"
 UPSTREAM, ASKED = 20, 30
@@ -109,6 +109,4 @@ def _per_tick(snapshot: Snapshot, at: IntArray) -> FloatArray:
 
 
 def _distribution(snapshot: Snapshot, at: IntArray, took: IntArray) -> Distribution:
-    pairs = np.stack([_ticks(snapshot, at), bucket_of(took.astype(np.float64))])
-    keys, counts = np.unique(pairs, axis=1, return_counts=True)
-    return Distribution(keys[0], keys[1], counts.astype(np.int64))
+    return distribution_of(_ticks(snapshot, at), took)

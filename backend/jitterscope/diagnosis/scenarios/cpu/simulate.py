@@ -16,7 +16,6 @@ from typing import Literal
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import (
     Distribution,
     Event,
@@ -26,6 +25,7 @@ from jitterscope.diagnosis.core.snapshot import (
     ResourceView,
     Snapshot,
 )
+from jitterscope.diagnosis.scenarios.distributions import distribution_of
 
 STEP_US = 5_000
 TICK_US = 100_000
@@ -322,9 +322,7 @@ def queries_of(answered: list[tuple[int, int]], start_us: int, end_us: int) -> Q
 def latency_of(queries: Queries, ticks: int) -> Distribution:
     """Histogram of latencies by the tick in which the answer left."""
     tick = np.clip((queries.sent_us + queries.latency_us - EPOCH_US) // TICK_US, 0, ticks - 1)
-    bucket = bucket_of(queries.latency_us.astype(np.float64))
-    keys, counts = np.unique(np.stack([tick, bucket]), axis=1, return_counts=True)
-    return Distribution(keys[0], keys[1], counts.astype(np.int64))
+    return distribution_of(tick, queries.latency_us)
 
 
 def facts_of(values: dict[str, str]) -> tuple[FactValue, ...]:

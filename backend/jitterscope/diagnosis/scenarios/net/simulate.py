@@ -12,9 +12,9 @@ from itertools import count
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
+from jitterscope.diagnosis.scenarios.distributions import distribution_of
 
 SERVER = 3
 # A SYN without an answer is sent again after these times (RFC 6298, 2.1 and 5.5).
@@ -198,8 +198,7 @@ def _server(load: Server, seen: _Seen, edges: FloatArray) -> ResourceView:
 def _distribution(rows: list[tuple[float, float]], ticks: int) -> Distribution:
     at, values = np.array(rows).T
     tick = np.clip(at // TICK_US, 0, ticks - 1).astype(np.int64)
-    keys, counts = np.unique(np.stack([tick, bucket_of(values)]), axis=1, return_counts=True)
-    return Distribution(keys[0], keys[1], counts.astype(np.int64))
+    return distribution_of(tick, values)
 
 
 def overflowing(made: Snapshot, busy: FloatArray, backlog: int = 16) -> Snapshot:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
+from jitterscope.diagnosis.scenarios.distributions import distribution_of
 
 READ_EVERY_TICKS = 100
 
@@ -161,6 +161,4 @@ def _told(at_s: FloatArray, took_s: FloatArray, ticks: int) -> Distribution:
     """What scrapes of the page, one in 10 s, show of values observed at these times."""
     read = (np.floor(at_s * 10 / READ_EVERY_TICKS).astype(np.int64) + 1) * READ_EVERY_TICKS - 1
     kept = read < ticks
-    tick, bucket = read[kept], bucket_of(took_s[kept] * 1e6)
-    pairs, count = np.unique(np.stack([tick, bucket]), axis=1, return_counts=True)
-    return Distribution(pairs[0], pairs[1], count.astype(np.int64))
+    return distribution_of(read[kept], took_s[kept] * 1e6)

@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
+from jitterscope.diagnosis.scenarios.distributions import distribution_of
 
 # stopped: SIGSTOP; disk: the reading thread waits for a disk; loop: it runs something long; crowded: others use the
 # CPUs; lock: requests are read, and all need a lock that one holds; peer: all need an answer from another server.
@@ -211,5 +211,4 @@ def _waiting(hold: Hold) -> Event:
 
 def _distribution(at: FloatArray, values: FloatArray, ticks: int) -> Distribution:
     tick = np.clip(at // TICK_US, 0, ticks - 1).astype(np.int64)
-    keys, counts = np.unique(np.stack([tick, bucket_of(values)]), axis=1, return_counts=True)
-    return Distribution(keys[0], keys[1], counts.astype(np.int64))
+    return distribution_of(tick, values)
