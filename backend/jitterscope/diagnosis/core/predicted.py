@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitterscope.diagnosis.core.finding import Impact, Interval
+from jitterscope.diagnosis.core.finding import Found, Impact, Interval
 from jitterscope.diagnosis.core.impact import QUERIES, SLOW_QUERIES
 from jitterscope.diagnosis.core.stats import rule_of_three
 
@@ -21,6 +21,17 @@ def scaled(impact: Impact, slow_inside: int, low: float, expected: float, high: 
         expected=min(1.0, (rest + expected * slow_inside) / n),
         high=min(1.0, max(rule_of_three(rest, n), (rest + high * slow_inside) / n)),
     )
+
+
+def remaining(
+    found: Found, evidence: str, low: float, expected: float, high: float, *, counted: str = "hits"
+) -> Interval | None:
+    """Slow ratio if `low`..`high` of the slow answers remain that an item of the evidence counts.
+
+    None if the finding lacks that item: which answers the fix is about is then unknown.
+    """
+    numbers = next((item.numbers for item in found.evidence if item.id == evidence), None)
+    return None if numbers is None else scaled(found.impact, int(numbers[counted]), low, expected, high)
 
 
 def share(now: float | None, low: float, expected: float, high: float) -> Interval | None:

@@ -103,8 +103,7 @@ def _requests(snapshot: Snapshot) -> str:
 
 def _fix(found: Found, title: str, summary: str, need: float | None) -> Fix:
     """Without patches, caveats, and undo. What helps is only predicted for a known need."""
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
-    left = None if need is None else predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5)
+    left = None if need is None else predicted.remaining(found, "held_up", 0.0, 0.1, 0.5)
     return Fix(
         id="raise_cpu_weight",
         title=title,

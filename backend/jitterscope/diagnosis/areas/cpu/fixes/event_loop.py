@@ -39,10 +39,6 @@ def propose(snapshot: Snapshot, found: Found, loop: Loop) -> list[Fix]:
     return [_workers(snapshot, found, loop), _off_loop(found, loop)]
 
 
-def _inside(found: Found) -> int:
-    return next((int(item.numbers["hits"]) for item in found.evidence if item.id == "ran_meanwhile"), 0)
-
-
 def _workers(snapshot: Snapshot, found: Found, loop: Loop) -> Fix:
     label, text = _MORE[loop.kind]
     texts = [Patch(label=label, language="shell", text=text)]
@@ -57,7 +53,7 @@ def _workers(snapshot: Snapshot, found: Found, loop: Loop) -> Fix:
         f"{loop.idle:.2g} CPUs of the node were idle and could run the others.",
         # With no CPU idle they wait for a CPU instead of for the thread.
         verdict="reduces" if loop.idle >= 0.5 else "unknown",
-        predicted=predictions(slow_ratio=predicted.scaled(found.impact, _inside(found), 0.0, 0.5, 1.0)),
+        predicted=predictions(slow_ratio=predicted.remaining(found, "ran_meanwhile", 0.0, 0.5, 1.0)),
         patches=texts,
         caveats=[
             "Processes no longer share state in memory, such as sessions and caches.",
@@ -78,7 +74,7 @@ def _off_loop(found: Found, loop: Loop) -> Fix:
         summary=f"Move what computes for longer than a few ms to {where}, or split it into steps that let requests "
         "run in between.",
         verdict="removes",
-        predicted=predictions(slow_ratio=predicted.scaled(found.impact, _inside(found), 0.0, 0.1, 0.5)),
+        predicted=predictions(slow_ratio=predicted.remaining(found, "ran_meanwhile", 0.0, 0.1, 0.5)),
         precondition=f"Works only if the {loop.kind.task}s that take long are known.",
         patches=[Patch(label=label, language="shell", text=text)],
         caveats=[
@@ -99,7 +95,7 @@ def _shorter_commands(found: Found, loop: Loop) -> Fix:
         summary=f"{loop.kind.program} runs one command at a time: KEYS, SMEMBERS, HGETALL, LRANGE, SORT, or a script "
         "over a large key hold up all others. SCAN and its variants do the same in steps.",
         verdict="removes",
-        predicted=predictions(slow_ratio=predicted.scaled(found.impact, _inside(found), 0.0, 0.1, 0.5)),
+        predicted=predictions(slow_ratio=predicted.remaining(found, "ran_meanwhile", 0.0, 0.1, 0.5)),
         precondition="Works only if the slow log names commands that clients can do without.",
         patches=[
             Patch(

@@ -15,8 +15,7 @@ VERIFY = "Watch this incident: steal of the new node stays below 1 %, and slow a
 
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
-    inside = next((int(item.numbers["inside"]) for item in found.evidence if item.id == "slow_while_stolen"), 0)
-    left = predictions(slow_ratio=predicted.scaled(found.impact, inside, 0.0, 0.0, 0.2))
+    left = predictions(slow_ratio=predicted.remaining(found, "slow_while_stolen", 0.0, 0.0, 0.2, counted="inside"))
     return [
         Fix(
             id="dedicated_cores",

@@ -56,8 +56,7 @@ def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: floa
             "them too, or raise the weight of the server."
         )
     refused = _refused(neighbour, limit)
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
-    left = predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5) if alone and need is not None else None
+    left = predicted.remaining(found, "held_up", 0.0, 0.1, 0.5) if alone and need is not None else None
     needs = UNKNOWN if need is None else f"The server needs {need:g} CPU."
     return Fix(
         id="limit_neighbour",

@@ -51,7 +51,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
             )
         ]
     alone = throttling.process_cpu_us and (process is None or process.id not in serving(snapshot))
-    inside = next((int(item.numbers["by_stalls"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
+    left = predicted.remaining(found, "slow_in_stalls", 0.0, 0.0, 0.1, counted="by_stalls") if alone else None
     return Fix(
         id="own_cgroup",
         title=f"Give {name} a CPU limit of its own",
@@ -62,7 +62,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
         "not seen.",
         verdict="removes" if alone else "unknown",
         predicted=predictions(
-            slow_ratio=predicted.scaled(found.impact, inside, 0.0, 0.0, 0.1) if alone else None,
+            slow_ratio=left,
             throttled_ratio=predicted.share(THROTTLED_RATIO.of(found.impact), 0.0, 0.0, 0.1) if alone else None,
         ),
         patches=texts,

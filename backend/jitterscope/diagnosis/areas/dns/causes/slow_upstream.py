@@ -117,13 +117,14 @@ def _evidence(snapshot: Snapshot, case: SlowUpstream, share: float) -> list[Evid
     ]  # fmt: skip
     if (split := _split(case)) is not None:
         found.append(split)
-    of = case.hurt.late + case.hurt.lost
+    of = case.hurt.late + case.hurt.lost + case.hurt.waiting
     if of:
         chance = float(case.ticks.mean())
         found.append(
             Evidence(
                 id="slow_in_stalls",
-                statement=f"Queries that took {case.hurt.briefly_over} or failed while the upstream was slow",
+                statement=f"Queries that took {case.hurt.briefly_over}, failed, or still waited while the upstream was "
+                "slow",
                 value=f"{case.hurt.suffered:,} of {of:,}",
                 comparison=f"by chance: {say.percent(chance)}",
                 numbers={"hits": float(case.hurt.suffered), "of": float(of), "chance_ratio": chance},

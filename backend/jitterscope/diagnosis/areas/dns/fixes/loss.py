@@ -22,8 +22,7 @@ RACE = "https://github.com/kubernetes/kubernetes/issues/56903"
 
 
 def _without(found: Found) -> Interval | None:
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
-    return predicted.scaled(found.impact, inside, 0.0, 0.0, 0.1)
+    return predicted.remaining(found, "slow_in_stalls", 0.0, 0.0, 0.1)
 
 
 def larger_buffer(server: ResourceView, drops: float, found: Found) -> Fix:

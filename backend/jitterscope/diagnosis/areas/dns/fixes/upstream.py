@@ -22,8 +22,7 @@ VERIFY = "The latency of the upstream, and of this server's answers, falls to it
 
 
 def _without(found: Found, low: float, expected: float, high: float) -> Interval | None:
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
-    return predicted.scaled(found.impact, inside, low, expected, high)
+    return predicted.remaining(found, "slow_in_stalls", low, expected, high)
 
 
 def _is_coredns(server: ResourceView) -> bool:

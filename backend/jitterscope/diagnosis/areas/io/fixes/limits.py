@@ -7,7 +7,7 @@ import math
 import shlex
 
 from jitterscope.diagnosis.areas.io.causes._report import amount, rate
-from jitterscope.diagnosis.areas.io.fixes.measures import CGROUP, MEASURES, VERIFY, inside
+from jitterscope.diagnosis.areas.io.fixes.measures import CGROUP, MEASURES, VERIFY
 from jitterscope.diagnosis.areas.io.readings.limits import IoLimit, Kind
 from jitterscope.diagnosis.areas.io.readings.stalls import DiskStall
 from jitterscope.diagnosis.core import patches, predicted
@@ -40,7 +40,7 @@ def propose(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
     seen = snapshot.node.fact("node.cgroup_version") == "1" and burst > limit.per_s * slice_s
     wanted = _round(limit, max(STEP * limit.per_s, MARGIN * burst / slice_s if seen else 0.0))
     texts, undo = _patches(snapshot, limit, wanted)
-    left = predicted.scaled(found.impact, inside(found), 0.0, 0.1, 0.5) if seen else None
+    left = predicted.remaining(found, "held_up", 0.0, 0.1, 0.5) if seen else None
     caveats = [
         "Works only if the disk can deliver this in addition to the load of others. Bulk writes in smaller pieces, or "
         "at a limited rate, need less."

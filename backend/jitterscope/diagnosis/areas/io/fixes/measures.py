@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from jitterscope.diagnosis.core.finding import Found
-
 MEASURES = ("slow_ratio", "blocked_ms_per_min")
 CGROUP = "https://docs.kernel.org/admin-guide/cgroup-v2.html#io"
 FSYNC = "https://man7.org/linux/man-pages/man2/fsync.2.html"
@@ -11,8 +9,3 @@ VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once slow answers and blocked time "
     "are gone. By hand: no thread of the program is in state D for long (`ps -eLo state,wchan,comm`)."
 )
-
-
-def inside(found: Found) -> int:
-    """Late answers during which threads were blocked."""
-    return next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)

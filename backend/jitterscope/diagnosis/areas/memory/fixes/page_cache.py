@@ -55,8 +55,7 @@ def _raise(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
         why = f"{say.mebibytes(read.again_bytes)} was read again in this window. {patches_memory.capped(snapshot)}"
     caveats = ["A program that reads more than fits rereads it under any limit: compare with the size of its files."]
     caveats += patches_memory.caveats(snapshot, wanted, limit)
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
-    left = predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5) if known else None
+    left = predicted.remaining(found, "held_up", 0.0, 0.1, 0.5) if known else None
     return [
         Fix(
             id=RAISE,
