@@ -19,22 +19,8 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
-// slowToAccept is a server that lets 3 connections wait (its backlog plus one), accepts none until it gets a line, and
-// then answers each line.
-const slowToAccept = `
-import socket, sys, threading
-host, port = sys.argv[1].rsplit(":", 1)
-s = socket.create_server((host, int(port)), backlog=2)
-print("ready", flush=True)
-sys.stdin.readline()
-def serve(c):
-    while c.recv(100):
-        c.sendall(b"answer\n")
-while True:
-    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
-`
-
-// stopsToAccept is a server with the same backlog that accepts none between two lines of its input.
+// stopsToAccept is a server that lets 3 connections wait (its backlog plus one), accepts none between two lines of its
+// input, and answers each line.
 const stopsToAccept = `
 import select, socket, sys, threading
 host, port = sys.argv[1].rsplit(":", 1)
