@@ -20,7 +20,7 @@ def command(
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [60]")] = None,
     qps: Annotated[float | None, typer.Option(help="Names looked up per second, by all pods together [60]")] = None,
     delay_ms: Annotated[
-        float | None, typer.Option(help="Answer time of the resolver of outside names in ms [8]")
+        float | None, typer.Option(help="Answer time of the resolver of outside names in ms [5]")
     ] = None,
     pods: Annotated[int | None, typer.Option(help="Pods, each with a namespace of its own [3]")] = None,
     names: Annotated[int | None, typer.Option(help="Outside names each pod looks up [12]")] = None,

@@ -26,6 +26,7 @@ from labs.servers import Server, free_port
 _LEAD_S = 0.5
 _LONGEST_S = 60.0  # a resolver gives up after two attempts of 5 s for each search domain
 _READY = "ready.lab.test"
+_SOA = "{{ .Zone }} 60 IN SOA ns.dns.{{ .Zone }} hostmaster.{{ .Zone }} 1 7200 1800 86400 60"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,13 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 
 
 def _cluster_corefile(endpoint: tuple[str, int], metrics: str, outside: Server) -> str:
-    """A cluster's CoreDNS: it knows services, answers NXDOMAIN for other names of its zone, and forwards the rest."""
+    """A cluster's CoreDNS: it knows services, answers NXDOMAIN for other names of its zones, and forwards the rest."""
     address, port = endpoint
     head = f"    bind {address}\n    errors\n    prometheus {metrics}\n    cache 30"
+    denied = f"""    template ANY ANY {{
+        rcode NXDOMAIN
+        authority "{_SOA}"
+    }}"""
     return rf"""cluster.local:{port} {{
 {head}
     template IN A {{
@@ -98,13 +103,14 @@ def _cluster_corefile(endpoint: tuple[str, int], metrics: str, outside: Server) 
     template IN AAAA {{
         match ^svc[0-9]+\.team-[a-z0-9]+\.svc\.cluster\.local\.$
         rcode NOERROR
-        authority "{coredns.SOA}"
+        authority "{_SOA}"
         fallthrough
     }}
-    template ANY ANY {{
-        rcode NXDOMAIN
-        authority "{coredns.SOA}"
-    }}
+{denied}
+}}
+internal:{port} {{
+{head}
+{denied}
 }}
 .:{port} {{
 {head}
@@ -114,9 +120,23 @@ def _cluster_corefile(endpoint: tuple[str, int], metrics: str, outside: Server) 
 
 
 def _outside_corefile(endpoint: tuple[str, int], delay_ms: float) -> str:
-    """Stands in for the resolver of everything outside the cluster, and for the one of a cloud's own zones."""
-    denying = coredns.denying(endpoint, ["missing.example", "internal"], delay_ms)
-    return denying + coredns.slow_corefile(endpoint, delay_ms, _READY)
+    """Stands in for the resolver of everything outside the cluster."""
+    address, port = endpoint
+    delay = f"delay 1 {delay_ms * 1e3:.0f}us" if delay_ms else "drop 0"
+    return f"""missing.example:{port} {{
+    bind {address}
+    template ANY ANY {{
+        rcode NXDOMAIN
+        authority "{_SOA}"
+    }}
+}}
+.:{port} {{
+    bind {address}
+    erratic {{
+        {delay}
+    }}
+}}
+"""
 
 
 def run(made: Bench, say: Say) -> Run:
