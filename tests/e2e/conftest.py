@@ -237,7 +237,7 @@ def open_window(product: Product, browser: Browser, signed_in: Path) -> Iterator
 
 @pytest.fixture(params=LOOKS, ids=IDS)
 def look(open_window: OpenWindow, request: pytest.FixtureRequest) -> Look:
-    """A window of each size and theme."""
+    """A window of each of the looks."""
     size, scheme = request.param
     return Look(open_window(SIZES[size], scheme).page, size, scheme, is_phone=size == "phone")
 

@@ -1,4 +1,4 @@
-"""The pages of a CPU incident and the lists, in each size and theme."""
+"""The pages of a CPU incident and the lists: do they fit each window?"""
 
 from __future__ import annotations
 
