@@ -114,7 +114,7 @@ test-code: $(BUILT)
 test-labs: build ## Run all live labs (root, an hour), or one twelfth with LABS=1 to LABS=12, and test-schema
 	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-schema) LABS=$(LABS:turn=all)
 
-test-schema: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test` uses 8)
+test-schema: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test`: 8 of every fourth)
 	cd backend && JITTERSCOPE_EXAMPLES=200 $(GIVE_WAY) $(UV) run --frozen pytest ../$(SCHEMA_TEST) \
 	  -n 2 --dist load
 

@@ -46,7 +46,7 @@ def after(found: Found, low: float, expected: float, high: float) -> dict[str, I
     short, told = seen["chance_ratio"], seen["late_us"] < TIMES_USUAL * SLOW_US
     return predictions(
         connections_short_ratio=Interval(low=low * short, expected=expected * short, high=high * short),
-        slow_ratio=predicted.scaled(found.impact, int(seen["hits"]), low, expected, high) if told else None,
+        slow_ratio=predicted.remaining(found, "slow_in_stalls", low, expected, high) if told else None,
     )
 
 
