@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from labs import packages
@@ -15,6 +15,9 @@ from labs.servers import Server, free_port
 
 VERSION = "v1.12.0"
 WIDE_NAMES = tuple(f"wide{index:02d}.lab.test" for index in range(16))
+# Of a denial, in a `template`.
+SOA = "{{ .Zone }} 60 IN SOA ns.dns.{{ .Zone }} hostmaster.{{ .Zone }} 1 7200 1800 86400 60"
+_LATE = "late.lab.test"
 _ADDRESSES_OF_A_WIDE_NAME = 150  # an answer of 2.5 KB, for which CoreDNS allocates about 25 KB
 
 
@@ -117,6 +120,32 @@ def slow_corefile(endpoint: tuple[str, int], delay_ms: float, ready: str) -> str
 .:{port} {{
     bind {address}
     errors
+    erratic {{
+        {delay(delay_ms)}
+    }}
+}}
+"""
+
+
+def denying(endpoint: tuple[str, int], zones: Sequence[str], delay_ms: float) -> str:
+    """Part of a Corefile: the names of these zones do not exist, which each answer says after the delay.
+
+    `template` answers immediately, but first looks up the target of an alias: here in a zone whose lookups take the
+    delay and find nothing.
+    """
+    address, port = endpoint
+    return f"""{" ".join(f"{zone}:{port}" for zone in zones)} {{
+    bind {address}
+    template ANY ANY {{
+        rcode NXDOMAIN
+        answer "{{{{ .Name }}}} 60 IN CNAME {_LATE}."
+        authority "{SOA}"
+    }}
+}}
+{_LATE}:{port} {{
+    bind {address}
+    rewrite type A TXT
+    rewrite type AAAA TXT
     erratic {{
         {delay(delay_ms)}
     }}

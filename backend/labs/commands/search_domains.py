@@ -18,10 +18,11 @@ NAME = "search-domains"
 def command(
     variant: Annotated[Variant, typer.Option(help="The fault, a fix of it, or a look-alike")] = Variant.FAULT,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [60]")] = None,
-    qps: Annotated[float | None, typer.Option(help="Names looked up per second, by all pods together [60]")] = None,
+    qps: Annotated[float | None, typer.Option(help="Names looked up per second, by all pods together [20]")] = None,
     delay_ms: Annotated[
-        float | None, typer.Option(help="Answer time of the resolver of outside names in ms [5]")
+        float | None, typer.Option(help="Answer time of the resolver of outside names in ms [14]")
     ] = None,
+    cache_s: Annotated[int | None, typer.Option(help="How long the cluster's DNS caches answers [1]")] = None,
     pods: Annotated[int | None, typer.Option(help="Pods, each with a namespace of its own [3]")] = None,
     names: Annotated[int | None, typer.Option(help="Outside names each pod looks up [12]")] = None,
     services: Annotated[int | None, typer.Option(help="Services of the cluster each pod also looks up [2]")] = None,

@@ -26,9 +26,8 @@ from labs.pace import check_pace
 from labs.rise import Rise
 from labs.servers import Server, free_port
 
-_ZONE, _MISSING, _LATE, READY = "partner.example", "missing.example", "late.lab.test", "ready.lab.test"
+_ZONE, _MISSING, READY = "partner.example", "missing.example", "ready.lab.test"
 _NAMES = tuple(f"{name}.{_ZONE}" for name in ("api", "pay", "mail", "cdn"))
-_SOA = "{{ .Zone }} 60 IN SOA ns.{{ .Zone }} hostmaster.{{ .Zone }} 1 7200 1800 86400 60"
 _NXDOMAIN = 1
 
 
@@ -145,31 +144,10 @@ def _upstream(
     parameters: Parameters,
     inside: list[str],
 ) -> Server:
-    """A CoreDNS that knows every name except those of the nonexistent zone, and delays those answers too.
-
-    `template` answers immediately, but first looks up the target of an alias: here in a zone whose lookups take the
-    delay and find nothing.
-    """
-    address, port = endpoint
-    slow = coredns.slow_corefile(endpoint, parameters.delay_ms, READY)
-    denied = f"""{_MISSING}:{port} {{
-    bind {address}
-    template ANY ANY {{
-        rcode NXDOMAIN
-        answer "{{{{ .Name }}}} 60 IN CNAME {_LATE}."
-        authority "{_SOA}"
-    }}
-}}
-{_LATE}:{port} {{
-    bind {address}
-    rewrite type A TXT
-    rewrite type AAAA TXT
-    erratic {{
-        {coredns.delay(parameters.delay_ms)}
-    }}
-}}
-"""
-    made = coredns.configured(name, endpoint, folder, cgroup, denied + slow)
+    """A CoreDNS that knows every name except those of the nonexistent zone, and delays all answers."""
+    corefile = coredns.denying(endpoint, [_MISSING], parameters.delay_ms)
+    corefile += coredns.slow_corefile(endpoint, parameters.delay_ms, READY)
+    made = coredns.configured(name, endpoint, folder, cgroup, corefile)
     made.command = [*inside, *made.command]
     return made
 

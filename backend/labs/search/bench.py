@@ -26,7 +26,6 @@ from labs.servers import Server, free_port
 _LEAD_S = 0.5
 _LONGEST_S = 60.0  # a resolver gives up after two attempts of 5 s for each search domain
 _READY = "ready.lab.test"
-_SOA = "{{ .Zone }} 60 IN SOA ns.dns.{{ .Zone }} hostmaster.{{ .Zone }} 1 7200 1800 86400 60"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +80,14 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
             raise LabError(
                 "Another server listens on port 53 of every address, where the pods' resolvers send their queries."
             )
-        cluster_dns = running("cluster-dns", own, _cluster_corefile(own, metrics, outside))
+        cluster_dns = running("cluster-dns", own, _cluster_corefile(own, metrics, parameters.cache_s, outside))
         yield Bench(cluster_dns, outside, tuple(pods), f"http://{metrics}/metrics", parameters)
 
 
-def _cluster_corefile(endpoint: tuple[str, int], metrics: str, outside: Server) -> str:
-    """A cluster's CoreDNS: it knows services, answers NXDOMAIN for other names of its zones, and forwards the rest."""
+def _cluster_corefile(endpoint: tuple[str, int], metrics: str, cache_s: int, outside: Server) -> str:
+    """A cluster's CoreDNS: it knows services, answers NXDOMAIN for other names of its zone, and forwards the rest."""
     address, port = endpoint
-    head = f"    bind {address}\n    errors\n    prometheus {metrics}\n    cache 30"
-    denied = f"""    template ANY ANY {{
-        rcode NXDOMAIN
-        authority "{_SOA}"
-    }}"""
+    head = f"    bind {address}\n    errors\n    prometheus {metrics}\n    cache {cache_s}"
     return rf"""cluster.local:{port} {{
 {head}
     template IN A {{
@@ -103,14 +98,13 @@ def _cluster_corefile(endpoint: tuple[str, int], metrics: str, outside: Server) 
     template IN AAAA {{
         match ^svc[0-9]+\.team-[a-z0-9]+\.svc\.cluster\.local\.$
         rcode NOERROR
-        authority "{_SOA}"
+        authority "{coredns.SOA}"
         fallthrough
     }}
-{denied}
-}}
-internal:{port} {{
-{head}
-{denied}
+    template ANY ANY {{
+        rcode NXDOMAIN
+        authority "{coredns.SOA}"
+    }}
 }}
 .:{port} {{
 {head}
@@ -120,23 +114,9 @@ internal:{port} {{
 
 
 def _outside_corefile(endpoint: tuple[str, int], delay_ms: float) -> str:
-    """Stands in for the resolver of everything outside the cluster."""
-    address, port = endpoint
-    delay = f"delay 1 {delay_ms * 1e3:.0f}us" if delay_ms else "drop 0"
-    return f"""missing.example:{port} {{
-    bind {address}
-    template ANY ANY {{
-        rcode NXDOMAIN
-        authority "{_SOA}"
-    }}
-}}
-.:{port} {{
-    bind {address}
-    erratic {{
-        {delay}
-    }}
-}}
-"""
+    """Stands in for the resolver of everything outside the cluster, and for the one of a cloud's own zones."""
+    denying = coredns.denying(endpoint, ["missing.example", "internal"], delay_ms)
+    return denying + coredns.slow_corefile(endpoint, delay_ms, _READY)
 
 
 def run(made: Bench, say: Say) -> Run:
