@@ -146,6 +146,8 @@ def test_harm_agrees_with_severity_and_with_what_was_counted(name: str) -> None:
         if found.harm == "none" and found.cause.startswith(("cpu/", "dns/")):
             assert found.impact["queries"]
             assert "slow_queries" in found.impact
+        if "slow_queries" in found.impact:
+            assert found.impact["slow_queries"] <= found.impact["queries"]
         for counted in (item.numbers for item in found.evidence if {"hits", "of"} <= item.numbers.keys()):
             assert counted["hits"] <= counted["of"]
 

@@ -93,11 +93,14 @@ def of_answers(
     p50, p99 = quantiles_ms(snapshot, served)
     requests = float(np.nansum(served.requests))
     timed = requests > 0 and served.timed
+    if timed:
+        # Slow ones that still wait can have come before the window.
+        requests = max(requests, slow)
     return impact_of(
         {
             QUERIES: int(requests) if requests > 0 else None,
             SLOW_QUERIES: int(slow) if timed else None,
-            SLOW_RATIO: min(1.0, slow / requests) if timed else None,
+            SLOW_RATIO: slow / requests if timed else None,
             **(slow_after(limits) if timed else {}),
             P50: p50,
             P99: p99,
