@@ -6,6 +6,8 @@ SHELL := /bin/bash -eo pipefail
 
 # With compiled tests, a process collects the backend's in 6 s instead of 10; __pycache__ is ignored by git.
 unexport PYTHONDONTWRITEBYTECODE
+# Without a checkout's path in them, compiled packages are found in Go's cache by every checkout.
+export GOFLAGS := $(GOFLAGS) -trimpath
 
 UV := $(shell command -v uv || echo $(CURDIR)/.tools/bin/uv)
 GIVE_WAY :=
@@ -43,9 +45,9 @@ frontend/dist/index.html: frontend/node_modules/.package-lock.json $(FRONTEND_SO
 
 build-collector:
 	@mkdir -p bin
-	cd collector && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/ ./cmd/...
+	cd collector && CGO_ENABLED=0 go build -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/ ./cmd/...
 ifdef ARCH
-	cd collector && CGO_ENABLED=0 GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" \
+	cd collector && CGO_ENABLED=0 GOARCH=$(ARCH) go build -ldflags "-s -w -X main.version=$(VERSION)" \
 	  -o ../bin/jitterscope-collector-linux-$(ARCH) ./cmd/jitterscope-collector
 endif
 

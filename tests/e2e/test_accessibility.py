@@ -1,19 +1,22 @@
-"""Every page for an administrator: what axe finds in both themes, what moves while it loads, how it uses its width."""
+"""Every page for an administrator: what axe finds in both themes, what moves while it loads, what it cuts off."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.e2e import shifts
-from tests.e2e.axe import in_both_themes, settle
-from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, picture
+from tests.e2e.axe import Scheme, in_both_themes, settle
+from tests.e2e.conftest import IDS, LOOKS, SIZES, OpenWindow, Product, picture
+from tests.e2e.looks import Look, cut_off
 from tests.e2e.places import walk
 from tests.e2e.widths import in_other_windows, too_wide
 
 
 def states_of(product: Product) -> list[str]:
-    """Addresses that no navigation leads to: other states of pages, with content of the recorded container."""
+    """Addresses that no navigation leads to: other states of pages, with content or none."""
     window = f"resource={product.subject_id}&from={product.node.start_us}&to={product.node.end_us}"
     return [
         "/incidents?state=closed",
@@ -22,12 +25,19 @@ def states_of(product: Product) -> list[str]:
         f"/compare?{window}",
         f"/compare?{window}&mode=overlaid",
         f"/dns?node={product.subject_id}&to={product.node.end_us}",
+        "/resources?all=true",
+        "/resources?from=1000000000&to=2000000000",
+        "/help/causes?cause=cpu/gc_throttling",
+        "/nowhere",
     ]
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_every_page(open_window: OpenWindow, product: Product, subjects: dict[str, str], size: tuple[int, int]) -> None:
-    page = open_window(size).page
+@pytest.mark.parametrize(("size", "scheme"), LOOKS, ids=IDS)
+def test_every_page(
+    open_window: OpenWindow, product: Product, subjects: dict[str, str], size: str, scheme: Scheme
+) -> None:
+    page = open_window(SIZES[size], scheme).page
+    look = Look(page, size, scheme, is_phone=size == "phone")
     shifts.watch(page)
     page.goto("/")
     settle(page)
@@ -35,8 +45,10 @@ def test_every_page(open_window: OpenWindow, product: Product, subjects: dict[st
     for address in walk(page, subjects, page.goto, more=states_of(product)):
         # Before anything is measured that could move something.
         here = shifts.seen(page)
-        here += too_wide(page) + in_both_themes(page)
-        if size == DESKTOP:
+        here += too_wide(page) + cut_off(page)
+        look.keep(re.sub(r"\W+", "-", address).strip("-") or "home")
+        here += look.violations()
+        if size == "desktop":
             here += in_other_windows(page)
         if here:
             found[address] = here

@@ -19,6 +19,7 @@ from tests.e2e.axe import in_both_themes, violations
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look, below_the_bar, settled
 from tests.e2e.recorded_batches import HEADERS, wait_for_incident
+from tests.e2e.widths import too_wide
 from tests.support.batches import BatchBuilder, now_us
 from tests.support.captures import capture
 from tests.support.patience import PATIENCE_S
@@ -199,7 +200,7 @@ def test_on_a_phone_nothing_scrolls_sideways(open_window: OpenWindow, incidents:
     section = open_captures(page, incidents.node)
     box(section, "coredns").tap()
     expect(box(section, "kswapd0")).to_have_count(0)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+    assert too_wide(page) == []
 
 
 def test_accessible(open_window: OpenWindow, incidents: Incidents) -> None:

@@ -15,6 +15,7 @@ from tests.e2e.axe import in_both_themes
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.reported import changed
+from tests.e2e.widths import too_wide
 from tests.support.batches import now_us
 from tests.support.dns_node import LIMIT, load, recorded
 from tests.support.patience import PATIENCE_S
@@ -163,7 +164,7 @@ def test_on_a_phone_it_reads_from_top_to_bottom(open_window: OpenWindow, dns: Dn
     path_page(page, dns)
     tops = [box["y"] for one in page.get_by_role("article").all() if (box := one.bounding_box()) is not None]
     assert tops == sorted(tops)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+    assert too_wide(page) == []
 
 
 def test_without_data_and_without_service(open_window: OpenWindow, dns: Dns) -> None:

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, Route
 
 from tests.e2e.axe import in_both_themes, settle
 from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, Window
+from tests.e2e.looks import cut_off
 from tests.e2e.members import join, newcomer_of, sign_in_as
 from tests.e2e.places import walk, within_the_product
 from tests.e2e.widths import too_wide
@@ -34,7 +35,7 @@ class Checked:
         found: list[str] = []
         for width, height in (DESKTOP, PHONE):
             page.set_viewport_size({"width": width, "height": height})
-            found += [f"{width} px: {one}" for one in too_wide(page)]
+            found += [f"{width} px: {one}" for one in too_wide(page) + cut_off(page)]
             markup = width, page.evaluate(_MARKUP)
             if markup not in self.markups:
                 self.markups.add(markup)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.e2e.conftest import IDS, WINDOWS, OpenWindow, Product
-from tests.e2e.looks import CUT_OFF
+from tests.e2e.looks import look_at
 
 
 def _invite(product: Product, email: str) -> str:
@@ -18,15 +16,6 @@ def _invite(product: Product, email: str) -> str:
         answer = client.post("/api/v1/members/invitations", json={"email": email, "role": "editor"})
         assert answer.status_code == 201, answer.text
         return str(answer.json()["token"])
-
-
-def _look(page: Page, name: str) -> None:
-    """Like `Look.at`, for pages outside of the shell."""
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.evaluate(CUT_OFF) == []
-    folder = os.environ.get("JITTERSCOPE_SCREENSHOTS")
-    if folder is not None:
-        page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 @pytest.mark.parametrize(("size", "scheme"), WINDOWS, ids=IDS)
@@ -38,7 +27,7 @@ def test_an_invitation_says_what_it_is_for(
     page.goto(f"/accept#{token}")
     expect(page.get_by_text("ada@example.org is invited to Jitterscope as editor.")).to_be_visible()
     expect(page.get_by_role("link", name="Sign in to join with it")).to_be_visible()
-    _look(page, f"accept-{request.node.callspec.id}")
+    look_at(page, f"accept-{request.node.callspec.id}")
     page.get_by_role("link", name="Sign in to join with it").click()
     expect(page.get_by_role("heading", name="Sign in to Jitterscope")).to_be_visible()
     sent, _, kept = page.url.partition("#")
@@ -47,7 +36,7 @@ def test_an_invitation_says_what_it_is_for(
     page.reload()
     expect(page.get_by_role("heading", name="Verify your address")).to_be_visible()
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
-    _look(page, f"verify-{request.node.callspec.id}")
+    look_at(page, f"verify-{request.node.callspec.id}")
 
 
 def test_a_member_joins_owns_tokens_and_is_removed(open_window: OpenWindow, product: Product) -> None:

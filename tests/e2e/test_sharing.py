@@ -16,7 +16,7 @@ from playwright.sync_api import Page, Request, expect
 
 from tests.e2e.axe import violations
 from tests.e2e.conftest import IDS, WINDOWS, OpenWindow, Product, picture
-from tests.e2e.looks import CUT_OFF, Look
+from tests.e2e.looks import Look, look_at
 from tests.e2e.test_incident import trigger_us
 
 
@@ -44,17 +44,6 @@ def made(product: Product, incident_id: int | None = None) -> tuple[int, str]:
 def revoke(product: Product, link_id: int) -> None:
     with product.client() as client:
         client.delete(f"/api/v1/links/{link_id}").raise_for_status()
-
-
-def look_at(page: Page, name: str) -> None:
-    """Like `Look.at`, for pages outside of the shell."""
-    page.evaluate("document.fonts.ready")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
-    assert page.evaluate(CUT_OFF) == []
-    assert violations(page) == []
-    folder = os.environ.get("JITTERSCOPE_SCREENSHOTS")
-    if folder is not None:
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def share(page: Page, what: str) -> None:

@@ -10,9 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.axe import violations
 from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, Window, picture
-from tests.e2e.looks import below_the_bar
+from tests.e2e.looks import below_the_bar, look_at
 from tests.e2e.members import join
-from tests.e2e.test_sharing import look_at
 
 
 @pytest.fixture

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from jitterscope.analyses.bench_senders import Dnsperf, Load, OwnLoad, find
 from jitterscope.analyses.schemas import BenchTarget
+from jitterscope.cli import app
 from jitterscope.settings import REPOSITORY
 
 pytestmark = pytest.mark.slow
@@ -153,7 +155,9 @@ def test_from_low_to_high_rate_as_a_table_and_as_json(resolver: Resolver, tmp_pa
     ],
 )
 def test_wrong_arguments_say_what_is_wrong(arguments: list[str], says: str) -> None:
-    assert says in command("dns-bench", *arguments, status=1).stderr
+    result = CliRunner().invoke(app, ["dns-bench", *arguments])
+    assert result.exit_code == 1
+    assert says in result.stderr
 
 
 def test_analyze_tells_and_fails_where_a_file_cannot_be_read(tmp_path: Path) -> None:
