@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.kit.declared import Route
 from jitterscope.notify.slack_press import block_id
 from jitterscope.settings import Settings, override_settings, settings

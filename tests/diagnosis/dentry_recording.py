@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, view
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, view
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "dentry-drops"
 TICK_US = 100_000

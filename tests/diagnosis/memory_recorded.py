@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, view
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, view
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "coredns-memory"
 

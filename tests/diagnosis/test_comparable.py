@@ -15,7 +15,7 @@ from jitterscope.diagnosis.core.served import beyond_chance
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, facts_of
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, facts_of
 
 TICKS = 1200
 

@@ -23,7 +23,8 @@ from jitterscope.diagnosis.core.area import Amounts, Measure
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.landing import Facts, Seen, Unseen
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from tests.diagnosis.recorded import load, snapshot
 from tests.diagnosis.scenarios import built
 

@@ -14,7 +14,8 @@ from jitterscope.diagnosis.areas.kernel.whatif import dentry_drop
 from jitterscope.diagnosis.areas.kernel.whatif.dentry_drop import Pause
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.snapshot import Event, Snapshot
-from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, Storm, simulate
+from jitterscope.diagnosis.scenarios.kernel.node import Loss, Node, Storm
+from jitterscope.diagnosis.scenarios.kernel.simulate import simulate
 from tests.diagnosis.dentry_recording import drops, snapshot
 
 SIZES = range(3)

@@ -14,8 +14,8 @@ from jitterscope.diagnosis.areas.dns.readings.amplification import amplification
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.snapshot import Event, Snapshot
 from jitterscope.diagnosis.programs.resolv_conf import ResolvConf, candidates
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, view
 from jitterscope.diagnosis.scenarios.dns.names import as_collected, kubernetes, workload_facts
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, view
 
 GKE = ("europe-west1-b.c.project.internal", "c.project.internal", "google.internal")
 # Lookups of 60 names per second in spans that a trigger can end early; the first is half idle.

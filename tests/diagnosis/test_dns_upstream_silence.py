@@ -7,7 +7,7 @@ import pytest
 
 from jitterscope.diagnosis.areas.dns.readings.upstream_time import _overdue
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import view
+from jitterscope.diagnosis.scenarios.telemetry import view
 
 TICKS, SILENT_FROM, LIMIT_US = 120, 60, 100_000.0
 

@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.registry import RegistryError, all_causes, check
 from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US
 from tests.diagnosis.scenarios import SCENARIOS, built
 from tests.support.work import calls_of
 
@@ -210,7 +210,8 @@ def test_gaps_stay_gaps() -> None:
 
 
 def test_a_diagnosis_of_two_minutes_is_little_work() -> None:
-    from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+    from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+    from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 
     snapshot = simulate(Workload(seconds=120, qps=2000, query_us=100, seed=3)).snapshot
     diagnose(snapshot)

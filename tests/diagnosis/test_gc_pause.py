@@ -18,8 +18,9 @@ from jitterscope.diagnosis.core.gc import Cycles, read_gc
 from jitterscope.diagnosis.core.landing import Facts, Seen
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import other_runtime, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
 from jitterscope.diagnosis.scenarios.cpu.views import without
+from jitterscope.diagnosis.scenarios.cpu.workload import other_runtime
 from jitterscope.diagnosis.scenarios.runtime.gc_pause_scenario import JVM
 from tests.diagnosis.scenarios import built
 

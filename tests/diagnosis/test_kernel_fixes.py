@@ -12,8 +12,9 @@ from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Fix
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
 from jitterscope.diagnosis.programs import dentry_limits
-from jitterscope.diagnosis.scenarios.cpu.simulate import view
-from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, Storm, simulate
+from jitterscope.diagnosis.scenarios.kernel.node import Loss, Node, Storm
+from jitterscope.diagnosis.scenarios.kernel.simulate import simulate
+from jitterscope.diagnosis.scenarios.telemetry import view
 
 PROBE = (("curl", 4242, "/etc/pki/nssdb/.#_dOeSnotExist_.db", 1.0),)
 

@@ -11,11 +11,11 @@ from jitterscope.diagnosis.areas.memory.causes import limit_oom, query_burst_oom
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Fix, Found
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import facts_of
 from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 from jitterscope.diagnosis.scenarios.memory.query_burst_oom_scenario import CASE
 from jitterscope.diagnosis.scenarios.memory.reclaim_stall_scenario import NODE, _node
 from jitterscope.diagnosis.scenarios.memory.simulate import MIB, MemoryWorkload, simulate_memory
+from jitterscope.diagnosis.scenarios.telemetry import facts_of
 from tests.diagnosis.memory_recorded import load, snapshot
 
 BEFORE = replace(CASE, seconds=21.1)

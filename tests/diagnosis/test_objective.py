@@ -20,7 +20,8 @@ from jitterscope.diagnosis.core.objective import GRAMMAR, BadObjective, parse
 from jitterscope.diagnosis.core.severity import severity
 from jitterscope.diagnosis.core.sketch import bucket_of, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from tests.diagnosis.scenarios import built
 
 GC, UNEXPLAINED = "cpu/gc_throttling", "unexplained/slow_answers"

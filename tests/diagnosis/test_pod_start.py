@@ -20,8 +20,8 @@ from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
 from jitterscope.diagnosis.programs import cilium_versions
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US
 from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, PodLoad, run
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US
 
 
 def cilium(times: float) -> Loader:

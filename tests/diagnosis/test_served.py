@@ -14,7 +14,8 @@ from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, ResourceView, Snapshot
 from jitterscope.diagnosis.core.whatif import Trials
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from tests.diagnosis.scenarios import built
 
 GC = "cpu/gc_throttling"

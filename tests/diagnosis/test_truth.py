@@ -16,8 +16,9 @@ from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.snapshot import FactValue, Snapshot
 from jitterscope.diagnosis.programs import runtimes
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
 from jitterscope.diagnosis.scenarios.cpu.views import without
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload, other_runtime
 from tests.diagnosis.scenarios import SCENARIOS, built
 
 CAUSES = all_causes()

@@ -13,7 +13,8 @@ from jitterscope.diagnosis.core.finding import Found, NotEnoughData
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu.views import without
-from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, Storm, simulate
+from jitterscope.diagnosis.scenarios.kernel.node import Loss, Node, Storm
+from jitterscope.diagnosis.scenarios.kernel.simulate import simulate
 from tests.diagnosis.scenarios import SCENARIOS, built
 
 CAUSES = all_causes()

@@ -16,8 +16,8 @@ from jitterscope.diagnosis.core.finding import Confidence, Found, NotEnoughData,
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.rivals import of_rest
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US
 from jitterscope.diagnosis.scenarios.cpu.views import without
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US
 from jitterscope.diagnosis.scenarios.unexplained.simulate import Hold, Kind, Service, simulate
 from jitterscope.recordings import file
 from jitterscope.recordings.snapshots import snapshot_of

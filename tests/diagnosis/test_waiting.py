@@ -14,8 +14,8 @@ from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import account
 from jitterscope.diagnosis.core.engine import detect
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US
 from jitterscope.diagnosis.scenarios.cpu.views import without
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US
 from jitterscope.diagnosis.scenarios.unexplained.simulate import Hold, Kind, Service, simulate
 
 # (state, system call, kernel function, threads[, kernel frames])

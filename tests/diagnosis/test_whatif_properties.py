@@ -16,7 +16,8 @@ from jitterscope.diagnosis.areas.cpu.whatif.search import smallest_burst, smalle
 from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
 from jitterscope.diagnosis.areas.cpu.whatif.types import GcCycle, Goal, Setting, Trace
 from jitterscope.diagnosis.core.finding import Interval
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from tests.diagnosis.whatif_traces import START_US, STEP_US, made
 
 

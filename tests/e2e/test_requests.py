@@ -9,7 +9,8 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.recordings.replay import post, prepare
 from jitterscope.recordings.snapshots import recording_of
 from tests.e2e.conftest import OpenWindow, Product, picture

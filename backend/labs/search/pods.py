@@ -43,8 +43,8 @@ def plan_of(parameters: Parameters, number: int, files: dict[str, str]) -> dict[
         "rate": rate,
         "phase": number / parameters.pods,
         "seconds": parameters.seconds,
-        # Enough that none waits for another if a lookup takes a little longer than the upstream.
-        "workers": min(64, 2 + math.ceil(rate * (0.05 + 2 * parameters.delay_ms / 1e3))),
+        # Enough that none waits for another if a lookup takes a little longer than its four turns at the upstream.
+        "workers": min(64, 2 + math.ceil(rate * (0.05 + 5 * parameters.delay_ms / 1e3))),
     }
 
 

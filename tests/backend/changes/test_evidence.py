@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource, Recording
 from tests.backend.incidents.conftest import Service, service

@@ -13,7 +13,8 @@ import zstandard
 from fastapi.testclient import TestClient
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.scheduling import diagnoses
 from jitterscope.recordings.model import Recording

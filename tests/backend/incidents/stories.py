@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import text
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.incidents.scheduling import diagnoses, dispatch
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.verification import visit as verification

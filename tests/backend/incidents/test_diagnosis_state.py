@@ -6,7 +6,8 @@ import time
 from datetime import datetime
 from typing import Any
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.recordings.snapshots import recording_of
 from tests.backend.incidents.conftest import Service
 

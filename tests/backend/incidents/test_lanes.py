@@ -10,7 +10,9 @@ import pytest
 
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, Workload, simulate, view
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, view
 from jitterscope.incidents.timeline.lanes import _held
 from jitterscope.recordings.model import Recording
 from jitterscope.recordings.snapshots import recording_of

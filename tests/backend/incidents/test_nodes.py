@@ -15,7 +15,7 @@ from sqlalchemy import text
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.areas.kernel.readings.past_drops import PAST_DROP
 from jitterscope.diagnosis.core.snapshot import Event, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, view
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, view
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.scheduling import diagnoses, snapshots
 from jitterscope.incidents.scheduling import store as schedule

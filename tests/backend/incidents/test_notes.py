@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.incidents.lifecycle import transitions
 from tests.backend.conftest import Database, Organization
 from tests.backend.incidents.conftest import Service

@@ -9,7 +9,7 @@ from typing import Any
 
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core import namespace_limits
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.incidents.scheduling import snapshots
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource

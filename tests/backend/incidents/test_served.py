@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.incidents.scheduling import diagnoses, snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.verification import window

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.recordings.snapshots import recording_of

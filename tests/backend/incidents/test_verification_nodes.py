@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jitterscope.diagnosis.scenarios.kernel import simulate as kernel
-from jitterscope.diagnosis.scenarios.kernel.simulate import Node, Storm
+from jitterscope.diagnosis.scenarios.kernel.node import Node, Storm
 from jitterscope.diagnosis.scenarios.pods import simulate as pods
 from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, PodLoad
 from jitterscope.recordings.model import Recording

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.incidents.scheduling import diagnoses, snapshots
 from jitterscope.inventory import service as inventory
 from jitterscope.tenancy import scopes

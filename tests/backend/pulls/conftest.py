@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.conftest import Service, fault, service
 from tests.backend.incidents.stories import recorded

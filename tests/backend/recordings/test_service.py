@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 from jitterscope.cli import app
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.incidents.scheduling.diagnoses import diagnose_subject
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording

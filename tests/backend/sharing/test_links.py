@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from tests.backend.conftest import Database, Organization
 from tests.backend.incidents.conftest import Service, fault, more_cpu, service
 from tests.backend.incidents.stories import recorded, story

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from tests.backend.conftest import Database, Organization
 from tests.backend.incidents.conftest import Service, service
 from tests.backend.incidents.stories import recorded

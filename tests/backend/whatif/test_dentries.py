@@ -11,7 +11,8 @@ import pytest
 from jitterscope.diagnosis.areas.kernel.whatif.dentry_drop import FREE_EXPONENT, FREE_US
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, Storm, simulate
+from jitterscope.diagnosis.scenarios.kernel.node import Loss, Node, Storm
+from jitterscope.diagnosis.scenarios.kernel.simulate import simulate
 from jitterscope.recordings.snapshots import recording_of
 from jitterscope.whatif.schemas import WhatIf
 

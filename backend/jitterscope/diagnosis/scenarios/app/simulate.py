@@ -8,8 +8,8 @@ import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, IntArray, Queries, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, view
 from jitterscope.diagnosis.scenarios.distributions import distribution_of
+from jitterscope.diagnosis.scenarios.telemetry import TICK_US, view
 
 ADDRESS = "10.0.0.5:5432"
 UPSTREAM, ASKED = 20, 30

@@ -9,7 +9,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core.signals import number, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, facts_of, view
+from jitterscope.diagnosis.scenarios.telemetry import TICK_US, facts_of, view
 
 
 @dataclass(frozen=True, slots=True)

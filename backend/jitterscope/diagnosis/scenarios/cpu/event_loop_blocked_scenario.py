@@ -13,11 +13,13 @@ from jitterscope.diagnosis.core.sketch import bucket_of, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapshot
 from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks, throttled_delays
-from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, facts_of, other_runtime, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload, other_runtime
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
 from jitterscope.diagnosis.scenarios.net.runs import OVERFLOW as CROWD
 from jitterscope.diagnosis.scenarios.net.simulate import simulate as crowd
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import TICK_US, facts_of
 
 ID = "cpu/event_loop_blocked"
 NODE = {"process.executable": "node", "runtime.name": "nodejs", "runtime.version": "20.19.2"}

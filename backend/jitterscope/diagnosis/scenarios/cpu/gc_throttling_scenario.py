@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload, other_runtime
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/gc_throttling"

@@ -8,8 +8,10 @@ from functools import partial
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Event, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import TICK_US
 
 
 def _run(load: Workload) -> Snapshot:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload, other_runtime
 from jitterscope.diagnosis.scenarios.net.runs import OVERFLOW as CROWD
 from jitterscope.diagnosis.scenarios.net.simulate import simulate as crowd
 from jitterscope.diagnosis.scenarios.scenario import Scenario

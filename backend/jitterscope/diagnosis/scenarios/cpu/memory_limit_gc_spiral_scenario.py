@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/memory_limit_gc_spiral"

@@ -19,11 +19,13 @@ from jitterscope.diagnosis.scenarios.cpu.contention import (
     hiccup_ticks,
     throttled_delays,
 )
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, facts_of, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
 from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario as upstream
 from jitterscope.diagnosis.scenarios.dns import udp_loss_scenario as udp_loss
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import facts_of
 
 ID = "cpu/neighbours"
 # The server runs about 40 ms of each second: the share of a weight of 2 beside six loops.

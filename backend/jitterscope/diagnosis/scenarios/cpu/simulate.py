@@ -7,106 +7,19 @@ are those measured on the recordings of case 1: 0.2 ms of CPU and 26 KB per quer
 
 from __future__ import annotations
 
-import json
 import math
 from collections import deque
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.snapshot import (
-    Distribution,
-    Event,
-    FactValue,
-    FloatArray,
-    Queries,
-    ResourceView,
-    Snapshot,
-)
-from jitterscope.diagnosis.scenarios.distributions import distribution_of
+from jitterscope.diagnosis.core.snapshot import Event, FloatArray, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.views import snapshot_of
+from jitterscope.diagnosis.scenarios.cpu.workload import COLLECTORS, MB, Workload
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US
 
 STEP_US = 5_000
-TICK_US = 100_000
-MB = 1_000_000
-# The source that reports a collection, and its name there.
-COLLECTORS = {
-    "jvm": ("hsperfdata", "PSParallelCompact"),
-    "nodejs": ("uprobe", "mark-compact"),
-    "python": ("usdt", "generation 2"),
-    "ruby": ("usdt", ""),
-}
-# 2026-01-01T00:00:00Z, aligned to ticks.
-EPOCH_US = 1_767_225_600_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """Parameters of a run; the defaults are the fault of case 1."""
-
-    seconds: float = 60.0
-    quota_us: int | None = 50_000
-    period_us: int = 100_000
-    burst_us: int = 0
-    gomaxprocs: int = 2
-    node_cpus: int = 2
-    qps: float = 1000.0
-    # (start_s, seconds, qps) of raised rates
-    bursts: tuple[tuple[float, float, float], ...] = ()
-    query_us: float = 200.0
-    query_bytes: float = 26_000.0
-    live_mb: float = 145.0
-    gogc: int | None = 100
-    gomemlimit_mb: float | None = None
-    gc_us_per_mb: float = 1_100.0
-    # (every_s, cpu_s) of a single-threaded job beside the server
-    job: tuple[float, float] | None = None
-    # whether it is a process that the collector sees, or one forked anew each time and gone
-    job_seen: bool = True
-    # (at_s, seconds) in which the node gives the cgroup no CPU
-    hiccups: tuple[tuple[float, float], ...] = ()
-    # share of answers that are late for their own reasons (a slow upstream)
-    stray_slow_ratio: float = 0.0
-    missing_ratio: float = 0.0
-    serves: Literal["dns", "http"] | None = "dns"
-    # when the server's process starts, which answers 3 s later; before that there is none, and no request
-    starts_s: float | None = None
-    # the first requests cost this many times what they cost later, falling by e every so many seconds
-    cold: tuple[float, float] = (1.0, 1.0)
-    # (at_s, cpu_s) of work of the server's own threads: code that is compiled
-    compiles: tuple[tuple[float, float], ...] = ()
-    # additional time of each answer: a call to another server
-    own_us: float = 0.0
-    is_go: bool = True
-    # instead of Go: jvm, nodejs, python, or ruby, whose collections stop the program; and whether they are observed
-    runtime: str = ""
-    observed: bool = True
-    # CPUs that such a collection uses at once
-    gc_threads: int = 2
-    gc_source: str = "uprobe"
-    seed: int = 1
-    facts: dict[str, str] = field(default_factory=dict)
-
-
-_OPTIONS = {
-    "jvm": ["-Xmx420m", "-XX:+UseParallelGC", "-XX:ActiveProcessorCount=4"],
-    "nodejs": [],
-    "python": [],
-    "ruby": [],
-}
-_CPUS = {"jvm": 4, "nodejs": 2, "python": 1, "ruby": 1}
-
-
-def other_runtime(runtime: str) -> Workload:
-    """An HTTP service on a JVM, Node.js, Python, or Ruby in a container "cart": a collection stops it."""
-    facts = {"workload.container": "cart", "runtime.options": json.dumps(_OPTIONS[runtime])}
-    cpus = _CPUS[runtime]
-    return Workload(
-        is_go=False, runtime=runtime, gomaxprocs=cpus, gc_threads=cpus, node_cpus=4, serves="http", qps=300, facts=facts
-    )
-
-
 BOOT_S = 3.0
 
 
@@ -294,8 +207,6 @@ class _Machine:
         self.columns["slow"][tick] += latency > SLOW_US
 
     def result(self) -> Run:
-        from jitterscope.diagnosis.scenarios.cpu.views import snapshot_of
-
         snapshot = snapshot_of(self.load, self.columns, self.cycles, self.job_starts, self.answered, self.random)
         return Run(
             snapshot,
@@ -311,30 +222,3 @@ def _cycle(load: Workload, begin_us: int, length_us: int) -> Event:
     source, collector = COLLECTORS[load.runtime]
     told = {"source": source, "collector": collector, "cause": "Allocation Failure", "pause_us": str(length_us)}
     return Event("gc.cycle", begin_us, length_us, told)
-
-
-def queries_of(answered: list[tuple[int, int]], start_us: int, end_us: int) -> Queries:
-    """The answered (sent, latency) pairs as the collector keeps them."""
-    pairs = np.array(sorted(answered) or np.zeros((0, 2)), dtype=np.int64).reshape(-1, 2)
-    return Queries(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), dtype=np.int64), complete=((start_us, end_us),))
-
-
-def latency_of(queries: Queries, ticks: int) -> Distribution:
-    """Histogram of latencies by the tick in which the answer left."""
-    tick = np.clip((queries.sent_us + queries.latency_us - EPOCH_US) // TICK_US, 0, ticks - 1)
-    return distribution_of(tick, queries.latency_us)
-
-
-def facts_of(values: dict[str, str]) -> tuple[FactValue, ...]:
-    return tuple(FactValue(name, value, EPOCH_US) for name, value in values.items())
-
-
-def view(
-    number: int,
-    kind: str,
-    name: str,
-    columns: dict[str, FloatArray],
-    facts: dict[str, str],
-    events: tuple[Event, ...] = (),
-) -> ResourceView:
-    return ResourceView(number, kind, name, name, series=columns, facts=facts_of(facts), events=events)

@@ -17,7 +17,8 @@ from jitterscope.diagnosis.scenarios.cpu.contention import (
     hiccup_ticks,
     throttled_delays,
 )
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/steal"

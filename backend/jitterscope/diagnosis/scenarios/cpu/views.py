@@ -9,17 +9,8 @@ import numpy as np
 from jitterscope.diagnosis.core.served import METRICS
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import Event, FloatArray, Queries, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import (
-    COLLECTORS,
-    EPOCH_US,
-    MB,
-    TICK_US,
-    Workload,
-    facts_of,
-    latency_of,
-    queries_of,
-    view,
-)
+from jitterscope.diagnosis.scenarios.cpu.workload import COLLECTORS, MB, Workload
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, facts_of, latency_of, queries_of, view
 
 
 def snapshot_of(

@@ -10,11 +10,13 @@ import numpy as np
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.snapshot import Queries, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.contention import contended, delays, hiccup_ticks
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, Workload, facts_of, latency_of, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 from jitterscope.diagnosis.scenarios.dns.model import DnsLoad, Forward, Hop
 from jitterscope.diagnosis.scenarios.dns.simulate import simulate_dns
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, facts_of, latency_of
 
 ID = "dns/single_socket_serialization"
 COREFILE = ".:53 {\n    forward . 10.0.0.2\n    cache 30\n}\n"

@@ -9,11 +9,11 @@ import numpy as np
 
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.snapshot import Event, Queries, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, latency_of, view
 from jitterscope.diagnosis.scenarios.dns.capture import TICK_US
 from jitterscope.diagnosis.scenarios.dns.clients import World
 from jitterscope.diagnosis.scenarios.dns.model import DnsLoad, Hop
 from jitterscope.diagnosis.scenarios.dns.servers import Server
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, latency_of, view
 
 PROCESS_METRICS = frozenset({"process_children", "process_cpu_us"})
 SUBJECT, PROCESS, SERVER, FIRST_NEIGHBOUR, FIRST_PATH, FIRST_WORKLOAD = 1, 2, 3, 10, 100, 200

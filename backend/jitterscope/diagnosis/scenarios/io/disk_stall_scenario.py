@@ -9,11 +9,13 @@ import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu.contention import throttled_delays
-from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, facts_of, simulate, view
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
 from jitterscope.diagnosis.scenarios.io.disks import MIB, DiskUse, blocked_too, every, on_disk
 from jitterscope.diagnosis.scenarios.memory import reclaim_stall_scenario
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import TICK_US, facts_of, view
 
 ID = "io/disk_stall"
 BASE = Workload(qps=200, live_mb=3, quota_us=None, gomaxprocs=1, serves="http", is_go=False)

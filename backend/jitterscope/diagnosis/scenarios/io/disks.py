@@ -10,7 +10,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, hiccup_ticks
-from jitterscope.diagnosis.scenarios.cpu.simulate import facts_of
+from jitterscope.diagnosis.scenarios.telemetry import facts_of
 
 MIB = 1 << 20
 NUMBERS = {"vdb": "254:16", "loop0": "7:0"}

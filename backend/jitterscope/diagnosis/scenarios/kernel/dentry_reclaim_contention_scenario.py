@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, Storm, simulate
+from jitterscope.diagnosis.scenarios.kernel.node import Loss, Node, Storm
+from jitterscope.diagnosis.scenarios.kernel.simulate import simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "kernel/dentry_reclaim_contention"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from jitterscope.diagnosis.scenarios.kernel.negative_dentry_growth_scenario import NSS_ROWS
-from jitterscope.diagnosis.scenarios.kernel.simulate import Node, Storm, simulate
+from jitterscope.diagnosis.scenarios.kernel.node import Node, Storm
+from jitterscope.diagnosis.scenarios.kernel.simulate import simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "kernel/nss_stat_storm"

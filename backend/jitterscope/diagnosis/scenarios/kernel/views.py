@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, latency_of, queries_of, view
-
-if TYPE_CHECKING:
-    from jitterscope.diagnosis.scenarios.kernel.simulate import KernelRun
+from jitterscope.diagnosis.scenarios.kernel.node import KernelRun
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, latency_of, queries_of, view
 
 INODE_BYTES = 1_080.0
 

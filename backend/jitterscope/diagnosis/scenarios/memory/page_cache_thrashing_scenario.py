@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
 from jitterscope.diagnosis.scenarios.io import disk_stall_scenario
 from jitterscope.diagnosis.scenarios.io.disks import DiskUse, blocked_too, every, on_disk

@@ -9,13 +9,15 @@ from functools import partial
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, view
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate as simulate_server
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.io.disks import DiskUse, every, on_disk
-from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, simulate
+from jitterscope.diagnosis.scenarios.kernel.node import Loss, Node
+from jitterscope.diagnosis.scenarios.kernel.simulate import simulate
 from jitterscope.diagnosis.scenarios.memory.runs import run
 from jitterscope.diagnosis.scenarios.memory.simulate import MIB, MemoryWorkload
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import view
 
 ID = "memory/reclaim_stall"
 MARKS = json.dumps({"min_free_kbytes": 67584, "watermark_scale_factor": 10, "zones": []})

@@ -17,7 +17,7 @@ import numpy as np
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, view
 
 MIB = 1 << 20
 GIVE_UP_TICKS = 50  # the capture gives a query up after 5 s

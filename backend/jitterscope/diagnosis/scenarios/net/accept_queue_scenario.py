@@ -10,8 +10,8 @@ import numpy as np
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu import event_loop_blocked_scenario as event_loop
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, hiccup_ticks, throttled_delays
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate as run
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.net.runs import BURSTS, FAR, LOSSY, OVERFLOW
 from jitterscope.diagnosis.scenarios.net.simulate import Server, overflowing, simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario

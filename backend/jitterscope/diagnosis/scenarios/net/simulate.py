@@ -13,8 +13,8 @@ import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
 from jitterscope.diagnosis.scenarios.distributions import distribution_of
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, view
 
 SERVER = 3
 # A SYN without an answer is sent again after these times (RFC 6298, 2.1 and 5.5).

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
 from jitterscope.diagnosis.scenarios.distributions import distribution_of
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, view
 
 READ_EVERY_TICKS = 100
 

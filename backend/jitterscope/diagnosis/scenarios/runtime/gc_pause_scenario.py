@@ -12,10 +12,12 @@ from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu import event_loop_blocked_scenario as event_loop
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks
 from jitterscope.diagnosis.scenarios.cpu.neighbours_scenario import STARVED
-from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, other_runtime, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload, other_runtime
 from jitterscope.diagnosis.scenarios.memory.reclaim_stall_scenario import AT_LIMIT
 from jitterscope.diagnosis.scenarios.memory.runs import run
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import TICK_US
 
 ID = "runtime/gc_pause"
 JVM = replace(other_runtime("jvm"), quota_us=None, live_mb=600.0, gogc=15)

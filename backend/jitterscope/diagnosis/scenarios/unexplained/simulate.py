@@ -14,8 +14,8 @@ import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Queries, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, view
 from jitterscope.diagnosis.scenarios.distributions import distribution_of
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, view
 
 # stopped: SIGSTOP; disk: the reading thread waits for a disk; loop: it runs something long; crowded: others use the
 # CPUs; lock: requests are read, and all need a lock that one holds; peer: all need an answer from another server.

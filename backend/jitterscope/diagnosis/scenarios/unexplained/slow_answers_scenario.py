@@ -8,9 +8,9 @@ from functools import partial
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu import gc_throttling_scenario, limit_too_low_scenario, periodic_burst_scenario
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate as run
 from jitterscope.diagnosis.scenarios.cpu.views import without
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario, udp_loss_scenario
 from jitterscope.diagnosis.scenarios.io import disk_stall_scenario
 from jitterscope.diagnosis.scenarios.memory import limit_oom_scenario, reclaim_stall_scenario

@@ -1,0 +1,39 @@
+"""What all simulated telemetry is made of: its time and grid, resources with facts, answers and their histograms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, FloatArray, Queries, ResourceView
+from jitterscope.diagnosis.scenarios.distributions import distribution_of
+
+TICK_US = 100_000
+# 2026-01-01T00:00:00Z, aligned to ticks.
+EPOCH_US = 1_767_225_600_000_000
+
+
+def queries_of(answered: list[tuple[int, int]], start_us: int, end_us: int) -> Queries:
+    """The answered (sent, latency) pairs as the collector keeps them."""
+    pairs = np.array(sorted(answered) or np.zeros((0, 2)), dtype=np.int64).reshape(-1, 2)
+    return Queries(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), dtype=np.int64), complete=((start_us, end_us),))
+
+
+def latency_of(queries: Queries, ticks: int) -> Distribution:
+    """Histogram of latencies by the tick in which the answer left."""
+    tick = np.clip((queries.sent_us + queries.latency_us - EPOCH_US) // TICK_US, 0, ticks - 1)
+    return distribution_of(tick, queries.latency_us)
+
+
+def facts_of(values: dict[str, str]) -> tuple[FactValue, ...]:
+    return tuple(FactValue(name, value, EPOCH_US) for name, value in values.items())
+
+
+def view(
+    number: int,
+    kind: str,
+    name: str,
+    columns: dict[str, FloatArray],
+    facts: dict[str, str],
+    events: tuple[Event, ...] = (),
+) -> ResourceView:
+    return ResourceView(number, kind, name, name, series=columns, facts=facts_of(facts), events=events)
