@@ -112,6 +112,17 @@ def test_slow_is_what_takes_far_longer_than_usual() -> None:
     )
 
 
+def test_a_server_that_hardly_rests_has_no_baseline() -> None:
+    """Its queue never empties, so the answers of a few unthrottled ticks waited too: those over 20 ms stay slow."""
+    overloaded = subject((server(1, "dns_server", "10.0.0.10:53", 60, 300_000),))
+    rests = np.arange(overloaded.ticks) % 20 == 0
+    by_limit = slow.slow(overloaded, served.read_served(overloaded), rests)
+    assert [one.over_us for one in by_limit.limits] == [20_000]
+    assert np.nansum(by_limit.ticks) == 60 * overloaded.ticks
+    often = slow.slow(overloaded, served.read_served(overloaded), np.arange(overloaded.ticks) % 2 == 0)
+    assert np.nansum(often.ticks) == 0
+
+
 def test_a_replay_counts_as_slow_what_is_slow_for_the_server() -> None:
     usual, far = (
         answer(built(f"gc_throttling/{name}"), Trials()) for name in ("HTTP", "HTTP, answers that usually take 30 ms")

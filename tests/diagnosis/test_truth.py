@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from jitterscope.diagnosis.areas.cpu.readings.throttling import analyse
+from jitterscope.diagnosis.areas.cpu.whatif import predict as whatif
+from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
 from jitterscope.diagnosis.core import blocked, wording
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found, NotEnoughData
@@ -301,9 +303,30 @@ def test_two_figures_are_told_apart(one: float, other: float, texts: tuple[str, 
     assert wording.apart(one, other) == texts
 
 
+TIGHT = Workload(quota_us=10_000, qps=500, live_mb=3, gogc=None, seconds=30, seed=41)
+
+
 def test_the_title_of_a_limit_just_too_low_has_figures_that_differ() -> None:
     """A need of 0.104 CPU and a limit of 0.1 CPU are not shown as "0.1 CPU" and "0.10 CPU"."""
-    tight = simulate(Workload(quota_us=10_000, qps=500, live_mb=3, gogc=None, seconds=30, seed=41)).snapshot
-    found = finding(tight, "cpu/limit_too_low")
+    tight = replace(TIGHT, qps=300, bursts=((6.0, 24.0, 495.0),))
+    found = finding(simulate(tight).snapshot, "cpu/limit_too_low")
     assert found is not None
-    assert "needs 0.104 CPU for its 500 queries/s, more than its limit of 0.1 CPU" in found.title
+    assert "needs 0.104 CPU for its 495 queries/s, more than its limit of 0.1 CPU" in found.title
+
+
+def test_what_throttling_hides_is_no_need() -> None:
+    """Throttled from the start, a request costs what the limit leaves for it."""
+    snapshot = simulate(TIGHT).snapshot
+    found = finding(snapshot, "cpu/limit_too_low")
+    assert found is not None
+    assert "uses its whole CPU limit of 0.1 CPU for its 500 queries/s all the time" in found.title
+    assert all(item.id != "needed_cpu" for item in found.evidence)
+    raised = next(fix for fix in found.fixes if fix.id == "raise_cpu_limit")
+    assert (raised.title, raised.verdict) == ("Raise the CPU limit from 0.1 to 0.2 as a first step", "unknown")
+    assert raised.predicted == {}
+    trace = from_snapshot(snapshot)
+    assert not isinstance(trace, str)
+    said = whatif.predict(trace, replace(trace.setting, cpu_limit=0.2))
+    assert said.throttled_ratio is not None
+    assert said.throttled_ratio.expected < 0.1
+    assert said.throttled_ratio.high > 0.9, "as much throttling may stay"

@@ -102,10 +102,6 @@ def _variable(storm: Storm, _fix: ProposedFix) -> None:
     storm.set_variable("NSS_SDB_USE_CACHE", "no")
 
 
-def _stop(storm: Storm, _fix: ProposedFix) -> None:
-    storm.end()
-
-
 def _change_program(storm: Storm, _fix: ProposedFix) -> None:
     storm.look_up_few()
 
@@ -120,7 +116,7 @@ def _drop(_storm: Storm, _fix: ProposedFix) -> None:
 
 FIXES: Mapping[str, Callable[[Storm, ProposedFix], None]] = {
     "nss_variable": _variable,
-    "stop_lookups": _stop,
+    "stop_lookups": _change_program,
     "vfs_cache_pressure": _cache_pressure,
     "drop_caches": _drop,
     "find_maker": _change_program,

@@ -19,6 +19,9 @@ from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
+# Of all answers. Fewer of a server that hardly rests have waited too: its queue never empties.
+_LEAST_CALM = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Slow:
@@ -93,5 +96,12 @@ def beyond_objectives(snapshot: Snapshot, found: Sequence[Late], served: Served,
 
 def _usual(snapshot: Snapshot, server: ResourceView, calm: BoolArray | None) -> float | None:
     if calm is not None:
-        return usual_us(server, calm)
+        return usual_us(server, calm) if _answered(server, calm) >= _LEAST_CALM else None
     return None if server.kind == "dns_server" else quickest_us(snapshot, server)
+
+
+def _answered(server: ResourceView, ticks: BoolArray) -> float:
+    """The share of the timed answers in these ticks, 0..1."""
+    part = server.distributions.get(metric(server, "latency"))
+    total = 0.0 if part is None else float(part.count.sum())
+    return 0.0 if part is None or total <= 0 else float(part.count[ticks[part.tick]].sum()) / total

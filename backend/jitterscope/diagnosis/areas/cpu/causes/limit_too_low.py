@@ -142,7 +142,12 @@ def _inside(context: report.Context, judged: list[Judged]) -> np.ndarray[tuple[i
 
 
 def _need(context: report.Context, judged: list[Judged]) -> float:
-    """CPUs that the load of the stalls needs; NaN where only its capped use is known."""
+    """CPUs that the load of the stalls needs; NaN where only its capped use is known.
+
+    The cost of a request inside a stall is no more than what the limit left for it.
+    """
+    if context.throttling.demand.measured == "stall":
+        return float("nan")
     load = context.throttling.demand.load_us[_inside(context, judged)]
     known = load[np.isfinite(load)]
     return float(known.mean()) / context.throttling.cpu.step_us if len(known) else float("nan")

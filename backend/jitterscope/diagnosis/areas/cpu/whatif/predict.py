@@ -120,9 +120,15 @@ def _prediction(
     mean = interval((steady + run.cost_us) / (seconds * 1e6), level, _CPU_RUN)
     counted = _cycles_per_min(trace, pacing, level)
     slow = p50 = p99 = most = None
+    # Then the demand is at least what was seen: with more CPU, as much throttling may stay.
+    hidden = prepared.demand.measured == "stall" and _raised(trace.setting, setting)
+    if hidden:
+        ratio = _up_to(ratio, _recorded_ratio(trace))
     if seen is not None:
         queries = max(1.0, float(np.nansum(trace.arrivals)))
         slow = widened(interval(seen.slow_ratio, level, spread, 1 / queries, 1.0), _hiccups(prepared, level), 1.0)
+        if hidden and trace.slow is not None:
+            slow = _up_to(slow, min(1.0, float(np.nansum(trace.slow)) / queries))
         near = _near_the_limit(prepared, setting)
         p50 = interval(seen.p50_ms, level, math.hypot(_P50_RUN, near))
         p99 = interval(seen.p99_ms, level, math.hypot(spread, _P99_RUN, near))
@@ -141,6 +147,14 @@ def _prediction(
         cannot_tell=None if seen is not None else wording.no_latency(trace),
         notes=(*pacing.notes, *wording.notes(trace, prepared.demand, setting, ratio.expected / _recorded_ratio(trace))),
     )
+
+
+def _raised(was: Setting, to: Setting) -> bool:
+    return was.cpu_limit is not None and to.cpu_limit is not None and to.cpu_limit > was.cpu_limit
+
+
+def _up_to(one: Interval, high: float) -> Interval:
+    return one.model_copy(update={"high": max(one.high, high)})
 
 
 def _seen(prepared: Prepared, run: Replay, clear: bool) -> Seen | None:
