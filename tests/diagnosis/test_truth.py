@@ -316,7 +316,8 @@ def test_the_title_of_a_limit_just_too_low_has_figures_that_differ() -> None:
 
 def test_what_throttling_hides_is_no_need() -> None:
     """Throttled from the start, a request costs what the limit leaves for it."""
-    snapshot = simulate(TIGHT).snapshot
+    facts = {"workload.manager": "kubernetes", "workload.owner": "Deployment/cart", "workload.container": "cart"}
+    snapshot = simulate(replace(TIGHT, facts=facts)).snapshot
     found = finding(snapshot, "cpu/limit_too_low")
     assert found is not None
     assert "uses its whole CPU limit of 0.1 CPU for its 500 queries/s all the time" in found.title
@@ -324,6 +325,9 @@ def test_what_throttling_hides_is_no_need() -> None:
     raised = next(fix for fix in found.fixes if fix.id == "raise_cpu_limit")
     assert (raised.title, raised.verdict) == ("Raise the CPU limit from 0.1 to 0.2 as a first step", "unknown")
     assert raised.predicted == {}
+    scaled = next(fix for fix in found.fixes if fix.id == "scale_out")
+    assert scaled.verdict == "reduces"
+    assert "2 times as many pods leave each 50 % of its load. Throttling hides" in scaled.summary
     trace = from_snapshot(snapshot)
     assert not isinstance(trace, str)
     said = whatif.predict(trace, replace(trace.setting, cpu_limit=0.2))

@@ -33,13 +33,16 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
         if len(known)
         else 2
     )
+    hidden = not len(known) or throttling.demand.measured == "stall"
     namespace = shlex.quote(snapshot.subject.fact("workload.namespace") or "NAMESPACE")
     return Fix(
         id="scale_out",
         title=f"Run {factor} times as many replicas",
-        summary=f"With {factor} times as many pods, each one's share of the load fits into its limit with 20 % "
-        "headroom.",
-        verdict="removes",
+        summary=f"{factor} times as many pods leave each {100 / factor:.0f} % of its load. Throttling hides how much "
+        "CPU that needs: measure again."
+        if hidden
+        else f"With {factor} times as many pods, each one's share of the load fits into its limit with 20 % headroom.",
+        verdict="reduces" if hidden else "removes",
         precondition="Works only if the clients spread over the replicas (a Service spreads them per connection or "
         "UDP flow).",
         patches=[
