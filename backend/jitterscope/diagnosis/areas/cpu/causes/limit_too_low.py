@@ -146,7 +146,7 @@ def _need(context: report.Context, judged: list[Judged]) -> float:
 
     The cost of a request inside a stall is no more than what the limit left for it.
     """
-    if context.throttling.demand.measured == "stall":
+    if context.throttling.demand.is_hidden:
         return float("nan")
     load = context.throttling.demand.load_us[_inside(context, judged)]
     known = load[np.isfinite(load)]

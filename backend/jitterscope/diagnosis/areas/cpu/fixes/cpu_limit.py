@@ -54,7 +54,7 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
     for item in judged:
         inside[item.episode.ticks] = True
     load = throttling.demand.load_us[inside & np.isfinite(throttling.demand.load_us)]
-    if not len(load) or throttling.demand.measured == "stall":
+    if not len(load) or throttling.demand.is_hidden:
         return _unknown(snapshot, throttling)
     # Half a second of demand at a time: shorter peaks are carried by the margin.
     window = min(len(load), 5)
@@ -77,7 +77,7 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
 
 def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
     """Where throttling hides how much the work wants: nobody counts it, or it never ran without throttling."""
-    counted = throttling.demand.measured == "stall"
+    counted = throttling.demand.is_hidden
     return _first_step(
         snapshot,
         throttling,

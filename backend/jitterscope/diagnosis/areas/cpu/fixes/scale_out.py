@@ -33,7 +33,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
         if len(known)
         else 2
     )
-    hidden = not len(known) or throttling.demand.measured == "stall"
+    hidden = not len(known) or throttling.demand.is_hidden
     namespace = shlex.quote(snapshot.subject.fact("workload.namespace") or "NAMESPACE")
     return Fix(
         id="scale_out",

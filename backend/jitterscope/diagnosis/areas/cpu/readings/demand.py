@@ -35,6 +35,11 @@ class Demand:
     quiet: BoolArray
     load_us: FloatArray
 
+    @property
+    def is_hidden(self) -> bool:
+        """It never ran without throttling: a request may cost more than was seen, so how much it needs is not known."""
+        return self.measured == "stall"
+
 
 def measure(
     cpu: Cpu,

@@ -170,7 +170,7 @@ def _judge(
     beyond = max(0.0, used - queries_us)
     gc_limit = cost.most_us(episode) if cost else 0.0
     certain = min(used, cost.least_us(episode)) if cost else 0.0
-    if demand.measured == "stall":
+    if demand.is_hidden:
         # The cost of a query was measured inside the stall: subtract the possible GC share, at most half unless more is
         # certain.
         gc_us = max(min(gc_limit, 0.5 * used), certain)

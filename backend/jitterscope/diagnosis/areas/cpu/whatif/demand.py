@@ -42,13 +42,13 @@ class Burst:
 class Demand:
     """`base_us`: CPU that queries and other steady work need in each tick (n,), µs; no NaN.
 
-    `quiet`: ticks without a burst and without throttling. `measured`: how the queries' cost was found.
+    `quiet`: ticks without a burst and without throttling. `is_hidden`: it never ran without throttling.
     """
 
     base_us: FloatArray
     bursts: tuple[Burst, ...]
     quiet: BoolArray
-    measured: str
+    is_hidden: bool
     per_query_us: float
 
 
@@ -68,7 +68,7 @@ def decompose(trace: Trace) -> Demand:
     stalls = episodes.find(cpu, ignore) if math.isfinite(cpu.limit) else []
     model = demands.measure(cpu, trace.arrivals, trace.arrivals, np.where(active, float(step), 0.0), stalls, ignore)
     load = np.where(np.isfinite(model.load_us), model.load_us, _fallback(trace))
-    if model.measured == "stall":
+    if model.is_hidden:
         # The cost of a query was measured while GC ran too, which is at most half of it.
         load = load * (1.0 - 0.5 * active)
     usage = np.where(np.isfinite(trace.usage_us), trace.usage_us, load)
@@ -89,7 +89,7 @@ def decompose(trace: Trace) -> Demand:
             # The queries of these ticks cost less than usual.
             total = float(base[first:last].sum())
             base[first:last] *= max(0.0, 1.0 + left / total) if total > 0 else 0.0
-    return Demand(np.maximum(base, 0.0), tuple(bursts), ~hot, model.measured, model.per_query_us)
+    return Demand(np.maximum(base, 0.0), tuple(bursts), ~hot, model.is_hidden, model.per_query_us)
 
 
 def _bursts(trace: Trace, throttled: BoolArray, excess: FloatArray, first: int, last: int) -> list[Burst]:

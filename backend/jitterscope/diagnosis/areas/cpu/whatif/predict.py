@@ -121,7 +121,7 @@ def _prediction(
     counted = _cycles_per_min(trace, pacing, level)
     slow = p50 = p99 = most = None
     # Then the demand is at least what was seen: with more CPU, as much throttling may stay.
-    hidden = prepared.demand.measured == "stall" and _raised(trace.setting, setting)
+    hidden = prepared.demand.is_hidden and _raised(trace.setting, setting)
     if hidden:
         ratio = _up_to(ratio, _recorded_ratio(trace))
     if seen is not None:
