@@ -99,17 +99,20 @@ class HeldUp:
         return self.hits >= 0.5 * self.of and (self.by_dose or differs or self.covered >= 0.5)
 
 
-def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp:
+def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float, *, usual: bool = False) -> HeldUp:
     """For the answers later than `late_us`: single ones if they were kept, else the slowest of each tick.
 
-    `waited_us` per tick; NaN: not recorded.
+    `waited_us` per tick; NaN: not recorded. `usual`: threads wait while answers are quick, too; an answer is held up by
+    what exceeds that.
     """
     begun, took = late_answers(snapshot, late_us)
-    count = np.concatenate([[0.0], np.cumsum(np.nan_to_num(waited_us))])
+    late = _late(snapshot, late_us)
+    usual_us = _usual_us(snapshot, waited_us) if usual else 0.0
+    count = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, np.nan_to_num(waited_us) - usual_us))])
     first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
-    hits = int(((count[last + 1] - count[first]) >= HELD_UP * took).sum())
-    late = _late(snapshot, late_us)
+    waits = (count[last + 1] - count[first]) >= HELD_UP * took
+    hits = int(waits[_stall_of(begun, took)].sum())
     dose = dose_response(waited_us, _late_share(snapshot, late))
     edges = np.zeros(snapshot.ticks + 1)
     np.add.at(edges, first, 1)
@@ -135,6 +138,24 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
 def _late(snapshot: Snapshot, late_us: float) -> FloatArray:
     """Answers of each tick that took longer than `late_us`."""
     return summed(snapshot, [slow_of(snapshot, server, late_us) for server in read_served(snapshot).servers])
+
+
+def _stall_of(begun: IntArray, took: IntArray) -> IntArray:
+    """For each late answer the first one that was in flight when it began, maybe itself: both waited for the same.
+
+    When a lock is released, all who wanted it run at once. They wait for a CPU then, which is little compared with the
+    first one's time, and most of that of the last ones.
+    """
+    order = np.argsort(begun, kind="stable")
+    latest_end = np.maximum.accumulate((begun + np.maximum(1, took))[order])
+    return np.asarray(order[np.searchsorted(latest_end, begun, side="right")])
+
+
+def _usual_us(snapshot: Snapshot, waited_us: FloatArray) -> float:
+    """The most that threads wait in nine of ten ticks in which all answers are quick; 0 if there is hardly any such."""
+    slow = (np.nan_to_num(_late(snapshot, SLOW_US)) > 0) | (late_time_us(snapshot, SLOW_US) > 0)
+    quick = (read_served(snapshot).answers > 0) & ~slow & np.isfinite(waited_us)
+    return float(np.quantile(waited_us[quick], 0.9)) if quick.mean() >= LEAST_REST else 0.0
 
 
 def _late_share(snapshot: Snapshot, late: FloatArray) -> FloatArray:

@@ -141,7 +141,7 @@ def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Eviden
             Evidence(
                 id="held_up",
                 statement="Late answers during which its threads waited for at least "
-                f"{say.percent(held_up.HELD_UP)} of the time",
+                f"{say.percent(held_up.HELD_UP)} of the time, beyond what they wait while answers are quick",
                 value=f"{held.hits:,} of {held.of:,}",
                 comparison=held.by_dose_words if dose.p < 0.05 else f"their median: {say.ms(held.typical_us)}",
                 numbers={"hits": held.hits, "of": held.of, "rho": dose.rho, "p_value": dose.p},

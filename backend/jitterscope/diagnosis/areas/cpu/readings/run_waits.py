@@ -185,9 +185,9 @@ def neighbours(snapshot: Snapshot, ticks: BoolArray) -> list[Neighbour]:
 
 
 def held_up(snapshot: Snapshot, waits: RunWaits, late_us: float) -> HeldUp:
-    """Late answers explained by waiting that no limit caused."""
+    """Late answers explained by waiting that no limit caused, beyond what threads on a busy node always wait."""
     free = np.where(waits.throttled & np.isfinite(waits.waited_us), 0.0, waits.waited_us)
-    return held_up_by(snapshot, free, late_us)
+    return held_up_by(snapshot, free, late_us, usual=True)
 
 
 def pinned(snapshot: Snapshot) -> float | None:

@@ -1,0 +1,38 @@
+"""Threads on a busy node always wait for a CPU: that is no reason for a stall that something else makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.held_up import _stall_of
+from jitterscope.recordings import file
+from jitterscope.recordings.snapshots import snapshot_of
+from jitterscope.series.types import TICK_US
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "recordings"
+
+
+@pytest.mark.parametrize("seconds", [5, 10, 30])
+def test_a_locked_table_on_a_busy_node_is_not_its_neighbours(seconds: int) -> None:
+    """In every window, as a look at it has them: seconds after the onset and later."""
+    recording = file.load(FOLDER / "slow-dependency-fault-busy-node.jitterscope")
+    whole = snapshot_of(recording)
+    length = seconds * 1_000_000
+    named: Counter[str] = Counter()
+    for end_us in range(whole.start_us + max(length, 60 * TICK_US), whole.end_us + 1, 1_000_000):
+        findings = diagnose(snapshot_of(recording, end_us - length, end_us)).findings
+        named.update(found.cause for found in findings if found.severity is not None)
+    assert set(named) == {"app/lock_or_dependency"}
+    assert named.total() > 10
+
+
+def test_answers_in_flight_at_once_belong_to_the_first() -> None:
+    begun = np.array([300, 0, 100, 390, 400, 350], np.int64)
+    took = np.array([100, 150, 290, 30, 60, 45], np.int64)
+    # 0-150 and 100-390 overlap; 300-400 began within the second; 390-420 within 300-400; 400-460 after it.
+    assert _stall_of(begun, took).tolist() == [2, 1, 1, 0, 3, 2]
