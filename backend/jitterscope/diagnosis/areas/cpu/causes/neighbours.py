@@ -106,8 +106,8 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
     if not found.held.told:
         return (
             f"Threads waited for a CPU during {found.held.hits:,} of {found.held.of:,} late answers for at least "
-            f"{say.percent(held_up.HELD_UP)} of their time beyond what they wait while answers are quick, or ticks with "
-            f"more waiting do not have a larger share of late answers (rank correlation {found.held.dose.rho:.2f})."
+            f"{say.percent(held_up.HELD_UP)} of their time, beyond what they wait while answers are quick, or ticks "
+            f"with more waiting do not have a larger share of late answers (rank correlation {found.held.dose.rho:.2f})."
         )
     return None
 
