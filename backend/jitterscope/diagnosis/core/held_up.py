@@ -58,7 +58,12 @@ class HeldUp:
     def told(self) -> bool:
         """Whether the late answers have waiting in common, and it is not there all the time anyway."""
         long = self.typical_us >= RESOLVED_US and not self.others_quick
-        return self.hits >= 0.5 * self.of and (long or self.by_dose)
+        return self.often and (long or self.by_dose)
+
+    @property
+    def often(self) -> bool:
+        """Whether threads waited during at least half of the late answers."""
+        return self.hits >= 0.5 * self.of
 
     @property
     def others_quick(self) -> bool:
@@ -96,7 +101,7 @@ class HeldUp:
         Late answers must differ from the rest of the time, or nearly all of their own time must be waiting.
         """
         differs = math.isfinite(self.outside) and self.inside >= 2 * self.outside
-        return self.hits >= 0.5 * self.of and (self.by_dose or differs or self.covered >= 0.5)
+        return self.often and (self.by_dose or differs or self.covered >= 0.5)
 
 
 def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float, *, usual: bool = False) -> HeldUp:

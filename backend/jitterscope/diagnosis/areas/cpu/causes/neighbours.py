@@ -103,11 +103,15 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
             f"Late answers took {say.ms(found.held.typical_us)} (median), and only "
             f"{say.percent(found.held.slow_ratio)} of the answers sent meanwhile were slow: its threads ran."
         )
+    if not found.held.often:
+        return (
+            f"Threads waited for a CPU for at least {say.percent(held_up.HELD_UP)} of the time of only "
+            f"{found.held.hits:,} of {found.held.of:,} late answers, beyond what they wait while answers are quick."
+        )
     if not found.held.told:
         return (
-            f"Threads waited for a CPU during {found.held.hits:,} of {found.held.of:,} late answers for at least "
-            f"{say.percent(held_up.HELD_UP)} of their time, beyond what they wait while answers are quick, or ticks "
-            f"with more waiting do not have a larger share of late answers (rank correlation {found.held.dose.rho:.2f})."
+            "Ticks in which threads waited longer for a CPU do not have a larger share of late answers (rank "
+            f"correlation {found.held.dose.rho:.2f})."
         )
     return None
 
