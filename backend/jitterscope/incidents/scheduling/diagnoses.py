@@ -12,13 +12,15 @@ import structlog
 from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.core.engine import detect, shows_nothing, with_fixes
+from jitterscope.diagnosis.core import recent
+from jitterscope.diagnosis.core.engine import Diagnosis, detect, shows_nothing, with_fixes
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.incidents.lifecycle import silence
 from jitterscope.incidents.lifecycle.apply import apply_diagnosis, resolve_gone
 from jitterscope.incidents.scheduling import plan, snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.plan import Entry, Look
+from jitterscope.incidents.scheduling.snapshots import Loaded
 from jitterscope.incidents.store import incidents
 from jitterscope.incidents.verification import landing
 from jitterscope.inventory import service as inventory
@@ -65,6 +67,8 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
             schedule.forget(session, subject_id)
         return None
     diagnosis = detect(loaded.snapshot)
+    if recent.is_hidden(loaded.snapshot, diagnosis):
+        loaded, diagnosis = _recently(organization_id, loaded, diagnosis)
     if told_by_containers:
         # Its containers are subjects themselves, and have the same trouble with a name and a patch.
         own = [found for found in diagnosis.findings if all_causes()[found.cause].of_pods]
@@ -95,6 +99,16 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
         incidents=changed_ids, ticks=loaded.snapshot.ticks, took_ms=round(outcome.took_ms, 1),
     )  # fmt: skip
     return outcome
+
+
+def _recently(organization_id: int, loaded: Loaded, diagnosis: Diagnosis) -> tuple[Loaded, Diagnosis]:
+    """The end of the window by itself if it shows a cause, else what is given."""
+    with organization_session(organization_id) as session:
+        end = snapshots.load(session, loaded.subject.resource_id, recent.RECENT_US)
+    if end is None:
+        return loaded, diagnosis
+    again = detect(end.snapshot)
+    return (end, again) if recent.shows(again) else (loaded, diagnosis)
 
 
 def first_look(session: Session, entry: Entry) -> Outcome | Literal["open"] | None:
