@@ -3,18 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.engine import detect, diagnose
 from jitterscope.diagnosis.core.held_up import _stall_of
+from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.recordings import file
 from jitterscope.recordings.snapshots import snapshot_of
 from jitterscope.series.types import TICK_US
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "recordings"
+WAITS = "process_run_delay_us"
+# Those in which the collector recorded how long threads waited.
+RECORDED = [
+    path for path in sorted(FOLDER.glob("*.jitterscope"))
+    if any(WAITS in one.series for one in file.load(path).resources)
+]  # fmt: skip
+
+
+def on_a_busy_node(snapshot: Snapshot, waits_us: float) -> Snapshot:
+    """Others use all CPUs, and the threads of the server wait for so long on average in each tick, whatever it does."""
+    more = np.random.default_rng(1).gamma(2.0, waits_us / 2, snapshot.ticks)
+    node = replace(snapshot.node, series={**snapshot.node.series, "host_idle_us": np.full(snapshot.ticks, 2_000.0)})
+    processes = tuple(
+        replace(one, series={**one.series, WAITS: one.series[WAITS] + more}) if WAITS in one.series else one
+        for one in snapshot.processes
+    )
+    return replace(snapshot, node=node, processes=processes)
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_the_cause_is_the_same_on_a_busy_node(path: Path) -> None:
+    snapshot = snapshot_of(file.load(path))
+    causes = [[one.cause for one in detect(it).findings if one.severity is not None]
+              for it in (snapshot, on_a_busy_node(snapshot, 5_000.0), on_a_busy_node(snapshot, 20_000.0))]  # fmt: skip
+    assert causes[1] == causes[2] == causes[0]
 
 
 @pytest.mark.parametrize("seconds", [5, 10, 30])
