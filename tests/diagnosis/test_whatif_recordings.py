@@ -10,7 +10,8 @@ import pytest
 
 from jitterscope.diagnosis.areas.cpu.whatif.predict import Prepared, predict, prepare
 from jitterscope.diagnosis.areas.cpu.whatif.rank import rank
-from jitterscope.diagnosis.areas.cpu.whatif.types import Prediction, Setting
+from jitterscope.diagnosis.areas.cpu.whatif.search import smallest_limit
+from jitterscope.diagnosis.areas.cpu.whatif.types import Goal, Prediction, Setting
 from jitterscope.diagnosis.core.finding import Interval
 from tests.diagnosis.whatif_traces import outcome, recorded_trace
 
@@ -125,3 +126,15 @@ def test_the_timeline_covers_the_window_and_holds_the_limit(prepared: Prepared) 
     # Without the limit a cycle takes both CPUs; under it, no more than the quota and what the tick grid adds.
     assert free.cpu_ratio.max() > 1.0 > line.cpu_ratio.max()
     assert free.cpu_ratio.sum() == pytest.approx(line.cpu_ratio.sum(), rel=0.02)
+
+
+def test_no_limit_is_found_where_throttling_hides_the_demand(prepared: Prepared) -> None:
+    """Its throttling may stay under a higher limit, and it would be wrong to say that it stays without any."""
+    hidden = replace(prepared, demand=replace(prepared.demand, is_hidden=True))
+    goal = Goal("throttled_ratio", 0.5 * value(predict(hidden, prepared.trace.setting), "throttled_ratio").expected)
+    assert smallest_limit(prepared, goal).value is not None
+    found = smallest_limit(hidden, goal)
+    assert found.value is None
+    assert found.reason.startswith("Throttling hides the demand")
+    assert found.prediction is not None
+    assert value(found.prediction, "throttled_ratio").high > goal.at_most

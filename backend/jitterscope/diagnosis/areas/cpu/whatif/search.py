@@ -40,6 +40,13 @@ def smallest_limit(prepared: Prepared, goal: Goal) -> Result:
         return replace(now, cpu_limit=value, burst_us=min(now.burst_us, int(value * now.period_us)))
 
     found = _least(prepared, goal, values, setting)
+    if found is None and prepared.demand.is_hidden and now.cpu_limit is not None:
+        return Result(
+            None,
+            "Throttling hides the demand: it was throttled all the time, so a request may cost more CPU time than was "
+            "seen. Raise the limit and measure again.",
+            predict(prepared, setting(values[-1])),
+        )
     if found is None:
         return _none(prepared, goal, replace(now, cpu_limit=None, burst_us=0), "even without a limit")
     value, said = found
