@@ -43,7 +43,7 @@ def host(
 @contextmanager
 def complaints(url: str | None, token: str | None) -> Iterator[None]:
     """Exit with code 1 and a one-line reason if parameters are invalid or the lab cannot run."""
-    if url is not None and token is None:
+    if url is not None and not token:
         fail("--url needs --token or JITTERSCOPE_TOKEN: an API token that can read.")
     try:
         yield
