@@ -9,7 +9,7 @@ from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.served import read_served
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
-# Long enough for the recordings of all faults to show their causes, in whatever part of them.
+# In 30 s, 31 of the 34 recorded faults that long show their cause, wherever the window lies.
 RECENT_US = 30_000_000
 # So many times as many slow answers per time came before.
 OUTNUMBERED = 3.0
