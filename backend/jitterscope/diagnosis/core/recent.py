@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jitterscope.diagnosis.core.engine import Diagnosis
+from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.served import read_served
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -20,9 +21,9 @@ def is_hidden(snapshot: Snapshot, diagnosis: Diagnosis) -> bool:
 
     A program that starts answers slowly for other reasons than the fault that begins then, and far more often.
     """
-    harmful = [found for found in diagnosis.findings if found.severity is not None]
+    harmed = any(found.severity is not None for found in diagnosis.findings)
     ticks = RECENT_US // snapshot.step_us
-    if not harmful or any(_is_known(found.cause) for found in harmful) or snapshot.ticks <= ticks:
+    if not harmed or _explaining(diagnosis) or snapshot.ticks <= ticks:
         return False
     slow = read_served(snapshot).slow
     before, now = np.nan_to_num(slow[:-ticks]).mean(), np.nan_to_num(slow[-ticks:]).mean()
@@ -31,9 +32,12 @@ def is_hidden(snapshot: Snapshot, diagnosis: Diagnosis) -> bool:
 
 def shows(diagnosis: Diagnosis) -> bool:
     """Whether the last 30 s by themselves show a known cause, and surely enough."""
-    known = [found for found in diagnosis.findings if found.severity is not None and _is_known(found.cause)]
-    return any(found.confidence != "low" for found in known)
+    return any(found.confidence != "low" for found in _explaining(diagnosis))
 
 
-def _is_known(cause: str) -> bool:
-    return all_causes()[cause].after_all is None
+def _explaining(diagnosis: Diagnosis) -> list[Found]:
+    return [
+        found
+        for found in diagnosis.findings
+        if found.severity is not None and not all_causes()[found.cause].is_residual
+    ]

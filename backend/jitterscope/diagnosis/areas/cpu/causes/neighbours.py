@@ -105,8 +105,8 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
         )
     if not found.held.often:
         return (
-            f"Threads waited for a CPU for at least {say.percent(held_up.HELD_UP)} of the time of only "
-            f"{found.held.hits:,} of {found.held.of:,} late answers, beyond what they wait while answers are quick."
+            f"Threads waited for a CPU during {found.held.hits:,} of {found.held.of:,} late answers for at least "
+            f"{say.percent(held_up.HELD_UP)} of their time, not counting what they wait while answers are quick."
         )
     if not found.held.told:
         return (
