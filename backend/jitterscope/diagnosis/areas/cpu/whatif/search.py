@@ -40,7 +40,7 @@ def smallest_limit(prepared: Prepared, goal: Goal) -> Result:
         return replace(now, cpu_limit=value, burst_us=min(now.burst_us, int(value * now.period_us)))
 
     found = _least(prepared, goal, values, setting)
-    if found is None and prepared.demand.is_hidden and now.cpu_limit is not None:
+    if found is None and prepared.demand.is_hidden:
         return Result(
             None,
             "Throttling hides the demand: it was throttled all the time, so a request may cost more CPU time than was "
