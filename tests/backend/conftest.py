@@ -26,7 +26,7 @@ from jitterscope.main import create_app
 from jitterscope.schema import bootstrap, runner
 from jitterscope.settings import Settings, override_settings
 from jitterscope.slots import Slots
-from jitterscope.tenancy import founding
+from jitterscope.tenancy import founding, limits
 from jitterscope.tenancy import secrets as secrets_of_tenancy
 from jitterscope.tenancy.tokens import Kind
 from tests.support import minutes
@@ -148,8 +148,11 @@ def settings_override(database: Database) -> Iterator[Callable[..., Settings]]:
 
 
 @pytest.fixture
-def early_in_a_minute() -> None:
+def early_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test of limits per minute stays in one minute: limits of organizations count in it however long it takes."""
     minutes.early_in_a_minute()
+    now_s = limits._now_s()
+    monkeypatch.setattr(limits, "_now_s", lambda: now_s)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,6 @@ from jitterscope.series.store import external as stored
 from jitterscope.settings import Settings
 from tests.backend.ingest.remote_writer import V1, post, request_of
 from tests.support.batches import CGROUP, BatchBuilder
-from tests.support.minutes import early_in_a_minute
 
 V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"
 HOUR_MS = 3_600_000
@@ -129,7 +128,7 @@ def test_rows_of_an_hour_become_one(api: TestClient, organization: Any) -> None:
     assert times.tolist() == [(hour_ms + number * 15_000) * 1000 for number in range(10)]
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_series_are_limited_and_metadata_is_counted(
     api: TestClient, organization: Any, settings_override: Callable[..., Settings]
 ) -> None:
@@ -151,8 +150,6 @@ def test_series_are_limited_and_metadata_is_counted(
     assert [write(3, 5).status_code, write(0, 5).status_code] == [204, 204], "what is known goes on"
     with db.organization_session(organization.id) as session:
         assert stored.count(session) == 5
-    # Where this gives way to all others, what is above can take most of a minute.
-    early_in_a_minute()
     before = used()["unpacked_bytes"]
     content = v1.WriteRequest(metadata=[v1.MetricMetadata(metric_family_name="x", help="Help")]).SerializeToString()
     assert post(api, organization, content).status_code == 204
