@@ -206,6 +206,21 @@ def test_the_log_of_the_kubelet_tells_the_same_as_its_page() -> None:
     assert (found.cause, found.severity) == (pod_slo.ID, "critical")
 
 
+@pytest.mark.parametrize(("logged", "late"), [(40, 0), (35, 0), (20, 40), (0, 40)])
+def test_starts_that_the_page_counts_late_are_taken_from_the_log(logged: int, late: int) -> None:
+    """Every pod runs after about 2 s, and the page of its kubelet says 10 s. A log that lacks many proves nothing."""
+    snapshot = run(PodLoad(pods=40, seconds=600, logged=True))
+    node = snapshot.node
+    page = node.distributions["pod_start_sli_us"]
+    slow = replace(page, bucket=np.full_like(page.bucket, bucket_of(np.array([10e6]))[0]))
+    events = node.events[:logged]
+    assert len(events) == logged
+    view = replace(node, events=events, distributions={**node.distributions, "pod_start_sli_us": slow})
+    starts = starts_of(replace(snapshot, node=view, subject=view))
+    assert starts.late == late
+    assert starts.late == round(float(starts.told.count[starts.told.bucket == slow.bucket[0]].sum()))
+
+
 def test_nothing_to_judge_is_said() -> None:
     snapshot = run(PodLoad(pods=1, seconds=10, before_s=30.0, seed=1))
     for cause in (bpf_verification, pod_slo):

@@ -18,6 +18,7 @@ import pytest
 from jitterscope.settings import REPOSITORY
 from labs.kubernetes import (
     building,
+    burst,
     case,
     chart,
     cluster,
@@ -221,6 +222,9 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
     ("number", "subject", "patched"),
     [
         pytest.param(1, SERVER, "kube-system patch deployment/coredns", marks=live(240, gc.CASE.cause, by_turn=False)),
+        pytest.param(
+            2, SERVER, "kube-system patch deployment/coredns", marks=live(400, burst.CASE.cause, by_turn=False)
+        ),
         pytest.param(
             3, layout.NODE, "shop set env deployment/checks", marks=live(270, probing.CASE.cause, by_turn=False)
         ),

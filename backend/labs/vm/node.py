@@ -21,7 +21,7 @@ from labs.vm import disks, machine, node_files
 from labs.vm.cgroup_v2 import parts_of
 from labs.vm.node_files import Parameters
 
-_PATIENCE_S, _DATA_PATIENCE_S = 900.0, 60.0
+_PATIENCE_S, _DATA_PATIENCE_S = 900.0, 240.0
 _MEMORY_MIB = 2048
 # Debian's initrd waits for a disk to resume from otherwise.
 _OPTIONS = "root=/dev/vda rw rootfstype=ext4 net.ifnames=0 noresume fsck.mode=skip"

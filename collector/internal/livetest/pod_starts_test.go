@@ -93,12 +93,12 @@ func TestStartedPodsAreNamed(t *testing.T) {
 	line("late")
 	waitFor(t, "the pod that started", func() bool { return len(events("late")) == 1 })
 	event := events("late")[0]
-	for name, want := range map[string]string{"namespace": "shop", "sli_us": "2471963", "total_us": "13230915", "image_pull_us": "10758951"} {
+	for name, want := range map[string]string{"namespace": "shop", "sli_us": "2471829", "total_us": "13230780", "image_pull_us": "10758951"} {
 		if got := event.Attributes[name]; got != want {
 			t.Errorf("%s: %q instead of %q", name, got, want)
 		}
 	}
-	if event.DurationUs != 13230915 || time.Since(time.UnixMicro(event.StartUs)) > time.Minute {
+	if event.DurationUs != 13230780 || time.Since(time.UnixMicro(event.StartUs)) > time.Minute {
 		t.Errorf("%v", event)
 	}
 }

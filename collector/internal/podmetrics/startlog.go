@@ -11,7 +11,7 @@ import (
 type Started struct {
 	Namespace, Pod    string
 	Created           time.Time     // in whole seconds, as in the API
-	Total             time.Duration // creation until all containers were seen running
+	Total             time.Duration // creation until the API server had stored that all containers run
 	SLI               time.Duration // without pulling images and, in newer kubelets, running init containers
 	PullBegan, Pulled time.Time     // zero if no image was pulled
 }
@@ -50,12 +50,35 @@ func ParseStarted(line []byte) (started Started, ok bool) {
 	if started.Total < 0 || started.SLI < 0 || started.SLI > started.Total || started.Created.IsZero() {
 		return started, false // seen from kubelets that counted a pull twice
 	}
+	late := recordedLate(fields)
+	if late > started.SLI {
+		return started, false
+	}
+	started.Total -= late
+	started.SLI -= late
 	if began, err := logTime(fields["firstStartedPulling"]); err == nil && !began.IsZero() {
 		if ended, err := logTime(fields["lastFinishedPulling"]); err == nil && ended.After(began) {
 			started.PullBegan, started.Pulled = began, ended
 		}
 	}
 	return started, true
+}
+
+// recordedLate is the time from when the API server had stored that the pod runs until the kubelet counted its start.
+//
+// A kubelet counts it with a watch event of the pod. If that of the stored status comes before the response to its own
+// request, the kubelet ignores it, and counts with the pod's next event, seconds or hours later
+// (pkg/kubelet/util/pod_startup_latency_tracker.go of Kubernetes). Its histograms have these times too.
+func recordedLate(fields map[string]string) time.Duration {
+	stored, err := logTime(fields["observedRunningTime"])
+	if err != nil || stored.IsZero() {
+		return 0
+	}
+	counted, err := logTime(fields["watchObservedRunningTime"])
+	if err != nil {
+		return 0
+	}
+	return max(0, counted.Sub(stored))
 }
 
 // sloDuration is a number of seconds, or a duration if it has a unit.

@@ -20,8 +20,8 @@ func TestPodStarts(t *testing.T) {
 	p.line([]byte("something else"), time.Now(), 1, "kubelet.service")
 	p.line([]byte(line), time.Now(), 1, "kubelet.service")
 	got := r.Events(sourcetest.Node, catalogue.EventPodStart)
-	if len(got) != 1 || got[0]["namespace"] != "kube-system" || got[0]["pod"] != "aws-node-vw7c6" || got[0]["sli_us"] != "2471963" ||
-		got[0]["total_us"] != "13230915" || got[0]["image_pull_us"] != "10758951" {
+	if len(got) != 1 || got[0]["namespace"] != "kube-system" || got[0]["pod"] != "aws-node-vw7c6" || got[0]["sli_us"] != "2471829" ||
+		got[0]["total_us"] != "13230780" || got[0]["image_pull_us"] != "10758951" {
 		t.Errorf("%v", got)
 	}
 }

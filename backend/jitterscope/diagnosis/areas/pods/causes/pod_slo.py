@@ -128,7 +128,9 @@ CAUSE = Cause(
     propose=propose,
     false_positives=(
         "DaemonSets on a node that is just joining wait for the network plugin and are counted like other pods.",
-        "The kubelet's histograms have buckets of a second and more: a start of 4.9 s can count as 5.1 s.",
+        "Where the kubelet's log is not read: its histograms have buckets of a second and more, so a start of 4.9 s "
+        "can count as 5.1 s. And a kubelet that gets a pod's watch event before the response to its own status update "
+        "counts the start with the pod's next event, long after the pod runs.",
     ),
     references=(
         report.OBJECTIVE,

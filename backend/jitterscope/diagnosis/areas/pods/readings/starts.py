@@ -1,4 +1,4 @@
-"""How long pods took to start on a node, by phase, from the histograms of the kubelet and of Cilium."""
+"""How long pods took to start on a node, by phase, from the kubelet's log and the histograms of kubelet and Cilium."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ UNLIKELY = 0.01
 PERCENTILES = (0.5, 0.9, 0.99)
 # Above this share of image pulls, a whole start does not count for the objective.
 HARDLY_PULLING = 0.1
+# Up to this share of the starts on the kubelet's page, at least one, may be missing from its log: they ran before the
+# window, or the journal dropped them.
+FEW_UNLOGGED = 0.2
 SLI_SINCE = (1, 27)
 
 PHASES = (
@@ -91,7 +94,7 @@ class Unknown:
 class PodStarts:
     """What was observed in a window; `basis` says by which starts the objective is judged.
 
-    `told` are the same starts by tick: those of the kubelet's metrics page, or the single ones of its log.
+    `told` are the same starts by tick: the single ones of the kubelet's log, or those of its metrics page.
     """
 
     basis: Literal["sli", "total"]
@@ -122,11 +125,17 @@ def durations(found: Distribution) -> Durations:
 
 
 def _told(snapshot: Snapshot, metric: str) -> Distribution | None:
-    """From the kubelet's metrics page; if that was not read, from its log. None if nothing was observed."""
-    found = snapshot.node.distributions.get(metric)
-    if found is not None and len(found.count) and found.count.sum():
-        return found
-    return pod_events.distribution(snapshot, metric) if metric in pod_events.STANDS_FOR else None
+    """From the kubelet's metrics page, or from its log; None if nothing was observed.
+
+    Whole starts are read from the log if it has them: the kubelet counts some of them on its page long after their pods
+    run, and in wide buckets.
+    """
+    page = snapshot.node.distributions.get(metric)
+    counted = 0 if page is None else int(page.count.sum())
+    logged = pod_events.distribution(snapshot, metric) if metric in pod_events.STANDS_FOR else None
+    if logged is None or (counted and metric not in _WHOLE):
+        return page if counted else None
+    return logged if int(logged.count.sum()) >= counted - max(1, FEW_UNLOGGED * counted) else page
 
 
 _WHOLE = ("pod_start_sli_us", "pod_start_total_us")
