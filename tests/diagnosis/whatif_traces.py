@@ -71,6 +71,7 @@ def production(seconds: int = 600, seed: int = 7) -> Trace:
         periods=np.ones(n),
         throttled_periods=throttled,
         arrivals=np.full(n, 240.0),
+        answers=np.full(n, 240.0),
         node_cpus=128.0,
         gc=tuple(cycles),
         is_go=True,
@@ -90,6 +91,7 @@ def made(
 ) -> Trace:
     n = len(usage_us)
     hit = np.zeros(n) if throttled is None else throttled
+    queries = np.full(n, 50.0) if arrivals is None else arrivals
     return Trace(
         start_us=START_US,
         step_us=STEP_US,
@@ -98,7 +100,8 @@ def made(
         throttled_us=hit * 0.5 * setting.period_us,
         periods=np.ones(n) if setting.cpu_limit is not None else np.zeros(n),
         throttled_periods=hit,
-        arrivals=np.full(n, 50.0) if arrivals is None else arrivals,
+        arrivals=queries,
+        answers=queries,
         node_cpus=node_cpus,
         gc=gc,
         is_go=setting.gomaxprocs is not None,

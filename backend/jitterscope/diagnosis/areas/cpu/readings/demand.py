@@ -14,6 +14,10 @@ from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 # Fewer undisturbed ticks are not enough (0.5 s at 100 ms).
 ENOUGH_TICKS = 5
+# A tick with at least this many requests shows what one costs.
+BUSY = 2
+# With less than this share of these ticks undisturbed, they are the lightest ones of a server that is always throttled.
+LEAST_QUIET = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +25,9 @@ class Demand:
     """CPU of a tick = fixed + per_query × requests.
 
     `load_us` is that per tick, from arrivals: throttling does not cap it. `measured`: "quiet" from undisturbed ticks;
-    "stall" from CPU per answer inside the stalls, if there are no quiet ticks. That includes GC, and still is less than
-    at rest, where each request wakes threads: with 1,000 queries/s a CoreDNS needed 260 µs each while it was throttled
-    all the time, and 310 to 420 µs without a limit;
+    "stall" from CPU per answer inside the stalls, if there are hardly any quiet ticks with requests. That includes GC,
+    and still is less than at rest, where each request wakes threads: with 1,000 queries/s a CoreDNS needed 260 µs each
+    while it was throttled all the time, and 310 to 420 µs without a limit;
     "usage" if requests are not counted: the median of the undisturbed ticks. DNS queries are requests here.
     """
 
@@ -37,7 +41,7 @@ class Demand:
 
     @property
     def is_hidden(self) -> bool:
-        """It never ran without throttling: a request may cost more than was seen, so how much it needs is not known."""
+        """It hardly ever ran without throttling: a request may cost more than was seen, so its need is not known."""
         return self.measured == "stall"
 
 
@@ -64,20 +68,22 @@ def measure(
     asked = quiet & np.isfinite(queries)
     if asked.sum() < ENOUGH_TICKS:
         return Demand("usage", base_us, 0.0, base_us, float("nan"), quiet, np.full(n, base_us))
-    fixed, per_query = _line(usage[asked], queries[asked])
+    enough = max(ENOUGH_TICKS, LEAST_QUIET * float((queries >= BUSY).sum()))
+    fixed, per_query = _line(usage[asked], queries[asked], enough)
     base_queries = float(np.median(queries[asked]))
     if not np.isfinite(per_query):
-        # No requests arrive outside the stalls (an idle server hit by bursts): their cost only shows inside them.
+        # Hardly any requests arrive outside the stalls (an idle server hit by bursts, or one that is always throttled):
+        # their cost only shows inside them.
         stalls = _from_stalls(cpu, requests, answers, episodes, quiet, fixed)
         return Demand(stalls.measured, fixed, stalls.per_query_us, base_us, base_queries, quiet, stalls.load_us)
     load = fixed + per_query * queries
     return Demand("quiet", fixed, per_query, base_us, base_queries, quiet, np.where(np.isfinite(load), load, base_us))
 
 
-def _line(usage: FloatArray, queries: FloatArray) -> tuple[float, float]:
-    """(fixed, per query) in µs; per query is NaN if there were no queries to learn from."""
-    idle, busy = usage[queries == 0], queries >= 2
-    if busy.sum() < ENOUGH_TICKS:
+def _line(usage: FloatArray, queries: FloatArray, enough: float) -> tuple[float, float]:
+    """(fixed, per query) in µs; per query is NaN if fewer than `enough` ticks have queries to learn from."""
+    idle, busy = usage[queries == 0], queries >= BUSY
+    if busy.sum() < enough:
         return float(np.median(usage[~busy])) if (~busy).any() else 0.0, float("nan")
     low, high = np.percentile(queries[busy], [10, 90])
     if len(idle) >= ENOUGH_TICKS:

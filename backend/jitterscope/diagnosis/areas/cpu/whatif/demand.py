@@ -42,7 +42,7 @@ class Burst:
 class Demand:
     """`base_us`: CPU that queries and other steady work need in each tick (n,), µs; no NaN.
 
-    `quiet`: ticks without a burst and without throttling. `is_hidden`: it never ran without throttling.
+    `quiet`: ticks without a burst and without throttling. `is_hidden`: it hardly ever ran without throttling.
     """
 
     base_us: FloatArray
@@ -66,7 +66,7 @@ def decompose(trace: Trace) -> Demand:
     throttled = np.nan_to_num(trace.throttled_periods) > 0
     ignore = np.zeros(n, dtype=np.bool_)
     stalls = episodes.find(cpu, ignore) if math.isfinite(cpu.limit) else []
-    model = demands.measure(cpu, trace.arrivals, trace.arrivals, np.where(active, float(step), 0.0), stalls, ignore)
+    model = demands.measure(cpu, trace.arrivals, trace.answers, np.where(active, float(step), 0.0), stalls, ignore)
     load = np.where(np.isfinite(model.load_us), model.load_us, _fallback(trace))
     if model.is_hidden:
         # The cost of a query was measured while GC ran too, which is at most half of it.

@@ -57,6 +57,7 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
         periods=np.where(once, np.nan, cpu.periods),
         throttled_periods=np.where(once, np.nan, cpu.throttled),
         arrivals=served.requests,
+        answers=served.answers,
         node_cpus=node_cpus if node_cpus is not None and node_cpus > 0 else math.inf,
         gc=_cycles(snapshot, gc, once),
         sent_us=sent,

@@ -49,8 +49,8 @@ class Trace:
 
     Per tick, length n, NaN where a tick is missing: `usage_us` CPU used (µs), `throttled_us` time throttled (µs, as the
     kernel counted it: cgroup v1 sums it over CPUs), `periods` and `throttled_periods` counts, `arrivals` requests that
-    reached the servers. `sent_us`/`latency_us` (µs) are single requests, complete within `complete`;
-    `slow_threshold_us` is what counts as slow. `node_cpus` bounds what runs at once.
+    reached the servers, `answers` those that they answered. `sent_us`/`latency_us` (µs) are single requests, complete
+    within `complete`; `slow_threshold_us` is what counts as slow. `node_cpus` bounds what runs at once.
     """
 
     start_us: int
@@ -61,6 +61,7 @@ class Trace:
     periods: FloatArray
     throttled_periods: FloatArray
     arrivals: FloatArray
+    answers: FloatArray
     node_cpus: float
     gc: tuple[GcCycle, ...] = ()
     sent_us: IntArray | None = None
