@@ -206,6 +206,17 @@ def test_the_log_of_the_kubelet_tells_the_same_as_its_page() -> None:
     assert (found.cause, found.severity) == (pod_slo.ID, "critical")
 
 
+def test_the_share_of_the_verifier_counts_pods_that_load_nothing() -> None:
+    """Pods on the host network start in a fraction of the time that the others take."""
+    load = PodLoad(
+        pods=8, seconds=120, before_s=0.4, container_s=0.1, loader=cilium(12), host_network_ratio=0.5, seed=3
+    )
+    case = verifying(run(load))
+    assert case.covered_ratio < 1
+    assert case.per_start_us > case.starts.starts.mean_us
+    assert 0.5 < case.share < 1
+
+
 @pytest.mark.parametrize(("logged", "late"), [(40, 0), (35, 0), (20, 40), (0, 40)])
 def test_starts_that_the_page_counts_late_are_taken_from_the_log(logged: int, late: int) -> None:
     """Every pod runs after about 2 s, and the page of its kubelet says 10 s. A log that lacks many proves nothing."""

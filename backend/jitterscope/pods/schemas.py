@@ -95,7 +95,7 @@ class StartupVerifier(Schema):
     sets: int
     loads: int
     per_start_us: float
-    share_ratio: float = Field(description="Share of the mean start")
+    share_ratio: float = Field(description="Share of the time of all starts")
     programs: list[StartupProgram]
 
 

@@ -206,13 +206,15 @@ def _read(name: str, lines: Sequence[str]) -> dict[str, int]:
 def _kills(product: Product, pod: str, from_us: int, to_us: int) -> list[Kill]:
     """All OOM kills at the pod, at its containers, also those that are gone, and at what they are in."""
     found: dict[tuple[str, int], Kill] = {}
-    for one in product.all_cgroups():
+    cgroups = product.all_cgroups()
+    names = {one["key"]: one["name"] for one in cgroups}
+    for one in cgroups:
         if pod and one["key"].startswith(pod):
             for resource in product.recording(int(one["id"]), from_us, to_us).resources:
-                name = one["name"] if resource.key == one["key"] else resource.key
+                at = names.get(resource.key, resource.key)
                 for event in resource.events:
                     if event.kind == KILL:
-                        found[(resource.key, event.start_us)] = Kill(at=name, attributes=dict(event.attributes))
+                        found[(resource.key, event.start_us)] = Kill(at=at, attributes=dict(event.attributes))
     return list(found.values())
 
 

@@ -7772,7 +7772,7 @@ export interface components {
             sets: number;
             /**
              * Share Ratio
-             * @description Share of the mean start
+             * @description Share of the time of all starts
              */
             share_ratio: number;
             /** Waits */

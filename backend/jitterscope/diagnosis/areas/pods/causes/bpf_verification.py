@@ -41,8 +41,8 @@ def _found(snapshot: Snapshot, case: Verifying) -> Found:
         confidence=report.confidence(starts),
         severity=severity,
         harm=harm_of(severity, known=True),
-        title=f"eBPF verification for {owner.command} takes {say.ms(case.per_start_us)} of each pod start "
-        f"({say.percent(case.share)}): {end}",
+        title=f"eBPF verification for {owner.command} takes {say.ms(case.per_start_us)} per pod, "
+        f"{say.percent(case.share)} of all start time: {end}",
         summary=_summary(snapshot, case),
         onset_us=onset,
         last_us=last,
@@ -77,10 +77,10 @@ def _share(snapshot: Snapshot, case: Verifying) -> Evidence:
     mean = case.starts.starts.mean_us
     return Evidence(
         id="verifier_share",
-        statement=f"Time that {case.owner.command} takes to load the programs of one pod, share of its start",
-        value=f"{say.ms(case.per_start_us)} of {say.ms(mean)}, {say.percent(case.share)}",
+        statement=f"Time that {case.owner.command} takes to load the programs of one pod, share of all start time",
+        value=f"{say.ms(case.per_start_us)}, {say.percent(case.share)}",
         comparison=f"{say.count(case.owner.sets, 'set')} of programs for "
-        f"{say.count(case.starts.starts.n, 'pod')} that started",
+        f"{say.count(case.starts.starts.n, 'pod')} that started in {say.ms(mean)} on average",
         numbers={
             "per_start_us": case.per_start_us, "start_mean_us": mean, "share": case.share,
             "sets": float(case.owner.sets), "starts": float(case.starts.starts.n),

@@ -41,8 +41,7 @@ class Verifying:
 
     @property
     def share(self) -> float:
-        """Share of the mean start."""
-        return self.per_start_us / self.starts.starts.mean_us
+        return share(self.owner, self.starts)
 
     @property
     def covered_ratio(self) -> float:
@@ -56,6 +55,11 @@ class Verifying:
 def covered(owner: Owner, starts: PodStarts) -> float:
     """Share of the starts that loaded programs, 0..1: pods on the host network load none."""
     return min(1.0, owner.sets / starts.starts.n)
+
+
+def share(owner: Owner, starts: PodStarts) -> float:
+    """Share of the time of all starts, of which some may load nothing."""
+    return owner.per_set_us * covered(owner, starts) / starts.starts.mean_us
 
 
 @reading
@@ -101,7 +105,7 @@ def _not_worth(case: Verifying) -> Nothing | None:
         return None
     return Nothing(
         f"{case.owner.command} loads programs for {say.ms(case.per_start_us)} per pod, "
-        f"{say.percent(case.share)} of the mean start of {say.ms(case.starts.starts.mean_us)}.",
+        f"{say.percent(case.share)} of all start time (mean {say.ms(case.starts.starts.mean_us)}).",
         _numbers(case),
     )
 
