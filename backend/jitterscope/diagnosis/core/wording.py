@@ -9,7 +9,8 @@ import numpy as np
 from jitterscope.diagnosis.core import signals
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
-_SPELLING = {
+# DNS servers by the names of their programs, as their makers spell them.
+DNS_SOFTWARE = {
     "coredns": "CoreDNS",
     "dnsmasq": "dnsmasq",
     "unbound": "Unbound",
@@ -20,7 +21,7 @@ _SPELLING = {
 
 def spelled(software: str) -> str:
     """The name of a DNS server as its makers spell it."""
-    return _SPELLING.get(software, software)
+    return DNS_SOFTWARE.get(software, software)
 
 
 def who(snapshot: Snapshot) -> str:
@@ -48,7 +49,7 @@ def _requests(server: ResourceView) -> float:
 
 def program(process: ResourceView) -> str | None:
     """The display name of the program of a process: "CoreDNS", "python3"."""
-    known = next((spelled for name, spelled in _SPELLING.items() if signals.runs(process, name)), None)
+    known = next((spelled for name, spelled in DNS_SOFTWARE.items() if signals.runs(process, name)), None)
     return known or signals.program(process)
 
 

@@ -11,7 +11,7 @@ from jitterscope.diagnosis.areas.memory.fixes import memory_limit
 from jitterscope.diagnosis.areas.memory.readings import signals as memory_signals
 from jitterscope.diagnosis.areas.memory.readings.oom import Alarm, NoAlarm, first_alarm, may_fill, of_growth
 from jitterscope.diagnosis.areas.memory.readings.signals import Growth, Life, Memory
-from jitterscope.diagnosis.areas.memory.readings.waiting_queries import Burst, NoBurst, burst
+from jitterscope.diagnosis.areas.memory.readings.waiting_queries import Burst, NoBurst, burst, is_unseen
 from jitterscope.diagnosis.core import impact
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -29,7 +29,10 @@ SOON_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`rise` is None where the memory was full before the window; `alarm` where it was killed already."""
+    """`rise` is None where the memory was full before the window; `alarm` where it was killed already.
+
+    `unseen`: queries were not counted when memory began to grow, so they may be the reason.
+    """
 
     memory: Memory
     life: Life
@@ -38,6 +41,7 @@ class Case:
     alarm: Alarm | None
     first: Alarm | None
     not_queries: str
+    unseen: bool
 
     @property
     def used(self) -> float:
@@ -99,11 +103,12 @@ def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound | 
         )
     unexplained = burst(snapshot, life)
     why = unexplained.reason if isinstance(unexplained, NoBurst) else "Few queries wait."
+    unseen = is_unseen(snapshot, life, life.start if rise is None else rise.onset)
     if life.killed:
         if (elsewhere := _elsewhere(snapshot, memory, life)) is not None:
             return elsewhere
         first = first_alarm(snapshot, memory, life, limit, by_queries=False)
-        return Case(memory, life, limit, rise, None, first, why)
+        return Case(memory, life, limit, rise, None, first, why, unseen)
     if rise is None:
         used = float(memory.net[life.end - 1])
         return NotFound(
@@ -119,7 +124,7 @@ def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound | 
     if not np.isfinite(memory.file).any():
         # What grows may be page cache, which the kernel takes back at the limit.
         return report.not_enough(ID, ["memory_file_bytes"], snapshot)
-    return Case(memory, life, limit, rise, alarm, None, why)
+    return Case(memory, life, limit, rise, alarm, None, why, unseen)
 
 
 def _elsewhere(snapshot: Snapshot, memory: Memory, life: Life) -> NotFound | None:
@@ -180,6 +185,8 @@ def _found(snapshot: Snapshot, case: Case) -> Found:
 
 
 def _confidence(case: Case) -> Confidence:
+    if case.unseen:
+        return "low"
     known = np.isfinite(case.memory.file).any()
     if case.rise is None or case.in_files or not known:
         return "medium"
@@ -205,13 +212,20 @@ def _summary(snapshot: Snapshot, case: Case) -> str:
             f"Only {say.mebibytes(case.used)} was not page cache. {say.mebibytes(file)} was, but not reclaimable: "
             "files on a tmpfs (an emptyDir with medium Memory) and shared memory count as page cache."
         )
+    unseen = "Queries were not counted then: whether a burst of them is the reason is not known."
     if case.rise is None:
-        return f"{say.mebibytes(case.used)} was in use from the beginning of the window. {case.not_queries}"
+        why = unseen if case.unseen else case.not_queries
+        return f"{say.mebibytes(case.used)} was in use from the beginning of the window. {why}"
     rise = case.rise
-    return (
+    grew = (
         f"Memory without page cache went from {say.mebibytes(rise.base)} to {say.mebibytes(rise.now)} of "
-        f"{say.mebibytes(case.limit)} in {report.about(rise.seconds)}, and no burst of queries explains it. "
-        f"{case.not_queries} Unreclaimable growth is a leak, or work that needs more than the limit."
+        f"{say.mebibytes(case.limit)} in {report.about(rise.seconds)}"
+    )
+    if case.unseen:
+        return f"{grew}. {unseen}"
+    return (
+        f"{grew}, and no burst of queries explains it. {case.not_queries} Unreclaimable growth is a leak, or work that "
+        "needs more than the limit."
     )
 
 

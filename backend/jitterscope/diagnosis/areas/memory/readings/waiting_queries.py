@@ -25,10 +25,11 @@ from jitterscope.diagnosis.areas.memory.readings.signals import (
     smooth,
 )
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.signals import runs, series
 from jitterscope.diagnosis.core.signs import peak
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, lead_lag
+from jitterscope.diagnosis.core.wording import DNS_SOFTWARE
 
 # A query that costs more than this does not fill memory; CoreDNS needs 15 to 25 KiB, a TLS connection slightly more.
 MOST_PER_QUERY, LEAST_PER_QUERY = 256 * 1024, 512
@@ -147,6 +148,18 @@ def burst(snapshot: Snapshot, life: Life) -> Burst | NoBurst:
     """Whether waiting queries explain the rise that leads to the end of a life."""
     memory = read(snapshot)
     return NoBurst("No memory was recorded.", {}) if memory is None else burst_until(snapshot, memory, life, life.end)
+
+
+def is_unseen(snapshot: Snapshot, life: Life, onset: int) -> bool:
+    """Whether a DNS server's queries were not counted in the second from tick `onset` on.
+
+    A collector without CPU time finds a new container's server seconds after it began to answer.
+    """
+    programs = (view for view in snapshot.processes if any(runs(view, name) for name in DNS_SOFTWARE))
+    if not snapshot.dns_servers and next(programs, None) is None:
+        return False
+    counted = waiting(snapshot, life)
+    return counted is None or not counted.counted[onset : onset + _ticks(snapshot, 1.0)].any()
 
 
 def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Burst | NoBurst:
