@@ -18,7 +18,8 @@ from labs.search.pods import PROGRAM, plan_of
 from labs.search.variants import Parameters
 
 _IMAGE = "jitterscope-lab/lookups:1"
-# Each lookup waits for three delayed negative answers of the upstream before the name itself is queried.
+# Each lookup waits for three delayed negative answers of the upstream before the name itself is queried: the cache has
+# forgotten them when a name comes back.
 _PODS, _DELAY_MS = 3, 10.0
 _PARAMETERS = Parameters(pods=_PODS, delay_ms=_DELAY_MS, services=0, seconds=1_500)
 # The collector reads a pod's resolv.conf 1, 3, 7 … 63 s after its start.
@@ -32,7 +33,7 @@ _COREFILE = f""".:53 {{
     }}
     prometheus :9153
     forward . {UPSTREAM_SERVICE}
-    cache 30
+    cache {_PARAMETERS.cache_s}
 }}
 """
 _OUTSIDE = f""".:53 {{
