@@ -174,6 +174,27 @@ def test_a_server_that_starts_amid_a_burst_is_filled_by_it(flood: tuple[Snapshot
     assert told == len(range(kills[0] + 5, snapshot.ticks, 5))
 
 
+def test_growth_of_a_server_whose_queries_nobody_counted_is_no_certain_leak() -> None:
+    """A busy collector finds a new container's server when its memory is full."""
+    run = simulate_memory(LEAK)
+    [server] = run.snapshot.dns_servers
+    uncounted = {name: np.full_like(values, np.nan) for name, values in server.series.items()}
+    snapshot = replace(run.snapshot, dns_servers=(replace(server, series=uncounted, distributions={}),))
+    counted, blind = limit_oom.detect(run.snapshot), limit_oom.detect(snapshot)
+    assert isinstance(counted, Found)
+    assert isinstance(blind, Found)
+    assert counted.confidence != "low"
+    assert "no burst of queries explains it" in counted.summary
+    assert blind.confidence == "low"
+    assert "whether a burst of them is the reason is not known" in blind.summary
+    assert "no burst of queries explains it" not in blind.summary
+    # A program that serves no DNS has no queries to count.
+    other = replace(run.snapshot, dns_servers=(), processes=())
+    found = limit_oom.detect(other)
+    assert isinstance(found, Found)
+    assert found.confidence == counted.confidence
+
+
 def test_the_limit_that_is_needed_holds_all_that_can_wait(flood: tuple[Snapshot, tuple[int, ...]]) -> None:
     """Based on any life of the server: 12,000 queries at 15 KiB, and as much garbage again."""
     snapshot, _ = flood

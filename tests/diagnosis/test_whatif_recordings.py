@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -11,10 +12,14 @@ import pytest
 from jitterscope.diagnosis.areas.cpu.whatif.predict import Prepared, predict, prepare
 from jitterscope.diagnosis.areas.cpu.whatif.rank import rank
 from jitterscope.diagnosis.areas.cpu.whatif.search import smallest_limit
-from jitterscope.diagnosis.areas.cpu.whatif.types import Goal, Prediction, Setting
+from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
+from jitterscope.diagnosis.areas.cpu.whatif.types import Goal, Prediction, Setting, Trace
 from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.recordings import file
+from jitterscope.recordings.snapshots import snapshot_of
 from tests.diagnosis.whatif_traces import outcome, recorded_trace
 
+RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 METRICS = ("throttled_ms_per_min", "throttled_ratio", "slow_ratio", "p99_ms")
 FIXES = ("limit", "gogc", "gomaxprocs", "burst")
 
@@ -138,3 +143,17 @@ def test_no_limit_is_found_where_throttling_hides_the_demand(prepared: Prepared)
     assert found.reason.startswith("Throttling hides the demand")
     assert found.prediction is not None
     assert value(found.prediction, "throttled_ratio").high > goal.at_most
+
+
+def test_a_few_unthrottled_ticks_show_no_demand(prepared: Prepared) -> None:
+    """A server that is throttled nearly all the time runs freely when it has hardly anything to do."""
+    assert not prepared.demand.is_hidden
+    trace = from_snapshot(snapshot_of(file.load(RECORDINGS / "coredns-gc-overload.jitterscope")))
+    assert isinstance(trace, Trace)
+    overload = prepare(trace)
+    assert overload.demand.is_hidden
+    doubled = replace(overload.trace.setting, cpu_limit=2 * (overload.trace.setting.cpu_limit or 0.0))
+    said = predict(overload, doubled)
+    # As much may stay: what a query costs without throttling was not seen.
+    assert value(said, "throttled_ratio").high == pytest.approx(1.0, abs=0.05)
+    assert value(said, "slow_ratio").high > 0.5

@@ -41,14 +41,19 @@ def _found(snapshot: Snapshot, case: Verifying) -> Found:
         confidence=report.confidence(starts),
         severity=severity,
         harm=harm_of(severity, known=True),
-        title=f"eBPF verification for {owner.command} takes {say.ms(case.per_start_us)} per pod, "
-        f"{say.percent(case.share)} of all start time: {end}",
+        title=f"eBPF verification for {owner.command} takes {say.ms(case.per_start_us)} per pod"
+        f"{_of_all(case, ' of all start time')}: {end}",
         summary=_summary(snapshot, case),
         onset_us=onset,
         last_us=last,
         impact=report.impact(starts),
         evidence=_evidence(snapshot, case),
     )
+
+
+def _of_all(case: Verifying, what: str = "") -> str:
+    """The share of all start time; not where programs were loaded for pods that have not started yet, too."""
+    return f", {say.percent(case.share)}{what}" if case.share <= 1 else ""
 
 
 def _summary(snapshot: Snapshot, case: Verifying) -> str:
@@ -78,7 +83,7 @@ def _share(snapshot: Snapshot, case: Verifying) -> Evidence:
     return Evidence(
         id="verifier_share",
         statement=f"Time that {case.owner.command} takes to load the programs of one pod, share of all start time",
-        value=f"{say.ms(case.per_start_us)}, {say.percent(case.share)}",
+        value=f"{say.ms(case.per_start_us)}{_of_all(case)}",
         comparison=f"{say.count(case.owner.sets, 'set')} of programs for "
         f"{say.count(case.starts.starts.n, 'pod')} that started in {say.ms(mean)} on average",
         numbers={
