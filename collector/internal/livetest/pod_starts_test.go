@@ -77,10 +77,11 @@ func TestStartedPodsAreNamed(t *testing.T) {
 	}
 	line := func(pod string) {
 		created := time.Now().UTC().Truncate(time.Second).Add(-14 * time.Second)
-		began := created.Add(845 * time.Millisecond)
+		began, counted := created.Add(845*time.Millisecond), created.Add(13230915126)
 		_, err := fmt.Fprintf(log, "I0225 19:30:12.230929    4509 pod_startup_latency_tracker.go:104] \"Observed pod startup duration\" pod=\"shop/%s\" "+
 			"podStartSLOduration=2.471963941 podStartE2EDuration=\"13.230915126s\" podCreationTimestamp=%q firstStartedPulling=\"%s m=+2.98\" "+
-			"lastFinishedPulling=\"%s m=+13.74\" observedRunningTime=\"%s m=+14.37\"\n", pod, created, began, began.Add(10758951186), began)
+			"lastFinishedPulling=\"%s m=+13.74\" observedRunningTime=\"%s m=+14.37\" watchObservedRunningTime=\"%s m=+14.37\"\n",
+			pod, created, began, began.Add(10758951186), counted.Add(-134865), counted)
 		if err != nil {
 			t.Fatal(err)
 		}
