@@ -188,6 +188,10 @@ def test_growth_of_a_server_whose_queries_nobody_counted_is_no_certain_leak() ->
     assert blind.confidence == "low"
     assert "whether a burst of them is the reason is not known" in blind.summary
     assert "no burst of queries explains it" not in blind.summary
+    # Nor does the collector know the server at first: its program tells.
+    unknown = limit_oom.detect(replace(run.snapshot, dns_servers=()))
+    assert isinstance(unknown, Found)
+    assert unknown.confidence == "low"
     # A program that serves no DNS has no queries to count.
     other = replace(run.snapshot, dns_servers=(), processes=())
     found = limit_oom.detect(other)

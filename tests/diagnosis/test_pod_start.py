@@ -215,6 +215,12 @@ def test_the_share_of_the_verifier_counts_pods_that_load_nothing() -> None:
     assert case.covered_ratio < 1
     assert case.per_start_us > case.starts.starts.mean_us
     assert 0.5 < case.share < 1
+    assert bpf_verification._of_all(case).endswith(" %")
+    # Programs are loaded for pods that have not started yet, while all that have were quick.
+    early = Durations(bucket_of(np.array([1e6])), np.array([case.owner.sets]))
+    ahead = replace(case, starts=replace(case.starts, starts=early))
+    assert ahead.share > 1
+    assert bpf_verification._of_all(ahead) == ""
 
 
 @pytest.mark.parametrize(("logged", "late"), [(40, 0), (35, 0), (20, 40), (0, 40)])

@@ -103,7 +103,8 @@ def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound | 
         )
     unexplained = burst(snapshot, life)
     why = unexplained.reason if isinstance(unexplained, NoBurst) else "Few queries wait."
-    unseen = is_unseen(snapshot, life, life.start if rise is None else rise.onset)
+    if unseen := is_unseen(snapshot, life, life.start if rise is None else rise.onset):
+        why = "Queries were not counted then: whether a burst of them is the reason is not known."
     if life.killed:
         if (elsewhere := _elsewhere(snapshot, memory, life)) is not None:
             return elsewhere
@@ -212,17 +213,15 @@ def _summary(snapshot: Snapshot, case: Case) -> str:
             f"Only {say.mebibytes(case.used)} was not page cache. {say.mebibytes(file)} was, but not reclaimable: "
             "files on a tmpfs (an emptyDir with medium Memory) and shared memory count as page cache."
         )
-    unseen = "Queries were not counted then: whether a burst of them is the reason is not known."
     if case.rise is None:
-        why = unseen if case.unseen else case.not_queries
-        return f"{say.mebibytes(case.used)} was in use from the beginning of the window. {why}"
+        return f"{say.mebibytes(case.used)} was in use from the beginning of the window. {case.not_queries}"
     rise = case.rise
     grew = (
         f"Memory without page cache went from {say.mebibytes(rise.base)} to {say.mebibytes(rise.now)} of "
         f"{say.mebibytes(case.limit)} in {report.about(rise.seconds)}"
     )
     if case.unseen:
-        return f"{grew}. {unseen}"
+        return f"{grew}. {case.not_queries}"
     return (
         f"{grew}, and no burst of queries explains it. {case.not_queries} Unreclaimable growth is a leak, or work that "
         "needs more than the limit."

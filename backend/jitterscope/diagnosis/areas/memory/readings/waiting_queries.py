@@ -155,8 +155,7 @@ def is_unseen(snapshot: Snapshot, life: Life, onset: int) -> bool:
 
     A collector without CPU time finds a new container's server seconds after it began to answer.
     """
-    programs = (view for view in snapshot.processes if any(runs(view, name) for name in DNS_SOFTWARE))
-    if not snapshot.dns_servers and next(programs, None) is None:
+    if not snapshot.dns_servers and not any(runs(view, name) for view in snapshot.processes for name in DNS_SOFTWARE):
         return False
     counted = waiting(snapshot, life)
     return counted is None or not counted.counted[onset : onset + _ticks(snapshot, 1.0)].any()

@@ -52,7 +52,7 @@ def started(snapshot: Snapshot) -> list[StartedPod]:
 
 
 def distribution(snapshot: Snapshot, metric: str) -> Distribution | None:
-    """What the kubelet's metrics page would have reported, each value in the tick in which its pod ran."""
+    """A figure of the kubelet's metrics page, exact, each value in the tick in which its pod ran."""
     values = [
         (min(snapshot.ticks - 1, max(0, (event.end_us - snapshot.start_us) // snapshot.step_us)), value)
         for event in events_of(snapshot)

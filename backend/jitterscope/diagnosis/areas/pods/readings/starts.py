@@ -132,10 +132,11 @@ def _told(snapshot: Snapshot, metric: str) -> Distribution | None:
     """
     page = snapshot.node.distributions.get(metric)
     counted = 0 if page is None else int(page.count.sum())
-    logged = pod_events.distribution(snapshot, metric) if metric in pod_events.STANDS_FOR else None
-    if logged is None or (counted and metric not in _WHOLE):
-        return page if counted else None
-    return logged if int(logged.count.sum()) >= counted - max(1, FEW_UNLOGGED * counted) else page
+    if metric in _WHOLE or (metric in pod_events.STANDS_FOR and not counted):
+        logged = pod_events.distribution(snapshot, metric)
+        if logged is not None and int(logged.count.sum()) >= counted - max(1, FEW_UNLOGGED * counted):
+            return logged
+    return page if counted else None
 
 
 _WHOLE = ("pod_start_sli_us", "pod_start_total_us")
