@@ -6,7 +6,7 @@ import itertools
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from jitterscope import cache, db, outages, worker
 from jitterscope.devstack.postgres import PostgresServer
@@ -96,6 +98,25 @@ def cheap_password_hashes() -> Iterator[None]:
         patch.setattr(secrets_of_tenancy, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         patch.setattr(secrets_of_tenancy, "_NOBODY", secrets_of_tenancy.hash_password("nobody").rpartition("$")[0])
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_connection_as_owner() -> Iterator[None]:
+    """Each organization and token is made as the schema's owner: a connection takes most of the time of that."""
+    engines: dict[str, Engine] = {}
+
+    @contextmanager
+    def as_owner(owner_url: str) -> Iterator[Session]:
+        if owner_url not in engines:
+            engines[owner_url] = db.make_engine(owner_url, pool_size=1)
+        with Session(engines[owner_url]) as session, session.begin():
+            yield session
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(founding, "as_owner", as_owner)
+        yield
+    for engine in engines.values():
+        engine.dispose()
 
 
 @pytest.fixture(scope="session")
@@ -208,15 +229,23 @@ def app(database: Database) -> FastAPI:
     return create_app()
 
 
+@pytest.fixture(scope="session")
+def running(app: FastAPI) -> Iterator[TestClient]:
+    """The application, started once: a start for each test would also connect to the database anew."""
+    with TestClient(app) as started:
+        yield started
+
+
 @pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
+def client(running: TestClient) -> TestClient:
     """The application without credentials; errors come back as responses, as users see them."""
     cache.valkey().flushdb()
-    app.state.slots = Slots()
+    assert isinstance(running.app, FastAPI)
+    running.app.state.slots = Slots()
     configure_logging()
-    with TestClient(app, raise_server_exceptions=False) as plain:
-        yield plain
-    db.dispose()
+    plain = TestClient(running.app, raise_server_exceptions=False)
+    plain.portal = running.portal
+    return plain
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 from fastapi import APIRouter, Depends, FastAPI
-from fastapi.testclient import TestClient
 
 from jitterscope.kit.declared import Route, UndeclaredRoute, anyone, audited, not_audited, route_table
 from jitterscope.tenancy.auth import require
@@ -19,12 +18,6 @@ from tests.support.asgi import Answer, call
 NOBODYS_ID = "999999999999"
 # Ends the session that it is called with, so it comes last.
 ENDS_THE_SESSION = "log_out"
-
-
-@pytest.fixture
-def app(client: TestClient) -> FastAPI:
-    assert isinstance(client.app, FastAPI)
-    return client.app
 
 
 def table(app: FastAPI) -> list[Route]:
@@ -55,6 +48,7 @@ def wrong(route: Route, caller: Caller, answer: Answer) -> str | None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # thousands of requests
+@pytest.mark.usefixtures("client")
 def test_every_route_lets_in_whom_it_declares(app: FastAPI, database: Database, organization: Organization) -> None:
     rows = table(app)
     cast = callers(Cast(database, organization), scopes(rows))
