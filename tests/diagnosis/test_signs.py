@@ -58,6 +58,17 @@ def test_a_calm_subject_shows_nothing(name: str) -> None:
     assert shows_nothing(narrow(snapshot, reads))
 
 
+def test_slow_answers_alone_are_no_sign_of_waiting() -> None:
+    """Of neighbors or a disk: they show only if threads waited, too. The control: other causes show there."""
+    (path,) = (path for path in RECORDINGS if path.stem == "coredns-oom-healthy")
+    part = narrow(snapshot_of(file.load(path)), signs_read("cgroup") or ())
+    shown = {
+        cause.id for cause in all_causes().values() if judges(cause, part) and cause.signs and cause.signs.shown(part)
+    }
+    assert "unexplained/slow_answers" in shown
+    assert not shown & {"cpu/neighbours", "io/disk_stall"}
+
+
 @pytest.mark.parametrize("path", RECORDINGS[::4], ids=lambda path: path.stem)
 def test_signs_read_what_they_name(path: Path) -> None:
     """A cause sees no more in what other causes' signs also read than in what its own do."""

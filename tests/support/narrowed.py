@@ -33,6 +33,7 @@ def narrow(snapshot: Snapshot, reads: Iterable[str]) -> Snapshot:
         subject=node if of_node else view(snapshot.subject),
         node=node,
         ancestors=tuple(map(view, snapshot.ancestors)),
+        processes=() if of_node else tuple(view(one, whole=False) for one in snapshot.processes),
         dns_servers=() if of_node else tuple(map(view, snapshot.dns_servers)),
         tcp_servers=() if of_node else tuple(map(view, snapshot.tcp_servers)),
         neighbours=() if of_node else tuple(view(one, whole=False) for one in snapshot.neighbours),

@@ -6,14 +6,17 @@ from sqlalchemy.orm import Session
 
 from jitterscope.inventory import neighbours
 from jitterscope.inventory.store import dns_servers, tcp_servers
-from jitterscope.inventory.store.tree import ancestors, under
+from jitterscope.inventory.store.tree import ancestors, processes, under
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
 _MAX_SERVERS = 72
 
 
 def tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> SubjectTree | None:
-    """A cgroup with its ancestors, its servers, and the node's other DNS servers; a node alone; None without a node."""
+    """A cgroup with its ancestors, processes, and servers, and the node's other DNS servers; a node alone.
+
+    None without a node.
+    """
     if subject.kind == "node":
         return SubjectTree(subject=subject, node=subject)
     above = ancestors(session, subject.id)
@@ -28,6 +31,7 @@ def tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> Su
         subject=subject,
         node=node,
         ancestors=tuple(row for row in above if row.kind == "cgroup"),
+        processes=tuple(processes(session, subject, from_us, to_us)),
         dns_servers=own,
         tcp_servers=tuple(tcp_servers.in_cgroup(session, node.id, subject.key, from_us, to_us)),
         neighbours=tuple(neighbours.nearest(session, own, others, to_us)) if own else (),

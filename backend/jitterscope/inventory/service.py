@@ -109,8 +109,8 @@ def subject_tree(
 def narrow_tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> SubjectTree | None:
     """The part of a subject's tree with signs of trouble; None if it has no node.
 
-    For a cgroup: its ancestors, its DNS servers, and the node's other DNS servers (as neighbors). For a node: only
-    itself.
+    For a cgroup: its ancestors, its processes, its servers, and the node's other DNS servers (as neighbors). For a
+    node: only itself.
     """
     return narrow.tree(session, subject, from_us, to_us)
 

@@ -59,7 +59,7 @@ def test_signs_are_a_part_of_what_a_diagnosis_reads(service: Any, organization: 
     assert reads is not None
     expected, found = narrow(whole.snapshot, reads), signs_of(organization, subject_id)
     assert (found.start_us, found.ticks) == (expected.start_us, expected.ticks)
-    for part in ("ancestors", "dns_servers", "neighbours"):
+    for part in ("ancestors", "processes", "dns_servers", "neighbours"):
         views = getattr(found, part), getattr(expected, part)
         assert [view.id for view in views[0]] == [view.id for view in views[1]]
         for one, other in zip(*views, strict=True):

@@ -21,6 +21,9 @@ BLOCKED, IN_IO, PRESSURE = "process_blocked_us", "process_io_wait_us", "psi_io_s
 # This much in a tick can delay an answer.
 WAIT_US = 10_000
 
+# What `read_blocked` needs to know how long threads were blocked.
+SIGNS = (BLOCKED, PRESSURE)
+
 BLOCKED_MS = Quantity("blocked_ms", "Time blocked in the kernel", "ms")
 BLOCKED_MS_PER_MIN = Quantity("blocked_ms_per_min", "Time blocked in the kernel", "ms/min")
 LANE = Lane(

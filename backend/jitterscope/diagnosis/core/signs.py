@@ -21,8 +21,8 @@ class Signs:
     """`reads` names everything that `shown` uses besides facts: metrics, distributions, and kinds of events.
 
     `shown` must be true wherever `detect` could find the cause. It sees a narrow snapshot: the subject, its ancestors,
-    its DNS servers, and the node, with these metrics and with facts; the node's other DNS servers with metrics alone;
-    if the subject is a node, one event of each kind that happened anywhere on it, without attributes.
+    its servers, and the node, with these metrics and with facts; its processes and the node's other DNS servers with
+    metrics alone; if the subject is a node, one event of each kind that happened anywhere on it, without attributes.
     """
 
     reads: tuple[str, ...]

@@ -86,13 +86,14 @@ def load_signs(session: Session, subject: ResourceRow, clock_us: int, window_us:
     of_node = subject.id == tree.node.id
     own, above = _latest(tree.dns_servers, _MAX_SERVERS), tree.ancestors[:_MAX_ANCESTORS]
     tcp = _latest(tree.tcp_servers, _MAX_SERVERS)
+    processes = _latest(tree.processes, _MAX_PROCESSES)
     told = (*(() if of_node else (subject,)), *above, tree.node, *own, *tcp)
     facts = inventory.facts(session, [row.id for row in told], start_us, end_us)
     if not of_node:
         start_us = _regime_start(facts.get(subject.id, ()), start_us)
         facts = {resource_id: _in_effect(rows, start_us) for resource_id, rows in facts.items()}
     wanted = {row.id: _signs_of(row.kind, reads) for row in told}
-    wanted |= {row.id: _signs_of(row.kind, reads, plain=True) for row in tree.neighbours}
+    wanted |= {row.id: _signs_of(row.kind, reads, plain=True) for row in (*processes, *tree.neighbours)}
     values, stored = series.read_all(session, wanted, [tree.node.id], start_us, end_us)
     histograms = {
         resource_id: {name: _distribution(one) for name, one in found.items()} for resource_id, found in stored.items()
@@ -107,6 +108,7 @@ def load_signs(session: Session, subject: ResourceRow, clock_us: int, window_us:
         subject=node if of_node else reader.view(subject),
         node=node,
         ancestors=tuple(map(reader.view, above)),
+        processes=tuple(map(reader.view, processes)),
         dns_servers=tuple(map(reader.view, own)),
         tcp_servers=tuple(map(reader.view, tcp)),
         neighbours=tuple(map(reader.view, tree.neighbours)),

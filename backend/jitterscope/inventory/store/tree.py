@@ -75,6 +75,17 @@ _DESCENDANTS = text(
      LIMIT :room
     """  # noqa: S608
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+_PROCESSES = text(
+    f"""
+    WITH RECURSIVE down AS (
+        SELECT unnest(:ids) AS wanted, 0 AS depth
+        UNION
+        SELECT r.id, down.depth + 1 FROM down JOIN resources r ON r.parent_id = down.wanted AND r.id <> down.wanted
+         WHERE down.depth < 64 AND r.kind IN ('cgroup', 'process')
+    )
+    SELECT {COLUMNS} FROM resources WHERE kind = 'process' AND id IN (SELECT wanted FROM down) ORDER BY id LIMIT :room
+    """  # noqa: S608
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 # The newest other cgroups named as the same container of the same pod.
 _LIVES = text(
     f"""
@@ -188,6 +199,12 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
         probes=tuple(probes),
         lives=lives,
     )
+
+
+def processes(session: Session, cgroup: ResourceRow, from_us: int, to_us: int) -> list[ResourceRow]:
+    """The processes of a cgroup that were seen in a window, and of its container's other lives."""
+    ids = [cgroup.id, *(one.id for one in container_lives(session, cgroup))]
+    return [one for one in _all(session, _PROCESSES, {"ids": ids}) if _seen_in(one, from_us, to_us)]
 
 
 def container_lives(session: Session, cgroup: ResourceRow) -> list[ResourceRow]:

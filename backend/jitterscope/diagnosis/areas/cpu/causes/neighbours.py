@@ -224,11 +224,11 @@ def _affinity(snapshot: Snapshot, use: CpuUse) -> list[Evidence]:
 
 
 def _shown(snapshot: Snapshot) -> bool:
-    """The node was full in some ticks and answers were late, or nobody times them."""
+    """The node was full in some ticks, threads waited for long, and answers were late, or nobody times them."""
     cpus, idle = number(snapshot.node.fact("node.cpus")), snapshot.node.series.get("host_idle_us")
     if idle is None or not cpus or not (idle <= 2 * IDLE * cpus * snapshot.step_us).any():
         return False
-    return held_up.slow_or_untimed(snapshot)
+    return run_waits.may_wait(snapshot, LEAST_US) and held_up.slow_or_untimed(snapshot)
 
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
@@ -260,7 +260,8 @@ CAUSE = Cause(
     "time was idle, and late answers fall into these waits.",
     needs=NEEDS,
     rivals=(
-        "app/lock_or_dependency", "cpu/gc_throttling",
+        "app/lock_or_dependency",
+        "cpu/gc_throttling",
         "cpu/limit_too_low",
         "cpu/request_burst",
         "cpu/steal",
@@ -284,11 +285,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/scheduler/sched-stats.html",
         "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     ),
-    signs=Signs(
-        (
-            "host_idle_us", "dns_queries", "dns_slow", "dns_timeouts", "dns_servfail", "requests", "responses_slow",
-            "requests_unanswered",
-        ),
-        _shown,
-    ),
-)  # fmt: skip
+    signs=Signs(("host_idle_us", *run_waits.SIGNS, *held_up.SIGNS), _shown),
+)

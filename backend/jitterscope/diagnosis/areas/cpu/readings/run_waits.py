@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,8 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 RUN_DELAY, PRESSURE = "process_run_delay_us", "psi_cpu_some_us"
+# What `may_wait` reads.
+SIGNS = (RUN_DELAY, PRESSURE)
 # Threads of a healthy server wait for microseconds; this much in a tick can delay an answer.
 WAIT_US = 10_000
 
@@ -79,16 +82,30 @@ class Neighbour:
 @reading
 def read_waits(snapshot: Snapshot) -> RunWaits | None:
     """From the run delay of the subject's processes, else from its CPU pressure; None if neither was recorded."""
-    n = snapshot.ticks
-    processes = tuple(view for view in snapshot.processes if has(view, RUN_DELAY))
+    processes = _recorded(snapshot)
     if processes:
-        stack = np.stack([series(view, RUN_DELAY, n) for view in processes])
-        waited = np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
         threads = sum(_threads(view) for view in processes)
-        return _waits(snapshot, "run_delay", processes, waited, max(1.0, threads))
+        return _waits(snapshot, "run_delay", processes, _added_up(snapshot, processes), max(1.0, threads))
     if has(snapshot.subject, PRESSURE):
-        return _waits(snapshot, "pressure", (snapshot.subject,), series(snapshot.subject, PRESSURE, n), 1.0)
+        waited = series(snapshot.subject, PRESSURE, snapshot.ticks)
+        return _waits(snapshot, "pressure", (snapshot.subject,), waited, 1.0)
     return None
+
+
+def may_wait(snapshot: Snapshot, least_us: float) -> bool:
+    """A sign: threads waited for at least so long in the hot ticks of `read_waits`; it reads SIGNS."""
+    processes = _recorded(snapshot)
+    waited = _added_up(snapshot, processes) if processes else series(snapshot.subject, PRESSURE, snapshot.ticks)
+    return float(np.nansum(waited[np.nan_to_num(waited) >= WAIT_US])) >= least_us
+
+
+def _recorded(snapshot: Snapshot) -> tuple[ResourceView, ...]:
+    return tuple(view for view in snapshot.processes if has(view, RUN_DELAY))
+
+
+def _added_up(snapshot: Snapshot, processes: Sequence[ResourceView]) -> FloatArray:
+    stack = np.stack([series(view, RUN_DELAY, snapshot.ticks) for view in processes])
+    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
 
 
 def _threads(view: ResourceView) -> float:

@@ -127,6 +127,12 @@ def _found(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: HeldUp
     )
 
 
+def _shown(snapshot: Snapshot) -> bool:
+    """Threads were blocked for long, and answers were late, or nobody times them."""
+    blocked = waits.read_blocked(snapshot)
+    return blocked is not None and blocked.hot_us >= LEAST_US and held_up.slow_or_untimed(snapshot)
+
+
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     stall = read_stall(snapshot)
     if stall is None:
@@ -163,5 +169,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/admin-guide/iostats.html",
         "https://man7.org/linux/man-pages/man2/fsync.2.html",
     ),
-    signs=Signs(held_up.SIGNS, held_up.slow_or_untimed),
+    signs=Signs((*held_up.SIGNS, *waits.SIGNS), _shown),
 )
