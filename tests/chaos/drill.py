@@ -42,12 +42,12 @@ class Drill:
 
     def readyz(self) -> tuple[int, dict[str, Any]]:
         """Status and body of the API's /readyz."""
-        response = httpx.get(f"{self.stack.url}/readyz", timeout=30)
+        response = self.client.get(f"{self.stack.url}/readyz")
         return response.status_code, response.json()
 
     def collector(self, name: str) -> float:
         """One of the collector's own metrics."""
-        page = httpx.get(f"{self.metrics_url}/metrics", timeout=30).text
+        page = self.client.get(f"{self.metrics_url}/metrics").text
         found = re.search(rf"^jitterscope_collector_{re.escape(name)} (\S+)$", page, re.MULTILINE)
         assert found is not None, page
         return float(found[1])
@@ -55,7 +55,7 @@ class Drill:
     def ingest(self) -> httpx.Response:
         """The answer that a collector gets for an invalid batch: a service that works returns 400."""
         headers = {"Authorization": f"Bearer {self.stack.state.collector_token.read_text().strip()}"}
-        return httpx.post(f"{self.stack.url}/api/v1/ingest", content=b"none", headers=headers, timeout=60)
+        return self.client.post("/ingest", content=b"none", headers=headers)
 
     def mark(self) -> None:
         """Logs are read from here on."""

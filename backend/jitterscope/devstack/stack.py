@@ -243,15 +243,16 @@ class Stack:
     def _wait_ready(self, timeout_s: float = 180.0) -> None:
         deadline = time.monotonic() + timeout_s
         said = "no answer"
-        while time.monotonic() < deadline:
-            try:
-                response = httpx.get(f"{self.url}/readyz", timeout=5)
-                if response.status_code == 200:
-                    self.state.serving.touch()
-                    return
-                said = response.text
-            except httpx.HTTPError as error:
-                said = str(error)
-            time.sleep(0.1)
+        with httpx.Client(timeout=5) as client:  # a new one for each attempt would read the system's certificates anew
+            while time.monotonic() < deadline:
+                try:
+                    response = client.get(f"{self.url}/readyz")
+                    if response.status_code == 200:
+                        self.state.serving.touch()
+                        return
+                    said = response.text
+                except httpx.HTTPError as error:
+                    said = str(error)
+                time.sleep(0.1)
         tail = self.log("api").read_text(errors="replace")[-2000:] if self.log("api").exists() else ""
         raise StartFailed(f"{self.url}/readyz did not become ready in {timeout_s:.0f} s: {said}\n{tail}")
