@@ -237,13 +237,12 @@ def running(app: FastAPI) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def client(running: TestClient) -> TestClient:
+def client(app: FastAPI, running: TestClient) -> TestClient:
     """The application without credentials; errors come back as responses, as users see them."""
     cache.valkey().flushdb()
-    assert isinstance(running.app, FastAPI)
-    running.app.state.slots = Slots()
+    app.state.slots = Slots()
     configure_logging()
-    plain = TestClient(running.app, raise_server_exceptions=False)
+    plain = TestClient(app, raise_server_exceptions=False)
     plain.portal = running.portal
     return plain
 

@@ -31,7 +31,7 @@ def tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> Su
         subject=subject,
         node=node,
         ancestors=tuple(row for row in above if row.kind == "cgroup"),
-        processes=tuple(processes(session, subject, from_us, to_us)),
+        processes=processes(session, subject, from_us, to_us),
         dns_servers=own,
         tcp_servers=tuple(tcp_servers.in_cgroup(session, node.id, subject.key, from_us, to_us)),
         neighbours=tuple(neighbours.nearest(session, own, others, to_us)) if own else (),

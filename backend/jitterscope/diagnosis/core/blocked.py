@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +12,7 @@ from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.lanes import exposure
 from jitterscope.diagnosis.core.quantity import Quantity
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.signals import added_up, has, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
@@ -64,10 +63,10 @@ def read_blocked(snapshot: Snapshot) -> Blocked | None:
     n = snapshot.ticks
     processes = tuple(view for view in snapshot.processes if has(view, BLOCKED))
     if processes:
-        waited = _sum(processes, BLOCKED, n)
+        waited = added_up(processes, BLOCKED, n)
         told = [view for view in processes if has(view, IN_IO)]
         whole = float(np.nansum(waited))
-        in_io = min(1.0, float(np.nansum(_sum(told, IN_IO, n))) / whole) if told and whole > 0 else None
+        in_io = min(1.0, float(np.nansum(added_up(told, IN_IO, n))) / whole) if told and whole > 0 else None
         return Blocked("blocked", processes, waited, _hot(waited), in_io)
     if has(snapshot.subject, PRESSURE):
         waited = series(snapshot.subject, PRESSURE, n)
@@ -77,11 +76,6 @@ def read_blocked(snapshot: Snapshot) -> Blocked | None:
 
 def _hot(waited: FloatArray) -> BoolArray:
     return np.asarray(np.nan_to_num(waited) >= WAIT_US)
-
-
-def _sum(views: Sequence[ResourceView], metric: str, ticks: int) -> FloatArray:
-    stack = np.stack([series(view, metric, ticks) for view in views])
-    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
 
 
 def blocked_time(snapshot: Snapshot) -> Amounts | None:

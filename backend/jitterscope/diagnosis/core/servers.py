@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from jitterscope.diagnosis.core.signals import has
+from jitterscope.diagnosis.core.signals import added_up, has
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 
 def summed(snapshot: Snapshot, metric: str) -> FloatArray:
     """A metric summed over all servers of the subject, per tick; NaN where none has a value."""
-    rows = [
-        np.asarray(server.series[metric], dtype=np.float64)
-        for server in snapshot.dns_servers
-        if metric in server.series
-    ]
-    if not rows:
-        return np.full(snapshot.ticks, np.nan)
-    stack = np.stack(rows)
-    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
+    return added_up(snapshot.dns_servers, metric, snapshot.ticks)
 
 
 def missing(snapshot: Snapshot, metrics: tuple[str, ...]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,14 @@ def series(view: ResourceView, metric: str, ticks: int) -> FloatArray:
     """The metric of a resource, all NaN if it was never recorded."""
     values = view.series.get(metric)
     return np.full(ticks, np.nan) if values is None else np.asarray(values, dtype=np.float64)
+
+
+def added_up(views: Sequence[ResourceView], metric: str, ticks: int) -> FloatArray:
+    """The metric summed over resources, per tick; NaN where none has a value."""
+    if not views:
+        return np.full(ticks, np.nan)
+    stack = np.stack([series(view, metric, ticks) for view in views])
+    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
 
 
 def has(view: ResourceView, metric: str) -> bool:

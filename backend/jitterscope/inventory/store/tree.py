@@ -75,17 +75,6 @@ _DESCENDANTS = text(
      LIMIT :room
     """  # noqa: S608
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
-_PROCESSES = text(
-    f"""
-    WITH RECURSIVE down AS (
-        SELECT unnest(:ids) AS wanted, 0 AS depth
-        UNION
-        SELECT r.id, down.depth + 1 FROM down JOIN resources r ON r.parent_id = down.wanted AND r.id <> down.wanted
-         WHERE down.depth < 64 AND r.kind IN ('cgroup', 'process')
-    )
-    SELECT {COLUMNS} FROM resources WHERE kind = 'process' AND id IN (SELECT wanted FROM down) ORDER BY id LIMIT :room
-    """  # noqa: S608
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 # The newest other cgroups named as the same container of the same pod.
 _LIVES = text(
     f"""
@@ -179,9 +168,7 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
     node = by_id(session, [subject.node_id]).get(subject.node_id)
     if node is None:
         return None
-    lives = tuple(one for one in container_lives(session, subject) if _seen_in(one, from_us, to_us))
-    ids = [cgroup_id, *(one.id for one in lives)]
-    below = [one for one in _all(session, _DESCENDANTS, {"ids": ids}) if _seen_in(one, from_us, to_us)]
+    lives, below = _below(session, subject, from_us, to_us)
     servers = _of_kind(below, "dns_server")
     probes = _all(
         session,
@@ -201,10 +188,18 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
     )
 
 
-def processes(session: Session, cgroup: ResourceRow, from_us: int, to_us: int) -> list[ResourceRow]:
-    """The processes of a cgroup that were seen in a window, and of its container's other lives."""
-    ids = [cgroup.id, *(one.id for one in container_lives(session, cgroup))]
-    return [one for one in _all(session, _PROCESSES, {"ids": ids}) if _seen_in(one, from_us, to_us)]
+def processes(session: Session, cgroup: ResourceRow, from_us: int, to_us: int) -> tuple[ResourceRow, ...]:
+    """Those of `subject_tree`: of the cgroup and of its container's other lives."""
+    return _of_kind(_below(session, cgroup, from_us, to_us)[1], "process")
+
+
+def _below(
+    session: Session, cgroup: ResourceRow, from_us: int | None, to_us: int | None
+) -> tuple[tuple[ResourceRow, ...], list[ResourceRow]]:
+    """The other lives of a cgroup's container that were seen in a window, and all that is in it and in them."""
+    lives = tuple(one for one in container_lives(session, cgroup) if _seen_in(one, from_us, to_us))
+    ids = [cgroup.id, *(one.id for one in lives)]
+    return lives, [one for one in _all(session, _DESCENDANTS, {"ids": ids}) if _seen_in(one, from_us, to_us)]
 
 
 def container_lives(session: Session, cgroup: ResourceRow) -> list[ResourceRow]:

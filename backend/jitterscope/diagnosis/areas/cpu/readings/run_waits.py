@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +11,7 @@ import numpy as np
 from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.held_up import held_up as held_up_by
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
+from jitterscope.diagnosis.core.signals import added_up, has, number, read_cpu, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
@@ -85,7 +84,9 @@ def read_waits(snapshot: Snapshot) -> RunWaits | None:
     processes = _recorded(snapshot)
     if processes:
         threads = sum(_threads(view) for view in processes)
-        return _waits(snapshot, "run_delay", processes, _added_up(snapshot, processes), max(1.0, threads))
+        return _waits(
+            snapshot, "run_delay", processes, added_up(processes, RUN_DELAY, snapshot.ticks), max(1.0, threads)
+        )
     if has(snapshot.subject, PRESSURE):
         waited = series(snapshot.subject, PRESSURE, snapshot.ticks)
         return _waits(snapshot, "pressure", (snapshot.subject,), waited, 1.0)
@@ -95,17 +96,16 @@ def read_waits(snapshot: Snapshot) -> RunWaits | None:
 def may_wait(snapshot: Snapshot, least_us: float) -> bool:
     """A sign: threads waited for at least so long in the hot ticks of `read_waits`; it reads SIGNS."""
     processes = _recorded(snapshot)
-    waited = _added_up(snapshot, processes) if processes else series(snapshot.subject, PRESSURE, snapshot.ticks)
+    waited = (
+        added_up(processes, RUN_DELAY, snapshot.ticks)
+        if processes
+        else series(snapshot.subject, PRESSURE, snapshot.ticks)
+    )
     return float(np.nansum(waited[np.nan_to_num(waited) >= WAIT_US])) >= least_us
 
 
 def _recorded(snapshot: Snapshot) -> tuple[ResourceView, ...]:
     return tuple(view for view in snapshot.processes if has(view, RUN_DELAY))
-
-
-def _added_up(snapshot: Snapshot, processes: Sequence[ResourceView]) -> FloatArray:
-    stack = np.stack([series(view, RUN_DELAY, snapshot.ticks) for view in processes])
-    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
 
 
 def _threads(view: ResourceView) -> float:

@@ -13,7 +13,7 @@ from scipy.special import pdtr, pdtri
 
 from jitterscope.diagnosis.areas.dns.readings.path import PathGraph, path, quantiles
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import fact_series, runs, series
+from jitterscope.diagnosis.core.signals import added_up, fact_series, runs, series
 from jitterscope.diagnosis.core.signs import shows
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
@@ -122,8 +122,8 @@ def read(snapshot: Snapshot) -> TcpLimit | None:
     process = _process(snapshot)
     limit = fact_series(snapshot, servers[0], "dns.child_limit", DEFAULT_LIMIT)
     children = series(process, "process_children", n) if process is not None else np.full(n, np.nan)
-    backlog, idle = _sum(servers, "dns_accept_backlog", n), _sum(servers, "dns_tcp_idle", n)
-    drops = _sum(servers, "dns_listen_drops", n)
+    backlog, idle = added_up(servers, "dns_accept_backlog", n), added_up(servers, "dns_tcp_idle", n)
+    drops = added_up(servers, "dns_listen_drops", n)
     with np.errstate(invalid="ignore"):
         full = children >= np.maximum(1.0, np.floor(NEARLY * limit))
     waits = full & ((np.nan_to_num(backlog) > 0) | (np.nan_to_num(drops) > 0))
@@ -134,9 +134,9 @@ def read(snapshot: Snapshot) -> TcpLimit | None:
         children=children,
         backlog=backlog,
         drops=drops,
-        inflight=_sum(servers, "dns_inflight", n),
-        connections=_sum(servers, "dns_tcp_connections", n),
-        close_wait=_sum(servers, "dns_tcp_close_wait", n),
+        inflight=added_up(servers, "dns_inflight", n),
+        connections=added_up(servers, "dns_tcp_connections", n),
+        close_wait=added_up(servers, "dns_tcp_close_wait", n),
         idle_served=idle,
         full=np.asarray(full),
         short=_lasting(waits, np.asarray(np.nan_to_num(children) >= limit)),
@@ -148,11 +148,6 @@ def _process(snapshot: Snapshot) -> ResourceView | None:
     known = [view for view in snapshot.processes if np.isfinite(series(view, "process_children", snapshot.ticks)).any()]
     named = [view for view in known if runs(view, "dnsmasq")] or known
     return max(named, key=lambda view: float(np.nanmax(view.series["process_children"])), default=None)
-
-
-def _sum(servers: tuple[ResourceView, ...], metric: str, ticks: int) -> FloatArray:
-    stack = np.stack([series(server, metric, ticks) for server in servers])
-    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
 
 
 def _lasting(waits: BoolArray, at_limit: BoolArray) -> BoolArray:
@@ -176,7 +171,7 @@ def demand(snapshot: Snapshot) -> Demand | None:
     n, step_s = snapshot.ticks, snapshot.step_us / 1e6
     askers = _askers(tcp, path(snapshot))
     short = _under_load(snapshot, tcp, askers)
-    arrived, answered = _sum(tcp.servers, "dns_queries", n), _sum(tcp.servers, "dns_answers", n)
+    arrived, answered = added_up(tcp.servers, "dns_queries", n), added_up(tcp.servers, "dns_answers", n)
     known = short & np.isfinite(arrived) & np.isfinite(answered)
     if known.sum() < MIN_TICKS or np.nansum(answered[known]) < 5:
         return None
@@ -211,7 +206,7 @@ def _askers(tcp: TcpLimit, graph: PathGraph) -> list[ResourceView]:
 
 def _under_load(snapshot: Snapshot, tcp: TcpLimit, askers: list[ResourceView]) -> BoolArray:
     """Where connections were short under load: those that were given up still wait after the load has ended."""
-    front = _sum(tuple(askers) or tcp.servers, "dns_queries", snapshot.ticks)
+    front = added_up(tuple(askers) or tcp.servers, "dns_queries", snapshot.ticks)
     known = tcp.short & np.isfinite(front)
     if not known.any():
         return tcp.short
@@ -239,7 +234,7 @@ def answered_while_short(snapshot: Snapshot, tcp: TcpLimit, upstreams: list[Reso
 
     None if not counted.
     """
-    answers = _sum(tuple(upstreams) or tcp.servers, "dns_answers", snapshot.ticks)
+    answers = added_up(tuple(upstreams) or tcp.servers, "dns_answers", snapshot.ticks)
     return float(np.nansum(answers[tcp.short])) if np.isfinite(answers[tcp.short]).any() else None
 
 
@@ -255,7 +250,7 @@ def busy_ratio(snapshot: Snapshot, tcp: TcpLimit) -> float:
     if not children:
         return 1.0
     in_work = np.clip(tcp.inflight - np.nan_to_num(tcp.backlog), 0.0, tcp.children)
-    answers = np.nan_to_num(_sum(tcp.servers, "dns_answers", n))
+    answers = np.nan_to_num(added_up(tcp.servers, "dns_answers", n))
     took = [us for server in tcp.servers if (us := quantiles(server, short.astype(np.float64))[0]) is not None]
     by_answers = float(answers[known].sum()) / (snapshot.step_us / 1e6) * (min(took) / 1e6 if took else 0.0)
     return min(1.0, max(float(in_work[known].sum()), by_answers) / children)

@@ -25,7 +25,7 @@ from jitterscope.diagnosis.areas.memory.readings.signals import (
     smooth,
 )
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import runs, series
+from jitterscope.diagnosis.core.signals import added_up, runs
 from jitterscope.diagnosis.core.signs import peak
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, lead_lag
@@ -120,7 +120,7 @@ def may_pile_up(snapshot: Snapshot) -> bool:
 def waiting(snapshot: Snapshot, life: Life) -> Waiting | None:
     """Queries without an answer if packets are captured, except those left behind by a killed process."""
     views = tuple(view for view in snapshot.dns_servers if "dns_inflight" in view.series)
-    recorded = _summed(snapshot, views, "dns_inflight")
+    recorded = added_up(views, "dns_inflight", snapshot.ticks)
     counted = np.isfinite(recorded)
     # Do not interpolate from the end of another life to the beginning of this one.
     own = slice(life.start, life.end)
@@ -130,20 +130,11 @@ def waiting(snapshot: Snapshot, life: Life) -> Waiting | None:
     values[own] = filled(recorded[own])
     if life.again and life.start < len(values):
         # These are abandoned; the capture gives each up after 5 s.
-        gone = np.cumsum(np.nan_to_num(_summed(snapshot, views, "dns_timeouts")[life.start :]))
+        gone = np.cumsum(np.nan_to_num(added_up(views, "dns_timeouts", snapshot.ticks)[life.start :]))
         values[life.start :] -= np.maximum(0.0, values[life.start] - gone)
     return Waiting(views, "dns_inflight", "queries", np.maximum(values, 0.0), counted)
 
 
-def _summed(snapshot: Snapshot, views: tuple[ResourceView, ...], metric: str) -> FloatArray:
-    """Sum over the servers, per tick; NaN where none has a value."""
-    if not views:
-        return np.full(snapshot.ticks, np.nan)
-    stack = np.stack([series(view, metric, snapshot.ticks) for view in views])
-    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
-
-
-@reading
 def burst(snapshot: Snapshot, life: Life) -> Burst | NoBurst:
     """Whether waiting queries explain the rise that leads to the end of a life."""
     memory = read(snapshot)
@@ -309,7 +300,7 @@ def _joining(snapshot: Snapshot, counted: Waiting, rise: Growth, share: int) -> 
 
 def _unanswered_per_s(snapshot: Snapshot, rise: Growth) -> float:
     """By how many per second arriving queries exceed answers while they accumulate, without pauses between bursts."""
-    asked, answered = (_summed(snapshot, snapshot.dns_servers, name) for name in ("dns_queries", "dns_answers"))
+    asked, answered = (added_up(snapshot.dns_servers, name, snapshot.ticks) for name in ("dns_queries", "dns_answers"))
     more = np.nan_to_num(asked)[rise.onset + 1 : rise.end] - np.nan_to_num(answered)[rise.onset + 1 : rise.end]
     piling = more[more > SLOWER * smooth(more).max(initial=0.0)]
     return float(piling.mean()) * 1e6 / snapshot.step_us if len(piling) else 0.0
