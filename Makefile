@@ -213,7 +213,7 @@ lint-size: build-python
 	$(RUN) python ../scripts/check_file_size.py
 
 lint-generated: build-python
-	for script in scripts/gen_*.py; do (cd backend && $(UV) run --frozen python -W ignore ../$$script --check); done
+	$(RUN) python ../scripts/generate.py --check
 
 lint-go:
 	@unformatted=$$(cd collector && gofmt -l $$(git ls-files '*.go' | grep -v '/bpf/.*_bpfe[lb]\.go')); \
@@ -230,7 +230,7 @@ lint-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && $(GIVE_WAY) npm run --silent typecheck && $(GIVE_WAY) npm run --silent lint
 
 gen: build-python ## Generate code and docs from the contracts, and the OpenAPI schema from the API
-	for script in scripts/gen_*.py; do (cd backend && $(UV) run --frozen python -W ignore ../$$script); done
+	$(RUN) python ../scripts/generate.py
 	@if command -v clang >/dev/null && command -v llvm-strip >/dev/null; then cd collector && go generate ./...; \
 	  else echo "clang or llvm-strip is missing: the eBPF programs stay as committed"; fi
 

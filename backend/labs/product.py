@@ -180,10 +180,15 @@ class Product:
         [found] = [one for one in self._get("/collectors/setups").json()["items"] if one["name"] == name]
         return str(found["text"])
 
-    def has_diagnosed(self, resource_id: int, until_us: int) -> bool:
-        """Whether it has diagnosed all data of the cgroup or node up to that time."""
-        until = self._get(f"/resources/{resource_id}/diagnosis").json()["diagnosed_until"]
-        return until is not None and datetime.fromisoformat(until) >= _EPOCH + timedelta(microseconds=until_us)
+    def diagnosed(self, resource_id: int) -> tuple[int, bool]:
+        """Until when the data of the cgroup or node were diagnosed (µs; 0: never), and whether it is at rest.
+
+        At rest: no diagnosis is running or planned, so that only a trigger leads to one.
+        """
+        state = self._get(f"/resources/{resource_id}/diagnosis").json()
+        until = state["diagnosed_until"]
+        until_us = 0 if until is None else (datetime.fromisoformat(until) - _EPOCH) // timedelta(microseconds=1)
+        return until_us, state["next_at"] is None
 
     def recording(self, resource_id: int, from_us: int, to_us: int) -> Recording:
         """Everything stored for the cgroup and its neighbors in the window."""

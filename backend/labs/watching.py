@@ -27,8 +27,9 @@ from labs.report import Report, line_of, seconds_to_incident
 
 # Unanswered queries are given up after 5 s; data arrive within a second.
 _AFTERMATH_US = 6_000_000
-# The product diagnoses a troubled cgroup again every 10 s.
+# The product diagnoses a troubled cgroup again every 10 s, and plans visits as often.
 _AGAIN_S = 10.0
+_AT_REST_US = round(1.2 * _AGAIN_S * 1e6)
 RECORD_LEAD_US = 5_000_000
 
 
@@ -59,15 +60,22 @@ def last_word(
 ) -> Said:
     """The product's verdict once it has diagnosed the first `visited` (all) after the run. `from_us`: the run's start.
 
-    By itself it diagnoses troubled cgroups, those with DNS servers, and nodes; any other has had enough time by then.
+    By itself it diagnoses troubled cgroups, those with DNS servers, and nodes. For any other, no diagnosis has been
+    planned by then for as long as it takes to plan one.
     The subjects are cgroups; with `node`, a metric of every tick, the first one is a node.
     """
     until_us = to_us + _AFTERMATH_US
     patience_s = _AFTERMATH_US / 1e6 + _AGAIN_S + 2 * product.scheduled_diagnosis_every_s
-    waiting = list(subject_ids[:visited])
-    while waiting and now_us() < to_us + patience_s * 1e6:
-        time.sleep(max(0.5, (until_us - now_us()) / 1e6))
-        waiting = [one for one in waiting if not product.has_diagnosed(one, until_us)]
+    at_rest_since_us = dict.fromkeys(subject_ids[:visited], to_us)
+    while at_rest_since_us and now_us() < to_us + patience_s * 1e6:
+        time.sleep(0.5)
+        for one in list(at_rest_since_us):
+            diagnosed_us, is_at_rest = product.diagnosed(one)
+            if not is_at_rest:
+                at_rest_since_us[one] = now_us()
+            is_final = diagnosed_us >= until_us or now_us() - at_rest_since_us[one] > _AT_REST_US
+            if is_final and now_us() > until_us:
+                del at_rest_since_us[one]
     for index, subject_id in enumerate(subject_ids):
         product.wait_until_stored(subject_id, "cpu_usage_us" if node is None or index else node, from_us, to_us)
     incidents = {one["id"]: one for id_ in subject_ids for one in product.incidents(id_, from_us - RECORD_LEAD_US)}

@@ -41,7 +41,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("lab", VARIANTS)
 def test_every_variant_is_recorded(lab: str) -> None:
-    labels = [file.load(path).labels for path in RECORDINGS]
+    labels = [file.load_labels(path) for path in RECORDINGS]
     assert {one["variant"] for one in labels if one["lab"] == lab} == VARIANTS[lab]
 
 

@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     from jitterscope.recordings import file
 
-    recorded = {file.load(path).labels["expected"] for path in RECORDINGS.glob("*.jitterscope")}
+    recorded = {file.load_labels(path)["expected"] for path in RECORDINGS.glob("*.jitterscope")}
     chosen = lab_plan.selected(list(found), now, recorded)
     left_out = {item for run, tests in found.items() if run not in chosen for item in tests}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import zstandard
 from google.protobuf.message import DecodeError
@@ -62,6 +63,20 @@ def parts(
 
 def read(source: BinaryIO) -> Recording:
     """The recording in a stream. Raises BadRecording with what is wrong."""
+    with _opened(source) as (header, parts):
+        return merge(
+            (pb.Batch.FromString(part) for part in parts),
+            int(header["start_us"]),
+            int(header["ticks"]),
+            int(header["subject"]),
+            [str(name) for name in header["names"]],
+            _labels(header),
+        )
+
+
+@contextmanager
+def _opened(source: BinaryIO) -> Iterator[tuple[dict[str, Any], Iterator[bytes]]]:
+    """The header, and the parts after it. Whatever is wrong with them is raised as BadRecording."""
     magic = source.read(len(MAGIC))
     if magic[:7] == MAGIC[:7] and magic != MAGIC:
         raise BadRecording(f"its version is {magic[7:].decode('ascii', 'replace')}; this program reads version 1")
@@ -70,19 +85,15 @@ def read(source: BinaryIO) -> Recording:
     try:
         with zstandard.ZstdDecompressor().stream_reader(source, closefd=False) as stream:
             parts = _parts(stream)
-            header = json.loads(next(parts, b""))
-            return merge(
-                (pb.Batch.FromString(part) for part in parts),
-                int(header["start_us"]),
-                int(header["ticks"]),
-                int(header["subject"]),
-                [str(name) for name in header["names"]],
-                {str(name): str(value) for name, value in header["labels"].items()},
-            )
+            yield json.loads(next(parts, b"")), parts
     except BadRecording:
         raise
     except (zstandard.ZstdError, DecodeError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise BadRecording(f"it is damaged ({type(error).__name__}: {error})") from error
+
+
+def _labels(header: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in header["labels"].items()}
 
 
 def save(recording: Recording, path: Path) -> int:
@@ -104,6 +115,12 @@ def load(path: Path) -> Recording:
             return read(source)
         except BadRecording as error:
             raise BadRecording(f"{path}: {error}") from error
+
+
+def load_labels(path: Path) -> dict[str, str]:
+    """Read the labels of a file, and none of its data. Raises BadRecording, OSError."""
+    with path.open("rb") as source, _opened(source) as (header, _):
+        return _labels(header)
 
 
 def _prefixed(part: bytes) -> bytes:

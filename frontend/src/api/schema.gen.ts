@@ -1936,7 +1936,7 @@ export interface paths {
         };
         /**
          * Get Diagnosis State
-         * @description When the cgroup or node of a resource was last diagnosed, and when a diagnosis of it was last triggered.
+         * @description When the cgroup or node of a resource was last diagnosed, last triggered a diagnosis, and is diagnosed next.
          */
         get: operations["get_diagnosis_state"];
         put?: never;
@@ -3680,11 +3680,14 @@ export interface components {
          * @description The diagnosis of a resource's cgroup or node, `subject_id`; null if the resource has neither.
          *
          *     `diagnosed_until`: the end of the newest data that were diagnosed. `triggered_at`: when a collector last triggered
-         *     a diagnosis. Null: not within the last minutes.
+         *     a diagnosis. Null: not within the last minutes. `next_at`: when the next diagnosis is planned; null: none is, unless
+         *     something triggers one.
          */
         DiagnosisState: {
             /** Diagnosed Until */
             diagnosed_until: string | null;
+            /** Next At */
+            next_at: string | null;
             /** Subject Id */
             subject_id: number | null;
             /** Triggered At */

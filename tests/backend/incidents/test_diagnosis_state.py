@@ -20,6 +20,9 @@ def test_before_and_after_a_diagnosis(service: Service) -> None:
     began_us = time.time_ns() // 1000
     subject_id = service.feed(recording_of(simulate(Workload()).snapshot))
     assert state(service, subject_id)["diagnosed_until"] is None
+    assert datetime.fromisoformat(state(service, subject_id)["next_at"]).timestamp() * 1e6 >= began_us, "triggered"
+    [node] = service.get("/resources", kind="node")["items"]
+    assert state(service, node["id"])["next_at"] is None, "not triggered, and no visit is planned yet"
     outcome = service.diagnose(subject_id)
     assert outcome is not None
     after = state(service, subject_id)

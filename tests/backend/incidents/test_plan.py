@@ -148,6 +148,19 @@ def test_who_is_slow_all_the_time_is_looked_at_ever_less_often(reason: str, hold
     assert entry.due_at == at + plan.STEADY, "something was found"
 
 
+def test_a_visit_also_answers_what_was_held_back() -> None:
+    held = plan.Vain(plan.STEADY_LOOKS, NOW)
+    entry = Entry(1, vain={"slow_query": held, "slow_request": held})
+    entry = plan.triggered(entry, ["slow_query"], 1, NOW + seconds(20))
+    assert entry.due_at is None
+    visit = NOW + seconds(30)
+    entry = after(replace(NOTHING, visited=True), entry=entry, at=visit)
+    assert entry.vain["slow_query"].held_until("slow_query") == visit + plan.USUAL_HOLD
+    assert entry.vain["slow_request"] == held, "did not trigger: forgotten as before"
+    assert plan.triggered(entry, ["slow_query"], 1, visit + plan.USUAL_HOLD - seconds(1)).waiting == ()
+    assert plan.triggered(entry, ["slow_query"], 1, visit + plan.USUAL_HOLD).waiting == ("slow_query",)
+
+
 def test_a_risk_that_stays_the_same_is_not_followed_up() -> None:
     risk = replace(NOTHING, causes=("cpu/limit_too_low",))
     entry = after(risk, "throttled")

@@ -24,7 +24,7 @@ router = APIRouter(tags=["incidents"])
 def get_diagnosis_state(
     principal: Annotated[Principal, Depends(require("incidents:read"))], resource_id: int
 ) -> DiagnosisState:
-    """When the cgroup or node of a resource was last diagnosed, and when a diagnosis of it was last triggered."""
+    """When the cgroup or node of a resource was last diagnosed, last triggered a diagnosis, and is diagnosed next."""
     with organization_session(principal.organization_id) as session:
         subject = inventory.owning_subject(session, resource_id)
         if subject is None and inventory.resource(session, resource_id) is None:
@@ -34,4 +34,5 @@ def get_diagnosis_state(
             subject_id=None if subject is None else subject.id,
             diagnosed_until=time_of(entry.diagnosed_us) if entry and entry.diagnosed_us else None,
             triggered_at=time_of(entry.triggered_us) if entry and entry.triggered_us else None,
+            next_at=None if entry is None else entry.due_at,
         )

@@ -117,12 +117,14 @@ class DiagnosisState(Schema):
     """The diagnosis of a resource's cgroup or node, `subject_id`; null if the resource has neither.
 
     `diagnosed_until`: the end of the newest data that were diagnosed. `triggered_at`: when a collector last triggered
-    a diagnosis. Null: not within the last minutes.
+    a diagnosis. Null: not within the last minutes. `next_at`: when the next diagnosis is planned; null: none is, unless
+    something triggers one.
     """
 
     subject_id: int | None
     diagnosed_until: datetime | None
     triggered_at: datetime | None
+    next_at: datetime | None
 
 
 class Risk(Schema):

@@ -49,10 +49,11 @@ LOOKS_APART = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class Vain:
-    """Looks for a reason that led to nothing, the last one at `at`."""
+    """Looks for a reason that led to nothing, the last one at `at`. `held_back`: it triggered again since then."""
 
     looks: int
     at: datetime
+    held_back: bool = False
 
     @property
     def is_steady(self) -> bool:
@@ -130,6 +131,8 @@ def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -
     """The row after triggers that came with one batch."""
     entry = replace(entry, triggered_us=max(entry.triggered_us, at_us))
     heard = [one for one in reasons if (held := entry.vain.get(one)) is None or held.held_until(one) <= now]
+    held_back = {one: replace(entry.vain[one], held_back=True) for one in reasons if one not in heard}
+    entry = replace(entry, vain={**entry.vain, **held_back})
     if not heard:
         return entry
     # A trigger after the next look should have happened is not the same fault continuing.
@@ -169,7 +172,8 @@ def looked(entry: Entry, reasons: Sequence[str], look: Look, visit_every: timede
             follow_until=until,
         )  # fmt: skip
         return _next(entry, look, visit_every, now)
-    for reason in reasons:
+    # A visit has also seen what was held back: for a steady reason the hold starts again.
+    for reason in {*reasons, *(one for one, held in vain.items() if held.held_back and held.is_steady)}:
         vain[reason] = Vain(vain[reason].looks + 1 if reason in vain else 1, now)
     hopeful = any(vain[reason].looks < VAIN_FOLLOW_UPS for reason in reasons) and not same
     until = now + FOLLOW_UP_FOR if hopeful else entry.follow_until

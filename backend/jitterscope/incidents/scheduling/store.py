@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -176,7 +176,7 @@ def _add(session: Session, subject_ids: Sequence[int]) -> None:
 
 
 def _entry(row: Row[Any]) -> Entry:
-    vain = {name: Vain(one["looks"], datetime.fromisoformat(one["at"])) for name, one in row.vain.items()}
+    vain = {name: Vain(**{**one, "at": datetime.fromisoformat(one["at"])}) for name, one in row.vain.items()}
     return Entry(
         row.subject_id, row.due_at, row.urgent, tuple(row.waiting), tuple(row.heard), row.triggered_us,
         row.diagnosed_us, row.claimed_at, row.looked_at, row.explained_us, tuple(row.causes), row.unchanged_looks,
@@ -185,7 +185,7 @@ def _entry(row: Row[Any]) -> Entry:
 
 
 def _write(session: Session, entry: Entry, *, release: bool = False) -> None:
-    vain = {name: {"looks": one.looks, "at": one.at.isoformat()} for name, one in entry.vain.items()}
+    vain = {name: {**asdict(one), "at": one.at.isoformat()} for name, one in entry.vain.items()}
     session.execute(
         _WRITE,
         {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict, deque
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -19,23 +21,34 @@ class Capture:
 
     def __init__(self, ticks: int) -> None:
         self.ticks = ticks
-        self.columns: dict[str, FloatArray] = defaultdict(lambda: np.zeros(ticks))
+        # Lists: adding to one number of an array takes three times as long.
+        self._columns: dict[str, list[float]] = defaultdict(lambda: [0.0] * ticks)
         for name in ("queries", "answers", "nxdomain", "servfail", "refused", "timeouts", "slow"):
-            self.columns[f"dns_{name}"] = np.zeros(ticks)
-        self.columns["dns_latency_max_us"] = np.full(ticks, np.nan)
-        self.paths: dict[str, dict[str, FloatArray]] = {}
+            self._columns[f"dns_{name}"] = [0.0] * ticks
+        self._columns["dns_latency_max_us"] = [math.nan] * ticks
+        self._paths: dict[str, dict[str, list[float]]] = {}
         self.inflight: dict[int, tuple[float, str]] = {}
         self.order: deque[tuple[float, int]] = deque()
         # (sent, latency, result, queue wait or -1), all µs since the start
         self.queries: list[tuple[int, int, int, int]] = []
 
+    @property
+    def columns(self) -> dict[str, FloatArray]:
+        """By metric, a value for each tick."""
+        return _arrays(self._columns)
+
+    @property
+    def paths(self) -> dict[str, dict[str, FloatArray]]:
+        """By client, the metrics of its queries."""
+        return {client: _arrays(columns) for client, columns in self._paths.items()}
+
     def add(self, metric: str, now: float, amount: float = 1.0) -> None:
         tick = int(now // TICK_US)
         if tick < self.ticks:
-            self.columns[metric][tick] += amount
+            self._columns[metric][tick] += amount
 
     def gauge(self, metric: str, tick: int, value: float) -> None:
-        self.columns[metric][tick] = value
+        self._columns[metric][tick] = value
 
     def seen(self, now: float, key: int, client: str) -> bool:
         """False: it is a retransmission of a query that still waits."""
@@ -63,7 +76,9 @@ class Capture:
             self._path(client, "dns_slow", now)
         tick = int(now // TICK_US)
         if tick < self.ticks:
-            self.columns["dns_latency_max_us"][tick] = np.fmax(self.columns["dns_latency_max_us"][tick], latency)
+            longest = self._columns["dns_latency_max_us"]
+            if not longest[tick] >= latency:  # or there is none yet
+                longest[tick] = latency
             self.queries.append((int(sent), int(latency), result, int(wait_us)))
 
     def end_of_tick(self, tick: int) -> None:
@@ -72,7 +87,7 @@ class Capture:
             sent, key = self.order.popleft()
             if self.inflight.get(key, (-1.0, ""))[0] == sent:
                 _, client = self.inflight.pop(key)
-                self.columns["dns_timeouts"][tick] += 1
+                self._columns["dns_timeouts"][tick] += 1
                 self._path(client, "dns_timeouts", now - 1)
                 self.queries.append((int(sent), GIVEN_UP_US, TIMEOUT, -1))
         self.gauge("dns_inflight", tick, len(self.inflight))
@@ -80,7 +95,11 @@ class Capture:
     def _path(self, client: str, metric: str, now: float) -> None:
         tick = int(now // TICK_US)
         if tick < self.ticks:
-            columns = self.paths.setdefault(client, {})
+            columns = self._paths.setdefault(client, {})
             if metric not in columns:
-                columns[metric] = np.zeros(self.ticks)
+                columns[metric] = [0.0] * self.ticks
             columns[metric][tick] += 1
+
+
+def _arrays(columns: Mapping[str, list[float]]) -> dict[str, FloatArray]:
+    return {name: np.array(values, np.float64) for name, values in columns.items()}
