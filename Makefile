@@ -9,6 +9,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without a checkout's path in them, compiled packages are found in Go's cache by every checkout.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
+# A distribution builds its Python with profile-guided and link-time optimization; pyenv by default does not, and everything
+# takes a quarter longer. Set UV_PYTHON to use another one.
+UV_PYTHON ?= $(shell /usr/bin/python3 -Sc 'import sys; print(sys.executable if sys.version_info >= (3, 11) else "")' 2>/dev/null)
+ifneq ($(strip $(UV_PYTHON)),)
+export UV_PYTHON := $(UV_PYTHON)
+endif
+
 UV := $(shell command -v uv || echo $(CURDIR)/.tools/bin/uv)
 GIVE_WAY :=
 RUN = cd backend && $(GIVE_WAY) $(UV) run --frozen
@@ -136,15 +143,19 @@ test-chaos: $(BUILT)
 	$(RUN) pytest ../tests/chaos $(ARGS)
 
 test-lab-parts: $(BUILT) ## Run the tests of the lab components (root)
-	$(RUN) pytest ../tests/labs -m "not live" --ignore=../$(DEMO_TEST) --durations=20 --durations-min=5 $(ARGS)
+	$(RUN) pytest ../$(CLEANUP_TEST) $(ARGS)
+	$(RUN) pytest ../tests/labs -m "not live" --ignore=../$(DEMO_TEST) --ignore=../$(CLEANUP_TEST) -n 2 --dist loadfile \
+	  --durations=20 --durations-min=5 $(ARGS)
 
+# What a killed lab leaves, the next one removes: no other may start meanwhile.
+CLEANUP_TEST := tests/labs/test_cleanup.py
 # Its recording is replayed as fast as it was recorded: it waits nearly all the time.
 DEMO_TEST := tests/labs/test_demo.py
 test-demo: $(BUILT)
 	$(RUN) pytest ../$(DEMO_TEST) -m "not live" $(ARGS)
 
 test-other-kernel: $(BUILT) ## Run the collector tests on another kernel, in QEMU
-	$(RUN) pytest ../tests/vm -m "not live" --durations=20 --durations-min=5 $(ARGS)
+	$(RUN) pytest ../tests/vm -m "not live" -n 2 --durations=20 --durations-min=5 $(ARGS)
 
 # In parallel all of them take just as long and pages wait for CPU time: lab components are CPU-bound too. Vitest fails if
 # one of its workers needs 90 s to start, which it does where it gives way to all others.
@@ -166,7 +177,8 @@ test-collector-code:
 	$(GIVE_WAY) scripts/go_test.sh $$(cd collector && go list ./... | grep -vE '/($(subst $(SPACE),|,$(LIVE)))$$')
 
 test-collector-live:
-	scripts/go_test.sh $(LIVE:%=./%)
+	@# What takes longest begins first.
+	scripts/go_test.sh ./internal/livetest $(filter-out ./internal/livetest,$(LIVE:%=./%))
 
 # Parsers have fuzz tests or captures. Of packages that also watch this machine's kernel, only the parsers run on an emulator.
 PARSERS = $(shell cd collector && (git grep -l '^func Fuzz' -- 'internal/*_test.go' | xargs -n1 dirname; git ls-files 'internal/*/testdata/*' | cut -d/ -f1,2) | sort -u)

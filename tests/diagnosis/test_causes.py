@@ -8,7 +8,7 @@ from itertools import chain
 
 import pytest
 
-from jitterscope.diagnosis.core.engine import diagnose, judges, signs_read
+from jitterscope.diagnosis.core.engine import Diagnosis, diagnose, judges, signs_read
 from jitterscope.diagnosis.core.finding import Found, Rival
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.served import METRICS
@@ -90,7 +90,8 @@ def test_a_rival_that_was_not_observed_is_not_ruled_out(cause: str) -> None:
     for rival in (CAUSES[name] for name in CAUSES[cause].rivals):
         for signal in set(UNSEEN.get(rival.id, rival.needs)) - set(CAUSES[cause].needs):
             for name in OWN[cause]:
-                seen, blind = (_judged(view, cause, rival.id) for view in (built(name), _blind(built(name), signal)))
+                blinded = diagnose(_blind(built(name), signal))
+                seen, blind = (_judged(one, cause, rival.id) for one in (diagnosed(name), blinded))
                 if blind is None or seen is None or blind.reason == seen.reason:
                     continue  # the cause is found by it as well, or the rival is judged by something else
                 tried += 1
@@ -98,9 +99,9 @@ def test_a_rival_that_was_not_observed_is_not_ruled_out(cause: str) -> None:
     assert tried or not any(set(CAUSES[one].needs) - set(CAUSES[cause].needs) for one in CAUSES[cause].rivals)
 
 
-def _judged(snapshot: Snapshot, cause: str, rival: str) -> Rival | None:
+def _judged(diagnosis: Diagnosis, cause: str, rival: str) -> Rival | None:
     """What the finding of a cause says about a rival; None if it is not found."""
-    found = next((one for one in diagnose(snapshot).findings if one.cause == cause), None)
+    found = next((one for one in diagnosis.findings if one.cause == cause), None)
     return None if found is None else next(one for one in found.rivals if one.cause == rival)
 
 

@@ -67,7 +67,14 @@ def until(condition: Callable[[], bool]) -> None:
 def processes() -> list[int]:
     """Bulk lanes that this process started."""
     children = [int(pid) for one in Path("/proc/self/task").glob("*/children") for pid in one.read_text().split()]
-    return [pid for pid in children if "jitterscope.bulk_process" in Path(f"/proc/{pid}/cmdline").read_text()]
+    return [pid for pid in children if "jitterscope.bulk_process" in _command(pid)]
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:  # it has just ended
+        return ""
 
 
 @pytest.fixture
@@ -99,19 +106,21 @@ def test_the_lane_answers_as_the_process_itself_does(
                 return statuses
 
             asking = [crowd.submit(keep_asking, number) for number in range(8)]
-            assert http.get(f"{url}{SERVICES}", headers=other_organization.headers).status_code == 200
-            until(lambda: forwarded() > 0)
-            there = http.get(f"{url}{SERVICES}")
-            refused = http.get(f"{url}/dns/names", params={"node": 987654321})
-            before = forwarded()
-            # Light callers stay here, even then.
-            assert http.get(f"{url}{SERVICES}", headers=other_organization.headers).status_code == 200
-            (pid,) = processes()
-            assert os.sched_getscheduler(pid) == os.SCHED_IDLE
-            assert forwarded() >= before > 0
-            os.kill(pid, signal.SIGKILL)
-            until(lambda: processes() not in ([], [pid]))
-            busy = False
+            try:
+                assert http.get(f"{url}{SERVICES}", headers=other_organization.headers).status_code == 200
+                until(lambda: forwarded() > 0)
+                there = http.get(f"{url}{SERVICES}")
+                refused = http.get(f"{url}/dns/names", params={"node": 987654321})
+                before = forwarded()
+                # Light callers stay here, even then.
+                assert http.get(f"{url}{SERVICES}", headers=other_organization.headers).status_code == 200
+                (pid,) = processes()
+                assert os.sched_getscheduler(pid) == os.SCHED_IDLE
+                assert forwarded() >= before > 0
+                os.kill(pid, signal.SIGKILL)
+                until(lambda: processes() not in ([], [pid]))
+            finally:
+                busy = False
         assert set.union(*(one.result() for one in asking)) <= {200, 429, 503}
     assert there.json() == here.json()
     assert set(here.headers) == set(there.headers)
