@@ -112,7 +112,7 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float, *, usual:
     """
     begun, took = late_answers(snapshot, late_us)
     late = _late(snapshot, late_us)
-    usual_us = _usual_us(snapshot, waited_us) if usual else 0.0
+    usual_us = usual_wait_us(snapshot, waited_us) if usual else 0.0
     count = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, np.nan_to_num(waited_us) - usual_us))])
     first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
@@ -156,7 +156,7 @@ def _stall_of(begun: IntArray, took: IntArray) -> IntArray:
     return np.asarray(order[np.searchsorted(latest_end, begun, side="right")])
 
 
-def _usual_us(snapshot: Snapshot, waited_us: FloatArray) -> float:
+def usual_wait_us(snapshot: Snapshot, waited_us: FloatArray) -> float:
     """The most that threads wait in nine of ten ticks in which all answers are quick; 0 if there is hardly any such."""
     slow = (np.nan_to_num(_late(snapshot, SLOW_US)) > 0) | (late_time_us(snapshot, SLOW_US) > 0)
     quick = (read_served(snapshot).answers > 0) & ~slow & np.isfinite(waited_us)

@@ -31,6 +31,17 @@ def _throttled() -> Snapshot:
     return overflowing(made, np.minimum(1.0, made.subject.series["cpu_throttled_periods"]))
 
 
+def _many_threads() -> Snapshot:
+    """On a busy node, where some of its threads wait for a CPU all the time."""
+    made = simulate(replace(OVERFLOW, seed=6))
+    waits = 130_000.0 + 20_000.0 * np.random.default_rng(6).random(made.ticks)
+    processes = tuple(
+        replace(one, series={**one.series, "process_run_delay_us": one.series["process_run_delay_us"] + waits})
+        for one in made.processes
+    )
+    return replace(made, processes=processes)
+
+
 def _made(name: str, expected: str | None, load: Server) -> Scenario:
     return Scenario(f"accept_queue/{name}", expected, partial(simulate, load))
 
@@ -41,6 +52,7 @@ SCENARIOS = (
     _made("accepts too slowly all the time", ID, replace(OVERFLOW, bursts=(), rate=120.0, accept_us=9_000.0, seed=3)),
     _made("a burst once", ID, replace(OVERFLOW, bursts=((31.0, 120),), program="gunicorn", seed=4)),
     _made("of other software", ID, replace(OVERFLOW, program="api", seed=5)),
+    Scenario("accept_queue/its threads wait for a CPU all the time", ID, _many_threads),
     _made("healthy: room for the bursts", None, replace(OVERFLOW, backlog=512, accept_us=150.0, seed=10)),
     _made("healthy: connections are kept", None, replace(OVERFLOW, each=False, seed=11)),
     _made("healthy: two attempts are dropped", None, replace(OVERFLOW, bursts=((31.0, 18),), accept_us=800.0, seed=12)),

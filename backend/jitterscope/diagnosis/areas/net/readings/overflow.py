@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis.areas.net.readings.connections import Connections, Times, read_connections, times
+from jitterscope.diagnosis.core.held_up import usual_wait_us
 from jitterscope.diagnosis.core.late import late_after
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, read_cpu, series
@@ -41,8 +42,9 @@ class Overflow:
     """Drops of one server. `drops` are packets of handshakes, `late` handshakes that took far longer than others.
 
     `spans` are the ticks in which attempts may have been dropped; `peak` is the most that waited around them (None: not
-    recorded). Shares of the drops, None if not recorded: `throttled` by a CPU limit, `waiting` for a CPU, `busy`: the
-    single worker thread was. `silent`: the longest run of ticks without an answer that was owed, if it is unusual.
+    recorded). Shares of the drops, None if not recorded: `throttled` by a CPU limit, `waiting` for a CPU longer than
+    usual, `busy`: the single worker thread was. `silent`: the longest run of ticks without an answer that was owed, if
+    it is unusual.
     """
 
     at: Connections
@@ -133,10 +135,12 @@ def _held(at: Connections, values: FloatArray, least: float) -> float | None:
 
 
 def _waiting(snapshot: Snapshot, at: Connections) -> float | None:
-    found = [
-        _held(at, series(one, "process_run_delay_us", snapshot.ticks), snapshot.step_us)
+    delays = [
+        series(one, "process_run_delay_us", snapshot.ticks)
         for one in snapshot.processes if has(one, "process_run_delay_us")
     ]  # fmt: skip
+    # What they wait anyway, while answers are quick, fills no queue.
+    found = [_held(at, one - usual_wait_us(snapshot, one), snapshot.step_us) for one in delays]
     return max((one for one in found if one is not None), default=None)
 
 
