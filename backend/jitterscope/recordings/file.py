@@ -110,17 +110,24 @@ def save(recording: Recording, path: Path) -> int:
 
 def load(path: Path) -> Recording:
     """Read a file. Raises BadRecording, OSError."""
-    with path.open("rb") as source:
-        try:
-            return read(source)
-        except BadRecording as error:
-            raise BadRecording(f"{path}: {error}") from error
+    with _file(path) as source:
+        return read(source)
 
 
 def load_labels(path: Path) -> dict[str, str]:
     """Read the labels of a file, and none of its data. Raises BadRecording, OSError."""
-    with path.open("rb") as source, _opened(source) as (header, _):
+    with _file(path) as source, _opened(source) as (header, _):
         return _labels(header)
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[BinaryIO]:
+    """The file; whatever is wrong with the recording is raised with its path."""
+    with path.open("rb") as source:
+        try:
+            yield source
+        except BadRecording as error:
+            raise BadRecording(f"{path}: {error}") from error
 
 
 def _prefixed(part: bytes) -> bytes:
