@@ -17,9 +17,10 @@ from tests.support.said import say
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 SECONDS = 20.0
 STARVED = {Variant.FAULT, Variant.HTTP}
-# The product and the test have 1,024 shares: with fewer, the server would have them as neighbors, too. And what is left
-# of the neighbor must delay no answer for 20 ms, which half a CPU in bursts of 5 ms does now and then.
-GIVEN = {Variant.LIMIT_NEIGHBOUR: {"shares": 1_024, "neighbour_quota_us": 2_000}}
+# Each process of the product and of the test weighs 1,024 shares. A server that weighs no more has them as neighbors,
+# too: together they delayed answers for 28 ms. And what is left of the neighbor, which weighs as much as the server,
+# must delay no answer for 20 ms, which half a CPU in bursts of 5 ms does now and then.
+GIVEN = {Variant.LIMIT_NEIGHBOUR: {"shares": 8_192, "neighbour_shares": 8_192, "neighbour_quota_us": 2_000}}
 # The kernel counts a wait when it ends: waits longer than a second can begin before the window.
 RUN_DELAY = {"run_delay_s": (0.2, 2.0)}
 

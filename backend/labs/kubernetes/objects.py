@@ -170,9 +170,9 @@ def config(name: str, space: str, files: Mapping[str, object]) -> Object:
 
 
 def programs(*more: Path) -> list[Path]:
-    """The folders that this machine's programs need, and further ones."""
-    wanted = [Path("/usr"), Path("/lib"), Path("/lib64"), *more]
-    return [one for one in wanted if one.exists() and not any(other in one.parents for other in wanted)]
+    """The folders that this machine's programs need, and further ones, none twice or inside another."""
+    wanted = dict.fromkeys([Path("/usr"), Path("/lib"), Path("/lib64"), *more])
+    return [one for one in wanted if one.exists() and wanted.keys().isdisjoint(one.parents)]
 
 
 def shown(*folders: Path) -> tuple[list[Object], list[Object]]:
