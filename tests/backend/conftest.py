@@ -32,6 +32,7 @@ from jitterscope.tenancy import founding, limits
 from jitterscope.tenancy import secrets as secrets_of_tenancy
 from jitterscope.tenancy.tokens import Kind
 from tests.support import minutes
+from tests.support.asked_once import OneCall
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -242,8 +243,9 @@ def client(app: FastAPI, running: TestClient) -> TestClient:
     cache.valkey().flushdb()
     app.state.slots = Slots()
     configure_logging()
-    plain = TestClient(app, raise_server_exceptions=False)
-    plain.portal = running.portal
+    plain = TestClient(app)
+    assert running.portal is not None
+    plain._transport = OneCall(app, running.portal)
     return plain
 
 

@@ -200,7 +200,11 @@ def test_the_policies_refuse_whoever_is_outside(release: Watched) -> None:
 
 
 def batches(release: Watched) -> dict[str, int]:
-    return {node: one["batches"] for node, one in release.product.collectors().items()}
+    """How many batches each node of the cluster has sent. The nodes of `Traffic` send none once it ends."""
+    nodes = {node.name for node in release.cluster.nodes}
+    found = {one["node"]["name"]: one["batches"] for one in release.product.collectors().values()}
+    assert found.keys() >= nodes
+    return {node: found[node] for node in nodes}
 
 
 def traffic(release: Watched, senders: int, readers: int) -> Traffic:
