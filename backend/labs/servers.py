@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from jitterscope.devstack.ports import candidates
 from labs import processes
 from labs.cgroups import LabCgroup
 from labs.errors import LabError
@@ -128,10 +129,7 @@ def free_port(address: str = "127.0.0.1", preferred: int = 0) -> int:
     """A port that is currently free for UDP and TCP on the address: the preferred one, otherwise any."""
     if preferred and _is_free(address, preferred):
         return preferred
-    for _ in range(100):
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as stream:
-            stream.bind((address, 0))
-            port = int(stream.getsockname()[1])
+    for port in candidates():
         if _is_free(address, port):
             return port
     raise LabError(f"No port of {address} is free for UDP and TCP.")

@@ -244,8 +244,9 @@ def client(app: FastAPI, running: TestClient) -> TestClient:
     app.state.slots = Slots()
     configure_logging()
     plain = TestClient(app)
-    assert running.portal is not None
-    plain._transport = OneCall(app, running.portal)
+    plain.portal = running.portal
+    assert plain.portal is not None
+    plain._transport = OneCall(app, plain.portal)
     return plain
 
 

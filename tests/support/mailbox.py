@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import ssl
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -12,6 +11,8 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+from jitterscope.devstack.ports import free_port
 
 
 def _signs_in(_server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, data: Any) -> AuthResult:
@@ -30,9 +31,7 @@ class Mailbox:
         self.mails: list[EmailMessage] = []
         self.refuse = False
         self.unknown: set[str] = set()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         guarded: dict[str, Any] = {}
         if tls is not None:
             guarded = {

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from pydantic import SecretStr
 
 from jitterscope.answers import errors_of
 from jitterscope.bounds import SIGN_IN
+from jitterscope.devstack.ports import free_port
 from jitterscope.http import UNDECLARED
 from jitterscope.main import create_app
 from jitterscope.settings import Settings, override_settings, settings
@@ -216,9 +216,7 @@ def test_metrics_are_served_on_a_listener_of_their_own(
     client: TestClient, settings_override: Callable[..., Settings]
 ) -> None:
     assert "jitterscope_http_requests_total" not in client.get("/metrics").text
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     settings_override(metrics_listen=address)
     with TestClient(create_app()):
         assert "jitterscope_http_requests_total" in httpx.get(f"http://{address}/metrics", timeout=60).text
