@@ -9,9 +9,7 @@ import itertools
 import math
 
 import numpy as np
-
-# Not scipy.stats, which takes a second to import.
-from scipy.special import bdtr, betaincinv
+import scipy
 
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.snapshot import FloatArray
@@ -35,8 +33,8 @@ def rate_p(before: float, before_s: float, after: float, after_s: float) -> floa
     if n == 0 or before_s <= 0 or after_s <= 0:
         return 1.0
     share = after_s / (before_s + after_s)
-    at_most = float(bdtr(k1, n, share))
-    at_least = 1.0 - float(bdtr(k1 - 1, n, share)) if k1 > 0 else 1.0
+    at_most = float(scipy.special.bdtr(k1, n, share))
+    at_least = 1.0 - float(scipy.special.bdtr(k1 - 1, n, share)) if k1 > 0 else 1.0
     return min(1.0, 2 * min(at_most, at_least))
 
 
@@ -45,7 +43,7 @@ def rate_ratio_high(before: float, before_s: float, after: float, after_s: float
     k0, k1 = round(before), round(after)
     if k0 == 0 or after_s <= 0:
         return math.inf
-    share = float(betaincinv(k1 + 1, k0, (1 + level) / 2))
+    share = float(scipy.special.betaincinv(k1 + 1, k0, (1 + level) / 2))
     return share / (1 - share) * before_s / after_s if share < 1 else math.inf
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.snapshot import FloatArray
@@ -59,9 +60,7 @@ def draws(replicates: int, bursts: int) -> Draws:
 
 
 def _normal(uniform: FloatArray) -> FloatArray:
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(uniform), dtype=np.float64)
+    return np.asarray(scipy.special.ndtri(uniform), dtype=np.float64)
 
 
 def interval(

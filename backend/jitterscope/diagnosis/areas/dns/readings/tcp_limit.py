@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import pdtr, pdtri
+import scipy
 
 from jitterscope.diagnosis.areas.dns.readings.path import PathGraph, path, quantiles
 from jitterscope.diagnosis.core.reading import reading
@@ -259,14 +259,14 @@ def busy_ratio(snapshot: Snapshot, tcp: TcpLimit) -> float:
 def headroom(wanted: float) -> float:
     """Connections that are enough 99.9 % of the time if `wanted` are needed on average (Poisson)."""
     least = int(wanted)
-    while pdtr(least, wanted) < ENOUGH_RATIO:
+    while scipy.special.pdtr(least, wanted) < ENOUGH_RATIO:
         least += 1
     return float(least)
 
 
 def load_per_server(limit: float) -> float:
     """The average demand at which a limit is still enough 99.9 % of the time: the inverse of `headroom`."""
-    return float(pdtri(int(limit), ENOUGH_RATIO)) if limit >= 1 else 0.0
+    return float(scipy.special.pdtri(int(limit), ENOUGH_RATIO)) if limit >= 1 else 0.0
 
 
 def waiting_ratio(wanted: float, limit: float) -> float:

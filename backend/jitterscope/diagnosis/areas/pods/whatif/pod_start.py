@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
+import scipy
 
 from jitterscope.diagnosis.areas.pods.readings.starts import OBJECTIVE_US, PERCENTILES, Durations
 from jitterscope.diagnosis.core.finding import Interval
@@ -69,7 +69,7 @@ def without(starts: Durations, removed_us: FloatArray, covered_ratio: float = 1.
 def unchanged(starts: Durations) -> Interval:
     """Share of late starts without any change: the interval that this number of starts allows (Jeffreys)."""
     late, n = starts.over(OBJECTIVE_US), starts.n
-    low, high = (float(betaincinv(late + 0.5, n - late + 0.5, q)) for q in (0.05, 0.95))
+    low, high = (float(scipy.special.betaincinv(late + 0.5, n - late + 0.5, q)) for q in (0.05, 0.95))
     return Interval(low=min(low, late / n), high=max(high, late / n), expected=late / n)
 
 

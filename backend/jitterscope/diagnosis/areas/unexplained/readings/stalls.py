@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
-# Not scipy.stats: importing it takes a second and 50 MB in every process.
-from scipy.special import bdtrc
+import scipy
 
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
 from jitterscope.diagnosis.core import late as lateness
@@ -205,7 +203,7 @@ def _outstanding(snapshot: Snapshot, server: ResourceView, spans: list[Stall], a
     found = []
     for one in dense:
         tries = max(1.0, snapshot.ticks * snapshot.step_us / max(one.length_us, 1))
-        if float(bdtrc(one.late - 1, max(one.late, round(one.of)), ratio)) * tries < BY_CHANCE:
+        if float(scipy.special.bdtrc(one.late - 1, max(one.late, round(one.of)), ratio)) * tries < BY_CHANCE:
             found.append(one)
     return found
 
