@@ -82,9 +82,9 @@ STAGES := deps build product collector labs
 STAGE_deps := deps
 STAGE_build := build
 BESIDE := -j5 --output-sync=target BESIDE_EACH_OTHER=yes
-STAGE_product := $(BESIDE) test-what-gives-no-way test-demo test-chaos test-storage test-collector-code
+STAGE_product := $(BESIDE) test-what-gives-no-way test-demo test-chaos test-collector-code
 STAGE_collector := $(BESIDE) test-collector-live test-diagnosis
-STAGE_labs := $(BESIDE) test-live test-backend lint
+STAGE_labs := $(BESIDE) test-live test-backend test-storage lint
 # Within a stage everything is already built: a target that checked again would lose its turn to those behind it.
 ifdef BESIDE_EACH_OTHER
 GIVE_WAY := $(CURDIR)/scripts/give_way.sh
