@@ -24,5 +24,6 @@ class OneCall(httpx2.BaseTransport):
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self._inner.handle_async_request(request)
+        assert isinstance(answer.stream, httpx2.AsyncByteStream)
         body = b"".join([part async for part in answer.stream])  # as it was sent, perhaps compressed
         return httpx2.Response(answer.status_code, headers=answer.headers, stream=httpx2.ByteStream(body))

@@ -95,7 +95,9 @@ class StartupVerifier(Schema):
     sets: int
     loads: int
     per_start_us: float
-    share_ratio: float = Field(description="Share of the time of all starts")
+    share_ratio: float | None = Field(
+        description="Share of the time of all starts; null: programs were loaded for pods that have not started, too"
+    )
     programs: list[StartupProgram]
 
 

@@ -100,7 +100,7 @@ def verifier(snapshot: Snapshot, starts: PodStarts) -> tuple[StartupVerifier | N
         sets=owner.sets,
         loads=owner.loads,
         per_start_us=owner.per_set_us,
-        share_ratio=pod_verifier.share(owner, starts),
+        share_ratio=pod_verifier.share_of_starts(owner, starts),
         programs=[
             StartupProgram(
                 name=one.name, instructions=one.instructions, verified_instructions=one.verified_instructions,

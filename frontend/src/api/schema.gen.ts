@@ -7775,9 +7775,9 @@ export interface components {
             sets: number;
             /**
              * Share Ratio
-             * @description Share of the time of all starts
+             * @description Share of the time of all starts; null: programs were loaded for pods that have not started, too
              */
-            share_ratio: number;
+            share_ratio: number | null;
             /** Waits */
             waits: boolean;
         };

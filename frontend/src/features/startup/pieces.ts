@@ -62,7 +62,9 @@ export function verdict(page: PodStart): string {
   if (starts === null) return "No pods started in this window.";
   const late = `${starts.late} of ${starts.starts} pods took more than ${page.objective_us / 1e6} s to start`;
   if (page.verifier?.waits === true) {
-    return `The kernel verifies the programs of ${page.verifier.command} for ${duration(page.verifier.per_start_us)} of each start (${percent(page.verifier.share_ratio)}). ${late}.`;
+    const { command, per_start_us, share_ratio } = page.verifier;
+    const share = share_ratio === null ? "" : ` (${percent(share_ratio)})`;
+    return `The kernel verifies the programs of ${command} for ${duration(per_start_us)} of each start${share}. ${late}.`;
   }
   return page.missed ? `Objective missed: ${late}.` : `Objective met: ${late}, p99 ${duration(starts.p99_us)}.`;
 }

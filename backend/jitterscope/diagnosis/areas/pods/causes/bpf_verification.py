@@ -52,8 +52,9 @@ def _found(snapshot: Snapshot, case: Verifying) -> Found:
 
 
 def _of_all(case: Verifying, what: str = "") -> str:
-    """The share of all start time; not where programs were loaded for pods that have not started yet, too."""
-    return f", {say.percent(case.share)}{what}" if case.share <= 1 else ""
+    """The share of all start time, if it can be told."""
+    told = pod_verifier.share_of_starts(case.owner, case.starts)
+    return f", {say.percent(told)}{what}" if told is not None else ""
 
 
 def _summary(snapshot: Snapshot, case: Verifying) -> str:

@@ -58,8 +58,14 @@ def covered(owner: Owner, starts: PodStarts) -> float:
 
 
 def share(owner: Owner, starts: PodStarts) -> float:
-    """Share of the time of all starts, of which some may load nothing."""
+    """Share of the time of all starts, of which some may load nothing. Above 1: see `share_of_starts`."""
     return owner.per_set_us * covered(owner, starts) / starts.starts.mean_us
+
+
+def share_of_starts(owner: Owner, starts: PodStarts) -> float | None:
+    """The share if it can be told: not while programs are also loaded for pods that have not started yet."""
+    found = share(owner, starts)
+    return found if found <= 1 else None
 
 
 @reading
