@@ -17,10 +17,6 @@ from tests.support.said import say
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 SECONDS = 20.0
 STARVED = {Variant.FAULT, Variant.HTTP}
-# Each process of the product and of the test weighs 1,024 shares. A server that weighs no more has them as neighbors,
-# too: together they delayed answers for 28 ms. And what is left of the neighbor, which weighs as much as the server,
-# must delay no answer for 20 ms, which half a CPU in bursts of 5 ms does now and then.
-GIVEN = {Variant.LIMIT_NEIGHBOUR: {"shares": 8_192, "neighbour_shares": 8_192, "neighbour_quota_us": 2_000}}
 # The kernel counts a wait when it ends: waits longer than a second can begin before the window.
 RUN_DELAY = {"run_delay_s": (0.2, 2.0)}
 
@@ -32,7 +28,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    parameters = parameters_of(variant, {"seconds": SECONDS} | GIVEN.get(variant, {}))
+    parameters = parameters_of(variant, {"seconds": SECONDS})
     report = watch(shared_product, variant, parameters, None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)

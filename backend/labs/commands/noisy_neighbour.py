@@ -23,13 +23,16 @@ def command(
     qps: Annotated[float | None, typer.Option(help="Queries or requests per second [3000; http 400]")] = None,
     hashed_kib: Annotated[int | None, typer.Option(help="KiB that each HTTP request hashes [0; http 200]")] = None,
     shares: Annotated[
-        int | None, typer.Option(help="CPU weight of the server, in v1 shares [2; weights 20000]")
+        int | None,
+        typer.Option(help="CPU weight of the server, in v1 shares [fault, http 2; limit-neighbour 8192; others 10240]"),
     ] = None,
     quota_us: Annotated[int | None, typer.Option(help="CPU limit of the server per 100 ms (µs) [-1: none]")] = None,
     loops: Annotated[int | None, typer.Option(help="Busy loops of the neighbor [6; healthy 0]")] = None,
-    neighbour_shares: Annotated[int | None, typer.Option(help="CPU weight of the neighbor [20000]")] = None,
+    neighbour_shares: Annotated[
+        int | None, typer.Option(help="CPU weight of the neighbor [1024; limit-neighbour 8192]")
+    ] = None,
     neighbour_quota_us: Annotated[
-        int | None, typer.Option(help="CPU limit of the neighbor per period (µs) [-1: none; limit-neighbour 5000]")
+        int | None, typer.Option(help="CPU limit of the neighbor per period (µs) [-1: none; limit-neighbour 2000]")
     ] = None,
     neighbour_period_us: Annotated[
         int | None, typer.Option(help="Length of the neighbor's CFS period (µs) [100000; limit-neighbour 10000]")

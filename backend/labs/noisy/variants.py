@@ -43,8 +43,13 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.FAULT: ("cpu/neighbours", {}),
     Variant.HTTP: ("cpu/neighbours", {"http": True, "qps": 400.0, "hashed_kib": 200}),
     Variant.WEIGHTS: ("none", {"shares": 10_240}),
-    # In periods as short as the scheduler's slices: with 100 ms the loops would take both CPUs for tens of ms.
-    Variant.LIMIT_NEIGHBOUR: ("none", {"neighbour_quota_us": 5_000, "neighbour_period_us": 10_000}),
+    # The server weighs as much as the neighbor, and more than the product and whoever starts the lab, each process of
+    # which weighs 1,024: together they delayed the answers of one that did not for 28 ms. What is left of the neighbor
+    # must delay none for 20 ms, which half a CPU in bursts of 5 ms does now and then, and periods of 100 ms always do.
+    Variant.LIMIT_NEIGHBOUR: (
+        "none",
+        {"shares": 8_192, "neighbour_shares": 8_192, "neighbour_quota_us": 2_000, "neighbour_period_us": 10_000},
+    ),
     Variant.OWN_LIMIT: ("cpu/limit_too_low", {"shares": 10_240, "quota_us": None}),
     # With 2 shares, or on a full node with 1,024, the product and the test would take the CPU from it.
     Variant.HEALTHY: ("none", {"loops": 0, "shares": 10_240}),
