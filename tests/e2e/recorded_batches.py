@@ -236,4 +236,7 @@ def wait_for_state(client: httpx.Client, incident_id: int, state: str, timeout_s
         time.sleep(0.5)
     assert seen is not None
     why = seen["verification"] and seen["verification"]["waiting_for"]
-    raise AssertionError(f"the incident is {seen['state']}, not {state}, after {timeout_s:.0f} s; it waits for: {why}")
+    raise AssertionError(
+        f"the incident ({seen['title']}) is {seen['state']}, not {state}, after {timeout_s:.0f} s; "
+        f"it waits for: {why}; what happened to it: {[(one['action'], one['detail']) for one in seen['history']]}"
+    )
