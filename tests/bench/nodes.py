@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -60,9 +61,10 @@ def incidents(stack: Stack, token: str) -> list[dict[str, Any]]:
 
 
 def looks(stack: Stack) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Diagnoses so far, and looks that ended with signs that none shows, from the worker's log."""
+    """Diagnoses so far, looks in which no sign shows, and at how many subjects these were, from the worker's log."""
     log = stack.log("worker").read_text(errors="replace")
-    return np.array([log.count(f'"event": "{name}"') for name in ("diagnosed", "nothing_shows")])
+    calm = re.findall(r'"subject_ids": \[([^]]*)\], "event": "nothing_shows"', log)
+    return np.array([log.count('"event": "diagnosed"'), len(calm), sum(len(one.split(",")) for one in calm)])
 
 
 def files(nodes: int, faulty: float) -> list[Path]:
@@ -126,10 +128,10 @@ def main() -> None:
     for name, percent in cpu.items():
         print(f"  {name:<10}{percent:>8.1f}")
     print(f"  {'all':<10}{sum(cpu.values()):>8.1f}")
-    whole, short = 60 * looked / took / max(1, arguments.nodes)
-    print(f"{looked[0]} diagnoses, {whole:.1f} a minute and node; {looked[1]} looks ended early, {short:.1f}")
-    subjects = {one["subject"]["resource_id"] for one in found}
-    print(f"{len(found)} incidents of {len(subjects)} subjects; onset to incident in s:")
+    whole, short, subjects = 60 * looked / took / max(1, arguments.nodes)
+    print(f"A minute and node: {whole:.1f} diagnoses; {short:.1f} looks without a sign, at {subjects:.1f} subjects")
+    hurt = {one["subject"]["resource_id"] for one in found}
+    print(f"{len(found)} incidents of {len(hurt)} subjects; onset to incident in s:")
     if waits:
         p50, p95 = np.percentile(waits, (50, 95))
         print(f"  p50 {p50:.1f}  p95 {p95:.1f}  max {waits[-1]:.1f}   {' '.join(f'{one:.1f}' for one in waits)}")

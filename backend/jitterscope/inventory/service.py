@@ -106,13 +106,13 @@ def subject_tree(
     return nodes.tree(session, subject_id, 0 if from_us is None else from_us, _ALWAYS_US if to_us is None else to_us)
 
 
-def narrow_tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> SubjectTree | None:
-    """The part of a subject's tree with signs of trouble; None if it has no node.
+def narrow_trees(session: Session, subjects: Sequence[ResourceRow], from_us: int, to_us: int) -> dict[int, SubjectTree]:
+    """The parts of subjects' trees with signs of trouble, by subject; absent if it has no node.
 
     For a cgroup: its ancestors, its processes, its servers, and the node's other DNS servers (as neighbors). For a
     node: only itself.
     """
-    return narrow.tree(session, subject, from_us, to_us)
+    return narrow.trees(session, subjects, from_us, to_us)
 
 
 def event_kinds(session: Session, node_id: int, kinds: Sequence[str], from_us: int, to_us: int) -> list[str]:
@@ -151,6 +151,11 @@ def nodes_seen(session: Session, after_us: int) -> list[int]:
 def dns_cgroups(session: Session, seen_after_us: int) -> list[int]:
     """Cgroups seen after a time that contain DNS servers, by id."""
     return dns_servers.cgroups(session, seen_after_us)
+
+
+def dns_cgroups_on(session: Session, node_id: int, seen_after_us: int) -> list[int]:
+    """Those of `dns_cgroups` on a node."""
+    return dns_servers.cgroups_on(session, node_id, seen_after_us)
 
 
 def dns_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:

@@ -12,7 +12,7 @@ import pytest
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
 from jitterscope.diagnosis.scenarios.cpu.workload import Workload
-from jitterscope.incidents.scheduling import diagnoses, snapshots
+from jitterscope.incidents.scheduling import diagnoses, signs, snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.verification import window
 from jitterscope.inventory import service as inventory
@@ -102,7 +102,7 @@ def test_everything_that_reads_a_subject_has_its_tcp_servers(service: Any, fault
         loaded = snapshots.load(session, subject, 60_000_000)
         assert loaded is not None
         assert clock_us is not None
-        signs = snapshots.load_signs(session, row, clock_us, 60_000_000)
+        [narrow] = signs.load(session, [row], clock_us, 60_000_000).values()
         node = snapshots.load(session, row.node_id, 60_000_000)
         since_us, until_us = loaded.snapshot.start_us, loaded.snapshot.end_us
         compared = window.read(session, subject, since_us, until_us, ("requests", "responses_slow"))
@@ -112,8 +112,7 @@ def test_everything_that_reads_a_subject_has_its_tcp_servers(service: Any, fault
     assert server.fact("tcp.program") == "worker"
     assert server.queries is not None
     assert "request_latency_us" in server.distributions
-    assert signs is not None
-    assert [one.id for one in signs.tcp_servers] == [server.id]
+    assert [one.id for one in narrow.tcp_servers] == [server.id]
     assert node is not None
     assert [one.id for one in node.snapshot.tcp_servers] == [server.id]
     assert compared is not None

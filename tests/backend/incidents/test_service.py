@@ -80,7 +80,7 @@ def test_it_resolves_after_quiet_data_and_comes_back(
     with organization_session(organization.id) as session:
         entry = schedule.state(session, subject_id)
         assert entry is not None
-        assert diagnoses.first_look(session, entry) is None
+        assert diagnoses.first_look(session, entry).outcome is None
     assert service.get("/incidents")["items"][0]["state"] == "open"
     # A change of its limit would be a fix to judge.
     facts = {one.key: one.facts for one in gc_fault.resources}

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.scenarios.cpu.workload import Workload
-from jitterscope.incidents.scheduling import diagnoses, snapshots
+from jitterscope.incidents.scheduling import diagnoses, signs, snapshots
 from jitterscope.inventory import service as inventory
 from jitterscope.tenancy import scopes
 from tests.backend.conftest import Organization
@@ -174,11 +174,10 @@ def test_the_rules_see_it(api: TestClient, organization: Organization) -> None:
         subject = inventory.resource(session, cart["container"]["id"])
         assert subject is not None
         whole = snapshots.load(session, subject.id, 300_000_000)
-        signs = snapshots.load_signs(session, subject, now_us(), 300_000_000)
+        [narrow] = signs.load(session, [subject], now_us(), 300_000_000).values()
         visited = diagnoses.visited_subjects(session)
     assert whole is not None
-    assert signs is not None
-    for seen in (whole.snapshot, signs):
+    for seen in (whole.snapshot, narrow):
         (server,) = seen.tcp_servers
         assert str(server.objective) == "p99<5ms"
         assert np.isfinite(server.series["requests"]).any()

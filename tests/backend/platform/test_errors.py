@@ -172,6 +172,7 @@ def test_an_absent_database_is_503_and_says_when_to_retry(client: TestClient) ->
     assert client.get("/readyz").status_code == 200
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_without_valkey_sign_ins_are_counted_by_the_process(client: TestClient) -> None:
     with override_settings(settings().model_copy(update={"valkey_url": "redis://127.0.0.1:9/0"})):
         email = f"{secrets.token_hex(4)}@absent.example"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -30,7 +30,7 @@ from jitterscope.incidents.scheduling import diagnoses, plan
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.diagnoses import Outcome
 from jitterscope.incidents.scheduling.plan import Entry
-from jitterscope.incidents.scheduling.store import Claim
+from jitterscope.incidents.scheduling.store import Claim, Done
 from jitterscope.inventory import service as inventory
 from jitterscope.kit.allowance import TooMuch, limited
 from jitterscope.settings import settings
@@ -144,16 +144,17 @@ def look(claim: Claim) -> Outcome | None:
             raise
         _failed(claim, error)
         with organization_session(claim.organization_id) as session:
-            schedule.finish(session, claim, plan.failed)
+            schedule.finish(session, [Done(claim.entry, plan.failed, 0, claim.leased_until)])
         return None
 
 
 def _look(claim: Claim) -> Outcome | None:
     with organization_session(claim.organization_id) as session:
-        outcome = diagnoses.first_look(session, claim.entry)
-        if outcome != "open":
-            _plan_next(session, claim, outcome)
-            return outcome
+        first = diagnoses.first_look(session, claim.entry)
+        if first.outcome != "open":
+            _plan_next(session, claim, first.outcome, first.beside)
+            return first.outcome
+        schedule.finish(session, [_done(session, *one) for one in first.beside])
     outcome = diagnoses.diagnose_subject(claim.organization_id, claim.entry.subject_id)
     with organization_session(claim.organization_id) as session:
         _plan_next(session, claim, outcome)
@@ -169,15 +170,23 @@ def _failed(claim: Claim, error: Exception) -> None:
         log.error("diagnosis_failed", exc_info=error, **of)
 
 
-def _plan_next(session: Session, claim: Claim, outcome: Outcome | None) -> None:
-    every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
-    seen = diagnoses.look_of(session, claim.entry.subject_id, outcome)
-
-    def rule(entry: Entry, now: datetime) -> Entry:
-        return plan.looked(entry, claim.entry.waiting, seen, every, now)
-
-    finished = schedule.finish(session, claim, rule, 0 if outcome is None else outcome.end_us)
-    if finished is not None and (due_at := finished[0].due_at) is not None:
-        delay = due_at - finished[1]
+def _plan_next(
+    session: Session, claim: Claim, outcome: Outcome | None, beside: Sequence[tuple[Entry, Outcome]] = ()
+) -> None:
+    own = replace(_done(session, claim.entry, outcome), leased_until=claim.leased_until)
+    finished = schedule.finish(session, [own, *(_done(session, *one) for one in beside)])
+    entry, now = finished.get(claim.entry.subject_id, (None, None))
+    if entry is not None and now is not None and entry.due_at is not None:
+        delay = entry.due_at - now
         if timedelta(0) < delay < _SOON:
             after_commit(session, lambda: wake(delay.total_seconds()))
+
+
+def _done(session: Session, entry: Entry, outcome: Outcome | None) -> Done:
+    every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
+    seen = diagnoses.look_of(session, entry.subject_id, outcome)
+
+    def rule(before: Entry, now: datetime) -> Entry:
+        return plan.looked(before, entry.waiting, seen, every, now)
+
+    return Done(entry, rule, 0 if outcome is None else outcome.end_us)

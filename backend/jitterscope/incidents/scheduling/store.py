@@ -68,6 +68,11 @@ _ADVANCE = text(
     RETURNING diagnosed_us
     """
 )
+_CALM = text(
+    f"SELECT {_COLUMNS} FROM diagnosis_schedule WHERE subject_id = ANY(:ids) "  # noqa: S608
+    "AND due_at <= statement_timestamp() + :within AND waiting = '{}' AND causes = '{}' AND attempts = 0 "
+    "AND (leased_until IS NULL OR leased_until <= statement_timestamp()) ORDER BY due_at, subject_id LIMIT :most"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 # The first visits are spread over time, so that they do not all come at once.
 _VISIT = text(
     """
@@ -87,6 +92,19 @@ class Claim:
     organization_id: int
     entry: Entry
     leased_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A look up to `end_us` that found `entry` in the schedule, and the rule of plan.py for what comes next.
+
+    `leased_until` is that of its claim; None for a subject that was looked at beside the claimed one.
+    """
+
+    entry: Entry
+    rule: Callable[[Entry, datetime], Entry]
+    end_us: int = 0
+    leased_until: datetime | None = None
 
 
 def turns(session: Session) -> list[int]:
@@ -121,23 +139,34 @@ def change(
     return result
 
 
-def finish(
-    session: Session, claim: Claim, rule: Callable[[Entry, datetime], Entry], end_us: int = 0
-) -> tuple[Entry, datetime] | None:
-    """Return a look up to `end_us`, with what a rule makes of the row.
+def calm(session: Session, subject_ids: Sequence[int], within: timedelta, most: int) -> list[Entry]:
+    """The first of the subjects that are due `within` a time and have no waiting trigger and no finding."""
+    wanted = {"ids": list(subject_ids), "within": within, "most": most}
+    return [_entry(row) for row in session.execute(_CALM, wanted)]
 
-    None if another worker has it, or it no longer exists.
+
+def finish(session: Session, looks: Sequence[Done]) -> dict[int, tuple[Entry, datetime]]:
+    """Return looks, with what their rules make of the rows; by subject, with the database's time.
+
+    Absent: another worker has the subject, it no longer exists, or, beside a claimed one, its row changed meanwhile.
     """
-    row = session.execute(_LOCK, {"ids": [claim.entry.subject_id]}).first()
-    if row is None or row.leased_until != claim.leased_until:
-        return None
-    before = _entry(row)
-    before = replace(before, diagnosed_us=max(before.diagnosed_us, end_us))
-    if before.due_at == claim.leased_until:  # no trigger came meanwhile
-        before = replace(before, due_at=None)
-    after = rule(before, row.now)
-    _write(session, after, release=True)
-    return after, row.now
+    done: dict[int, tuple[Entry, datetime]] = {}
+    if not looks:
+        return done
+    by_id = {one.entry.subject_id: one for one in looks}
+    for row in session.execute(_LOCK, {"ids": sorted(by_id)}).all():
+        look, before = by_id[row.subject_id], _entry(row)
+        if look.leased_until is None and (before != look.entry or (row.leased_until or row.now) > row.now):
+            continue
+        if look.leased_until is not None and row.leased_until != look.leased_until:
+            continue
+        before = replace(before, diagnosed_us=max(before.diagnosed_us, look.end_us))
+        if look.leased_until is None or before.due_at == look.leased_until:  # no trigger came meanwhile
+            before = replace(before, due_at=None)
+        after = look.rule(before, row.now)
+        _write(session, after, release=True)
+        done[row.subject_id] = after, row.now
+    return done
 
 
 def state(session: Session, subject_id: int) -> Entry | None:

@@ -88,6 +88,14 @@ def is_active(session: Session, subject_id: int) -> bool:
     return session.scalar(select(IncidentRow.id).where(IncidentRow.resolved_at.is_(None), own).limit(1)) is not None
 
 
+def active_among(session: Session, subject_ids: Collection[int]) -> set[int]:
+    """Those of the subjects for which `is_active` is true."""
+    active = IncidentRow.resolved_at.is_(None)
+    reached = select(reached_ids.label("subject")).where(active).subquery()
+    about = select(lives_on).where(active, lives_on.in_(subject_ids))
+    return set(session.scalars(about.union(select(reached.c.subject).where(reached.c.subject.in_(subject_ids)))))
+
+
 def active_subjects(session: Session) -> set[int]:
     """Subjects that an active incident is about, and those that it reached."""
     active = select(lives_on).where(IncidentRow.resolved_at.is_(None))

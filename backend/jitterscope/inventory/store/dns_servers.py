@@ -12,18 +12,18 @@ from jitterscope.inventory.store.tree import COLUMNS, SEEN_SLACK_US, as_resource
 from jitterscope.inventory.types import ResourceKind, ResourceRow
 
 # The nearest cgroup above each server; the depth limit stops a cycle.
-_CGROUPS = text(
-    """
+_ALL_CGROUPS = """
     WITH RECURSIVE up AS (
         SELECT parent_id AS at, 0 AS depth FROM resources
-         WHERE kind = 'dns_server' AND last_seen_at > to_timestamp(:after_us / 1e6)
+         WHERE kind = 'dns_server' AND last_seen_at > to_timestamp(:after_us / 1e6){and_on_node}
         UNION
         SELECT r.parent_id, up.depth + 1 FROM up JOIN resources r ON r.id = up.at
          WHERE up.depth < 16 AND r.kind <> 'cgroup'
     )
     SELECT DISTINCT r.id FROM up JOIN resources r ON r.id = up.at AND r.kind = 'cgroup' ORDER BY r.id
-    """
-)
+"""
+_CGROUPS = text(_ALL_CGROUPS.format(and_on_node=""))
+_CGROUPS_ON_NODE = text(_ALL_CGROUPS.format(and_on_node=" AND node_id = :node"))
 SEEN = "last_seen_at >= to_timestamp(:from_us / 1e6) AND first_seen_at < to_timestamp(:to_us / 1e6)"
 _NODES = text(
     f"""
@@ -71,6 +71,10 @@ _HOMES = text(
 
 def cgroups(session: Session, seen_after_us: int) -> list[int]:
     return list(session.execute(_CGROUPS, {"after_us": seen_after_us}).scalars())
+
+
+def cgroups_on(session: Session, node_id: int, seen_after_us: int) -> list[int]:
+    return list(session.execute(_CGROUPS_ON_NODE, {"node": node_id, "after_us": seen_after_us}).scalars())
 
 
 def nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:

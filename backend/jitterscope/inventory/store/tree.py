@@ -39,14 +39,13 @@ _CHILDREN = text(
 _ANCESTORS = text(
     f"""
     WITH RECURSIVE up AS (
-        SELECT parent_id, 0 AS depth FROM resources WHERE id = :id
+        SELECT id AS below, parent_id AS at, 0 AS depth FROM resources WHERE id = ANY(:ids)
         UNION ALL
-        SELECT r.parent_id, up.depth + 1 FROM up JOIN resources r ON r.id = up.parent_id WHERE up.depth < 64
+        SELECT up.below, r.parent_id, up.depth + 1 FROM up JOIN resources r ON r.id = up.at WHERE up.depth < 64
     )
-    SELECT {COLUMNS} FROM (SELECT parent_id AS wanted, depth FROM up) AS chain JOIN resources ON id = wanted
-     ORDER BY depth
+    SELECT below, {COLUMNS} FROM up JOIN resources ON id = at ORDER BY depth
     """  # noqa: S608
-)
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 # Each resource's nearest cgroup: itself, or the first one upwards; a node is its own subject.
 _SUBJECTS = text(
     """
@@ -109,11 +108,11 @@ _UNDER = text(
         SELECT id AS wanted, parent_id AS at, 0 AS depth FROM resources WHERE id = ANY(:ids)
         UNION ALL
         SELECT up.wanted, r.parent_id, up.depth + 1 FROM up JOIN resources r ON r.id = up.at
-         WHERE up.depth < 64 AND up.at <> :subject AND r.parent_id <> r.id
+         WHERE up.depth < 64 AND r.parent_id <> r.id
     )
-    SELECT DISTINCT wanted FROM up WHERE at = :subject
+    SELECT DISTINCT at, wanted FROM up WHERE at = ANY(:ancestors)
     """
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("ancestors", type_=ARRAY(BIGINT)))
 
 
 def microseconds(at: datetime) -> int:
@@ -152,7 +151,15 @@ def children(session: Session, resource_id: int, kind: ResourceKind | None) -> l
 
 
 def ancestors(session: Session, resource_id: int) -> list[ResourceRow]:
-    return [as_resource(row) for row in session.execute(_ANCESTORS, {"id": resource_id})]
+    return ancestors_of_all(session, [resource_id])[resource_id]
+
+
+def ancestors_of_all(session: Session, resource_ids: Sequence[int]) -> dict[int, list[ResourceRow]]:
+    """The ancestors of each resource, nearest first; every given id is a key."""
+    found: dict[int, list[ResourceRow]] = {one: [] for one in resource_ids}
+    for row in session.execute(_ANCESTORS, {"ids": list(found)}) if found else ():
+        found[row.below].append(as_resource(row))
+    return found
 
 
 def owning_subjects(session: Session, resource_ids: Sequence[int]) -> dict[int, int]:
@@ -225,6 +232,10 @@ def _seen_in(row: ResourceRow, from_us: int | None, to_us: int | None) -> bool:
     return after and (to_us is None or row.first_seen_us - SEEN_SLACK_US < to_us)
 
 
-def under(session: Session, resource_ids: Sequence[int], ancestor_id: int) -> set[int]:
-    """Those of the resources that are below another one."""
-    return set(session.execute(_UNDER, {"ids": list(resource_ids), "subject": ancestor_id}).scalars())
+def under(session: Session, resource_ids: Sequence[int], ancestor_ids: Sequence[int]) -> dict[int, set[int]]:
+    """Which of the resources are below each of the ancestors; every ancestor is a key."""
+    found: dict[int, set[int]] = {one: set() for one in ancestor_ids}
+    wanted = {"ids": list(resource_ids), "ancestors": list(found)}
+    for at, identity in session.execute(_UNDER, wanted).all() if resource_ids and found else ():
+        found[at].add(identity)
+    return found
