@@ -47,8 +47,9 @@ def load(session: Session, subjects: Sequence[ResourceRow], clock_us: int, windo
     found: dict[int, Snapshot] = {}
     for begin_us in sorted(set(begins.values())):
         same = [one for one in parts if begins[one.id] == begin_us]
-        known = {identity: _in_effect(rows, begin_us) for identity, rows in facts.items()}
-        found |= _read_signs(session, same, known if begin_us > start_us else facts, begin_us, end_us)
+        later = begin_us > start_us
+        known = {one: _in_effect(rows, begin_us) for one, rows in facts.items()} if later else facts
+        found |= _read_signs(session, same, known, begin_us, end_us)
     return found
 
 
@@ -103,8 +104,9 @@ def _read_signs(
 ) -> dict[int, Snapshot]:
     """Snapshots in [start_us, end_us), by subject; what several subjects need is read once."""
     wanted: dict[int, set[str]] = {}
-    for one in parts:
-        for identity, names in one.metrics().items():
+    metrics_by_part = [one.metrics() for one in parts]
+    for metrics in metrics_by_part:
+        for identity, names in metrics.items():
             wanted.setdefault(identity, set()).update(names)
     nodes = sorted({one.tree.node.id for one in parts})
     values, stored = series.read_all(
@@ -112,9 +114,8 @@ def _read_signs(
     )
     set_for = objectives_of(session, list({row.id: row for one in parts for row in one.servers}.values()))
     found = {}
-    for one in parts:
-        tree, metrics = one.tree, one.metrics()
-        told = {row.id for row in one.told}
+    for one, metrics in zip(parts, metrics_by_part, strict=True):
+        tree, told = one.tree, {row.id for row in one.told}
         kinds = [name for name in one.reads if name not in METRICS] if one.of_node else []
         happened = inventory.event_kinds(session, tree.node.id, kinds, start_us, end_us) if kinds else []
         reader = Reader(
