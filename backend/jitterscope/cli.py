@@ -9,22 +9,25 @@ from importlib.util import find_spec
 
 import typer
 
-from jitterscope.kit.discovery import import_named
+from jitterscope.kit.discovery import modules_named
+from jitterscope.kit.late_commands import imported_when_called
 
 
 def build() -> typer.Typer:
     """The whole command tree."""
-    root = typer.Typer(no_args_is_help=True, pretty_exceptions_show_locals=False, help=__doc__)
+    # Labs are a package beside the service; its image comes without them.
+    packages = ["jitterscope", "labs"] if find_spec("labs") else ["jitterscope"]
+    modules = [name for package in packages for name in modules_named(package, "cli")]
+    root = typer.Typer(
+        cls=imported_when_called(modules, lambda module: getattr(module, "app", None)),
+        no_args_is_help=True,
+        pretty_exceptions_show_locals=False,
+    )
 
     @root.callback()
     def main() -> None:
         """Jitterscope: finds why containers stall for tens of milliseconds, proves it, and says what to change."""
 
-    # Labs are a package beside the service; its image comes without them.
-    packages = ["jitterscope", "labs"] if find_spec("labs") else ["jitterscope"]
-    for module in (found for package in packages for found in import_named(package, "cli")):
-        if hasattr(module, "app"):
-            root.add_typer(module.app)
     return root
 
 

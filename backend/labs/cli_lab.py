@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 import signal
 import sys
+from types import ModuleType
 
 import typer
 
+from jitterscope.kit.late_commands import imported_when_called
 from labs import commands
 
-app = typer.Typer(name="lab", help="Make a real fault on this machine and see what the product says.")
+
+def _app(lab: ModuleType) -> typer.Typer:
+    app = typer.Typer()
+    app.command(lab.NAME)(lab.command)
+    return app
+
+
+LABS = [f"{commands.__name__}.{one.name}" for one in pkgutil.iter_modules(commands.__path__)]
+app = typer.Typer(
+    name="lab",
+    help="Make a real fault on this machine and see what the product says.",
+    cls=imported_when_called(
+        [f"{commands.__name__}.{one.name}" for one in pkgutil.iter_modules(commands.__path__)], _app
+    ),
+)
 
 
 @app.callback()
@@ -23,8 +38,3 @@ def labs() -> None:
 def _end(number: int, frame: object) -> None:
     """Exit through the cleanup of everything that was started."""
     sys.exit(128 + number)
-
-
-for found in pkgutil.iter_modules(commands.__path__):
-    lab = importlib.import_module(f"{commands.__name__}.{found.name}")
-    app.command(lab.NAME)(lab.command)

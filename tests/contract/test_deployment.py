@@ -44,8 +44,9 @@ def values() -> dict[str, Any]:
 def parameters(command: Any) -> Iterator[Any]:
     """Parameters of a command and all subcommands. typer has its own copy of click, so its types are not click's."""
     yield from command.params
-    for child in getattr(command, "commands", {}).values():
-        yield from parameters(child)
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(None):
+            yield from parameters(command.get_command(None, name))
 
 
 def backend_names() -> set[str]:
@@ -97,9 +98,10 @@ def check_command(words: list[str]) -> None:
                 if not equals:
                     value, *rest = rest
                 option.type.convert(value, option, context)
-        elif hasattr(command, "commands"):
-            assert word in command.commands, f"{command.name} has no command {word}"
-            command = command.commands[word]
+        elif hasattr(command, "get_command"):
+            found = command.get_command(None, word)
+            assert found is not None, f"{command.name} has no command {word}"
+            command = found
         else:
             assert word == "jitterscope.main:create_app", f"{command.name} takes no {word}"
 

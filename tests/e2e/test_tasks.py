@@ -261,7 +261,7 @@ def test_the_second_machines_collector_takes_one_field(task: Task, product: Prod
     assert product.url in command
     token = re.search(r"jsi_[A-Za-z0-9_-]+", command)
     assert token is not None
-    ingest(product.url, token[0], RecordedNode("limit", "node-new", "coredns-new"))
+    ingest(product.url, token[0], RecordedNode("limit", "node-new", "coredns-new", deployment="coredns-d"))
     expect(page.get_by_text("First data received from")).to_be_visible()
     task.took("second-machine", clicks=4, fields=1)
     page.reload()
