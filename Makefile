@@ -116,16 +116,17 @@ test-fast: build-python build-collector ## Run the quick tests that need no root
 
 # Its tests are slow, and so is finding them: for each operation of the API, examples are drawn.
 SCHEMA_TEST := tests/backend/platform/test_schemathesis.py
+HOSTILE_TEST := tests/backend/ingest/test_hostile.py
 
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
-test-labs: build ## Run all live labs (root, an hour), or one twelfth with LABS=1 to LABS=12, and test-schema
-	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-schema) LABS=$(LABS:turn=all)
+test-labs: build ## Run all live labs (root, an hour), or one twelfth with LABS=1 to LABS=12, and test-fuzz
+	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-fuzz) LABS=$(LABS:turn=all)
 
-test-schema: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test`: 8 of every fourth)
-	cd backend && JITTERSCOPE_EXAMPLES=200 $(GIVE_WAY) $(UV) run --frozen pytest ../$(SCHEMA_TEST) \
-	  -n 2 --dist load
+test-fuzz: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test`: 8 of every fourth), and send 10,000 hostile batches (2,000)
+	cd backend && JITTERSCOPE_EXAMPLES=200 JITTERSCOPE_HOSTILE_BATCHES=10000 $(GIVE_WAY) $(UV) run --frozen pytest \
+	  ../$(SCHEMA_TEST) ../$(HOSTILE_TEST) -n 2 --dist load
 
 test-diagnosis: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis $(PARALLEL) $(ARGS)
