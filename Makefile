@@ -96,7 +96,7 @@ BUILT := build
 endif
 stage-product stage-labs: stage-build
 
-# Live lab runs in `make test`: turn (one twelfth, chosen by the commit), 1 to 12, or all; docs/decisions/0075.
+# Live lab runs in `make test`: turn (one sixteenth, chosen by the commit), 1 to 16, or all; docs/decisions/0075.
 LABS ?= turn
 PARALLEL := -n 3 --dist loadgroup
 CODE := backend contract diagnosis
@@ -121,7 +121,7 @@ HOSTILE_TEST := tests/backend/ingest/test_hostile.py
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
-test-labs: build ## Run all live labs (root, an hour), or one twelfth with LABS=1 to LABS=12, and test-fuzz
+test-labs: build ## Run all live labs (root, an hour), or one sixteenth with LABS=1 to LABS=16, and test-fuzz
 	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-fuzz) LABS=$(LABS:turn=all)
 
 test-fuzz: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test`: 8 of every fourth), and send 10,000 hostile batches (2,000)
@@ -138,7 +138,7 @@ test-storage: $(BUILT)
 	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)
 
 test-browser: $(BUILT) ## Run the browser tests
-	$(RUN) pytest ../tests/e2e -m "not live" -n 4 --dist loadfile --durations=20 --durations-min=5 $(ARGS)
+	$(RUN) pytest ../tests/e2e -m "not live" -n 3 --dist loadfile --durations=20 --durations-min=5 $(ARGS)
 
 test-chaos: $(BUILT)
 	$(RUN) pytest ../tests/chaos $(ARGS)
@@ -156,7 +156,7 @@ test-demo: $(BUILT)
 	$(RUN) pytest ../$(DEMO_TEST) -m "not live" $(ARGS)
 
 test-other-kernel: $(BUILT) ## Run the collector tests on another kernel, in QEMU
-	$(RUN) pytest ../tests/vm -m "not live" -n 2 --durations=20 --durations-min=5 $(ARGS)
+	$(RUN) pytest ../tests/vm -m "not live" $(ARGS)
 
 # In parallel all of them take just as long and pages wait for CPU time: lab components are CPU-bound too. Vitest fails if
 # one of its workers needs 90 s to start, which it does where it gives way to all others.

@@ -48,8 +48,8 @@ def stack() -> Iterator[Stack]:
 class Feeder(threading.Thread):
     """Feeds the recording of a fault, each time as another node, and resolves the incident by hand once it is open."""
 
-    def __init__(self, stack: Stack, token: str, client: httpx.Client, name: str) -> None:
-        super().__init__(daemon=True, name=name)
+    def __init__(self, stack: Stack, token: str, client: httpx.Client) -> None:
+        super().__init__(daemon=True)
         self.nodes: list[str] = []
         self.failures: list[Exception] = []
         self._stack, self._token, self._client = stack, token, client
@@ -60,7 +60,7 @@ class Feeder(threading.Thread):
         recording = file.load(RECORDING)
         try:
             for number in itertools.count():
-                suffix = f"-chaos-{self.name}-{number}"
+                suffix = f"-chaos-{number}"
                 try:
                     replay(recording, self._stack.url, self._token, speed=0, key_suffix=suffix)
                 except ReplayFailed:
@@ -108,15 +108,14 @@ def _kill_anything(stack: Stack, receiver: harness.Receiver, client: httpx.Clien
     channel = _add_channel(client, receiver.url)
     node_id = _wait(lambda: next(iter(_nodes(client)), None), 60, "the collector's node")
     begin_us = time.time_ns() // 1000
-    feeders = [Feeder(stack, stack.create_ingest_token(name=name), client, name) for name in ("a", "b", "c")]
-    for feeder in feeders:
-        feeder.start()
+    feeder = Feeder(stack, stack.create_ingest_token(), client)
+    feeder.start()
     killer = harness.Killer(stack, SEED)
     killer.rage(SECONDS)
     end_us = time.time_ns() // 1000
     _say("killed:", ", ".join(f"{name} at {at - begin_us / 1e6:.1f} s" for at, name in killer.deaths))
     assert {name for _, name in killer.deaths} == set(harness.VICTIMS)
-    nodes = [node for feeder in feeders for node in feeder.finish()]
+    nodes = feeder.finish()
 
     _every_tick_once(stack, client, node_id, begin_us, end_us, killer)
     _everything_told_once(client, channel, receiver, nodes)
@@ -199,7 +198,7 @@ def _nodes(client: httpx.Client) -> list[int]:
 
 
 def _collectors(client: httpx.Client) -> Iterator[dict[str, Any]]:
-    """All of them: feeders on a fast machine make more nodes than a page has."""
+    """All of them: on a fast machine there are more nodes than a page has."""
     cursor: str | None = ""
     while cursor is not None:
         page = client.get("/collectors", params={"cursor": cursor} if cursor else {}).json()

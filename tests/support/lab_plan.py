@@ -1,7 +1,7 @@
-"""Which live labs a commit runs: a twelfth of them in rotation, and whatever no recording covers.
+"""Which live labs a commit runs: a sixteenth of them in rotation, and whatever no recording covers.
 
 Runs are marked where they are declared, with `live(seconds, cause)`. JITTERSCOPE_LABS chooses: `all` (or nothing), a
-part `1` to `12`, or `turn`, the part whose turn it is by the commit. docs/decisions/0075 says why.
+part `1` to `16`, or `turn`, the part whose turn it is by the commit. docs/decisions/0075 says why.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-PARTS = 12
+PARTS = 16
 NO_CAUSE = "none"
 CPUS = 1.5  # of a server, its clients, and the product, for most labs
 _DAY_S = 86_400
@@ -61,7 +61,7 @@ def runs_of(items: Iterable[pytest.Item]) -> dict[Run, list[pytest.Item]]:
 
 
 def parts(runs: Iterable[Run]) -> list[set[Run]]:
-    """Each run in one of twelve parts of about equal time: the longest first, into the part with the least so far."""
+    """Each run in one of the parts, all of about equal time: the longest first, into the part with the least so far."""
     shared: list[set[Run]] = [set() for _ in range(PARTS)]
     for run in sorted(runs, key=lambda one: (-one.seconds, one.name)):
         min(shared, key=seconds).add(run)
@@ -92,7 +92,7 @@ def turn(chosen: str, root: Path) -> Turn | None:
 
 
 def _by_commit(root: Path) -> Turn:
-    """Twelve consecutive commits have twelve parts; without a full history (no git, a shallow clone) twelve days do."""
+    """Consecutive commits have consecutive parts; without a full history (no git, a shallow clone) days do."""
     shallow = _git(root, "rev-parse", "--is-shallow-repository")
     count = _git(root, "rev-list", "--count", "--first-parent", "HEAD")
     if shallow == "false" and count is not None:

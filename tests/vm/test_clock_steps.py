@@ -11,11 +11,13 @@ import pytest
 
 from jitterscope.devstack.stack import Stack
 from labs.vm.clock_steps import collect
+from tests.support.lab_plan import live
 
 HOUR_TICKS = 36_000
 
 
 @pytest.mark.timeout(900)
+@live(60)
 def test_steps_of_an_hour(tmp_path: Path) -> None:
     with Stack(tmp_path / "stack", collector=False, durable=False, owner_pid=os.getpid()) as stack:
         collected = collect(tmp_path / "vm", print)
