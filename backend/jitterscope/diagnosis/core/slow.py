@@ -16,9 +16,12 @@ from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.served import Served, metric, slow_of, summed, usual_us
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
+# How far a value may be from its bucket's.
+_WITHIN = 1.02
 # Of all answers. Fewer of a server that hardly rests have waited too: its queue never empties.
 _LEAST_CALM = 0.1
 
@@ -64,6 +67,18 @@ def may_be_slow(server: ResourceView) -> bool:
     if server.objective is not None and server.objective.limit_us < SLOW_US:
         return True
     return values is not None and bool((values > 0).any())
+
+
+def may_be_late(snapshot: Snapshot, server: ResourceView, q: float = 0.5) -> bool:
+    """A sign: as `may_be_slow`, and an answer took far longer than usual: than the `q`-quantile of the window.
+
+    A server all of whose answers wait for a distant upstream is slow, and not late.
+    """
+    part = server.distributions.get(metric(server, "latency"))
+    if part is None or server.objective is not None:
+        return may_be_slow(server)
+    over_us = lateness.late_after(usual_us(server, np.ones(snapshot.ticks, dtype=np.bool_), q))
+    return may_be_slow(server) and bool((value_of(part.bucket) * _WITHIN > over_us).any())
 
 
 def slow(snapshot: Snapshot, served: Served, calm: BoolArray | None = None) -> Slow:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from jitterscope.diagnosis.areas.runtime.causes import _report as report
 from jitterscope.diagnosis.areas.runtime.fixes import collector
 from jitterscope.diagnosis.areas.runtime.quantities import LONGEST_PAUSE
@@ -18,8 +20,8 @@ from jitterscope.diagnosis.core.served import metrics, read_served
 from jitterscope.diagnosis.core.severity import lowered
 from jitterscope.diagnosis.core.signals import has, read_cpu
 from jitterscope.diagnosis.core.signs import Signs
-from jitterscope.diagnosis.core.slow import limits, loosest_us, may_be_slow
-from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.slow import limits, loosest_us, may_be_late, may_be_slow
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import runtimes
 
 ID = "runtime/gc_pause"
@@ -164,8 +166,21 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     return [] if pauses is None else collector.propose(snapshot, pauses)
 
 
-def _answers_are_slow(snapshot: Snapshot) -> bool:
-    return any(map(may_be_slow, read_served(snapshot).servers))
+def _shown(snapshot: Snapshot) -> bool:
+    """Slow answers and a long pause, or answers far slower than those of the quickest quarter.
+
+    What is usual is judged beside the pauses, where answers may be quicker.
+    """
+    servers = read_served(snapshot).servers
+    return any(map(may_be_slow, servers)) and (
+        any(map(_may_pause, snapshot.processes)) or any(may_be_late(snapshot, one, 0.25) for one in servers)
+    )
+
+
+def _may_pause(process: ResourceView) -> bool:
+    """Whether collections stopped it for long in two ticks: a pause over 20 ms lies in two at most, or fills one."""
+    stopped = np.nan_to_num(process.series.get("gc_pause_us", np.zeros(1)))
+    return bool((stopped + np.append(stopped[1:], 0.0) >= LONG_US).any())
 
 
 CAUSE = Cause(
@@ -204,5 +219,5 @@ CAUSE = Cause(
         "https://docs.python.org/3/library/gc.html",
         "https://docs.ruby-lang.org/en/3.4/GC.html",
     ),
-    signs=Signs(metrics("slow"), _answers_are_slow),
+    signs=Signs((*metrics("slow", "latency"), "gc_pause_us"), _shown),
 )

@@ -23,7 +23,7 @@ from jitterscope.diagnosis.core.missing_data import not_enough
 from jitterscope.diagnosis.core.served import METRICS, metrics, read_served
 from jitterscope.diagnosis.core.severity import severity
 from jitterscope.diagnosis.core.signs import Signs
-from jitterscope.diagnosis.core.slow import beyond_objectives, limits, loosest_us, may_be_slow
+from jitterscope.diagnosis.core.slow import beyond_objectives, limits, loosest_us, may_be_late
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "unexplained/slow_answers"
@@ -147,7 +147,7 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 
 
 def _late_at_all(snapshot: Snapshot) -> bool:
-    return any(map(may_be_slow, (*snapshot.dns_servers, *snapshot.tcp_servers)))
+    return any(may_be_late(snapshot, one) for one in (*snapshot.dns_servers, *snapshot.tcp_servers))
 
 
 CAUSE = Cause(
@@ -176,5 +176,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/scheduler/sched-stats.html",
         "https://docs.kernel.org/accounting/psi.html",
     ),
-    signs=Signs(metrics("slow"), _late_at_all),
+    signs=Signs(metrics("slow", "latency"), _late_at_all),
 )
