@@ -23,9 +23,7 @@ LABS = [f"{commands.__name__}.{one.name}" for one in pkgutil.iter_modules(comman
 app = typer.Typer(
     name="lab",
     help="Make a real fault on this machine and see what the product says.",
-    cls=imported_when_called(
-        [f"{commands.__name__}.{one.name}" for one in pkgutil.iter_modules(commands.__path__)], _app
-    ),
+    cls=imported_when_called(LABS, _app),
 )
 
 

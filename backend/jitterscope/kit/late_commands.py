@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer._click import Command, Context
 from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context
 
 
 def imported_when_called(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable
 
 import psycopg
@@ -29,6 +31,16 @@ def test_every_domain_brings_its_commands() -> None:
     assert code == 0
     for command in ("up", "down", "status", "migrate", "bootstrap", "admin", "lab", "record", "replay"):
         assert f" {command} " in text
+
+
+def test_a_command_needs_none_of_the_others() -> None:
+    """The libraries of other commands take seconds to import."""
+    asks = "app(['analyze', '--help'], standalone_mode=False)"
+    program = f"import sys; from jitterscope.cli import app; {asks}; print('LOADED', *sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = done.stdout.rpartition("LOADED")[2].split()
+    assert "jitterscope.analyses.cli" in loaded
+    assert not {"fastapi", "sqlalchemy", "celery", "alembic", "labs.cli_lab"}.intersection(loaded)
 
 
 def test_bootstrap_and_migrate_make_a_usable_database(
