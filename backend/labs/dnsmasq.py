@@ -36,6 +36,23 @@ def executable() -> tuple[Path, dict[str, str]]:
     return folder / "usr" / "sbin" / "dnsmasq", packages.environment(folder)
 
 
+def libraries() -> list[Path]:
+    """Folders of libraries that it needs and that this machine does not have installed."""
+    found = executable()[1].get("LD_LIBRARY_PATH", "")
+    return [Path(one) for one in found.split(":") if one]
+
+
+def arguments(upstream: tuple[str, int]) -> list[str]:
+    """Those of kube-dns's dnsmasq: everything is forwarded to `upstream`."""
+    target = f"{upstream[0]}#{upstream[1]}"
+    return [
+        *_KUBE_DNS,
+        *(f"--server=/{zone}/{target}" for zone in ("cluster.local", "in-addr.arpa", "ip6.arpa")),
+        f"--server={target}",
+        "--conf-file=/dev/null", "--no-hosts", "--user=root", "--group=root", "--pid-file=",
+    ]  # fmt: skip
+
+
 def server(
     name: str,
     endpoint: tuple[str, int],
@@ -47,15 +64,11 @@ def server(
 ) -> Server:
     """A server that forwards everything to `upstream`; `child_limit` None: dnsmasq's default. `more`: arguments."""
     program, environment = executable()
-    target = f"{upstream[0]}#{upstream[1]}"
     command = [
         str(program),
-        *_KUBE_DNS,
-        *(f"--server=/{zone}/{target}" for zone in ("cluster.local", "in-addr.arpa", "ip6.arpa")),
-        f"--server={target}",
+        *arguments(upstream),
         # kube-dns's dnsmasq has its own network namespace and listens on every address; here it must not.
         f"--listen-address={endpoint[0]}", f"--port={endpoint[1]}", "--bind-interfaces",
-        "--conf-file=/dev/null", "--no-hosts", "--user=root", "--group=root", "--pid-file=",
     ]  # fmt: skip
     if child_limit is not None:
         command.append(f"--max-tcp-connections={child_limit}")

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from jitterscope.diagnosis.core.finding import Patch, WorkloadChange
-from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.core.finding import CorefileChange, Patch, WorkloadChange
+from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot, of_workload
 from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.scenarios.dns import corefiles
 from jitterscope.pulls.files import corefile_text
@@ -173,10 +173,25 @@ def test_two_plugins_in_the_first_block(tmp_path: Path) -> None:
     assert "restarted" in printed
 
 
-def test_only_the_subjects_own_corefile_in_kubernetes_is_changed() -> None:
+def test_a_server_in_front_has_the_config_map_of_its_own_workload() -> None:
+    """The subject is the server behind."""
+    snapshot, server = _case(TWO, namespace="dns", owner="DaemonSet/node-local-dns")
+    edits = config_map.options(server, "forward", {"prefer_udp": None}, without=("force_tcp",))
+    behind = _case(TWO)[0]
+    front = of_workload(replace(server, id=9), snapshot.subject.facts)
+    patch = config_map.command(replace(behind, neighbours=(front,)), front, edits)
+    assert patch is not None
+    assert "kubectl -n dns get daemonset/node-local-dns " in patch.text
+    [change, *_] = config_map.with_command(behind, front, edits, patch)[1].changes
+    assert isinstance(change, CorefileChange)
+    assert (change.namespace, change.owner) == ("dns", "daemonset/node-local-dns")
+
+
+def test_only_a_corefile_of_a_known_workload_in_kubernetes_is_changed() -> None:
     snapshot, server = _case(LIMITED)
     edits = config_map.options(server, "forward", {"max_concurrent": 700})
     assert config_map.command(snapshot, server, edits) is not None
+    # Another server of the node, of which nothing is known.
     assert config_map.command(replace(snapshot, dns_servers=()), server, edits) is None
     docker, server = _case(LIMITED, manager="docker")
     assert config_map.command(docker, server, edits) is None

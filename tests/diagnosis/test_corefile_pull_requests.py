@@ -98,9 +98,11 @@ def test_what_an_add_on_owns_or_has_no_known_name_is_not_changed() -> None:
     read = corefile_facts(COREFILE)
     gke = {"kube.server_version": "v1.30.5-gke.1014001"}
     of_add_on = case(EXHAUSTED, {}, KUBE_DNS, gke, {"dns.software": "node-cache", **read})["prefer_udp"]
+    named = {**KUBE_DNS, "workload.container": "node-cache", "workload.owner": "DaemonSet/node-local-dns"}
+    of_named_add_on = case(EXHAUSTED, {}, KUBE_DNS, gke, {"dns.software": "node-cache", **named, **read})["prefer_udp"]
     unnamed = case(EXHAUSTED, {}, KUBE_DNS, front={"dns.software": "coredns", **read})["prefer_udp"]
     server = {"dns.software": "coredns", **read}
     in_docker = case(LOST, server, COREDNS | {"workload.manager": "docker"})["force_tcp"]
-    for fix in (of_add_on, unnamed, in_docker):
+    for fix in (of_add_on, of_named_add_on, unnamed, in_docker):
         assert not plan.changes_of(fix)
         assert plan.impossible(fix) is not None

@@ -12,10 +12,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jitterscope.settings import REPOSITORY
+from labs.errors import LabError
 from labs.kubernetes import (
     building,
     burst,
@@ -24,11 +26,8 @@ from labs.kubernetes import (
     cluster,
     gc,
     layout,
-    probing,
     rights,
-    searching,
     tree,
-    verifying,
 )
 from labs.kubernetes.case import Watched
 from labs.kubernetes.rights import Right
@@ -39,7 +38,6 @@ from tests.support.said import say
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and cgroups: needs root")
 # The first build takes 11 min of CPU: if it was not made, `make test` leaves these to `make test-labs`.
 BUILT = building.are_built()
-SERVER = r"kube-system/coredns-[^/]+/coredns"
 
 
 def resources(product: Product, kind: str) -> dict[str, str]:
@@ -157,7 +155,7 @@ def cpu_limit(here: Watched) -> str:
 @pytest.mark.timeout(2400)
 @live(90, gc.CASE.cause, by_turn=BUILT)
 def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
-    with case.watched(say) as here, placeholder(here), gc.CASE.made(here.cluster, say) as fault:
+    with case.watched(say) as here, placeholder(here), gc.CASE.made(here.cluster, gc.Load(), say) as fault:
         server = f"kube-system/{fault.pod}/coredns"
         here.product.wait_for("the server's name", lambda: server in names_of(here), 30)
         here.product.wait_for("the placeholder's name", lambda: "default/placeholder/room" in names_of(here), 30)
@@ -217,33 +215,71 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         assert cpu_limit(here) != before == "500m"
 
 
+COREDNS, DNSMASQ = r"kube-system/coredns-[^/]+/coredns", r"kube-system/kube-dns-[^/]+/dnsmasq"
+
+
+def fixed(name: str, subject: str, owner: str | None, patched: str, seconds: int, *given: str, patch: int = 1) -> Any:
+    """A case, whom its incident names, and how the command begins that the fix offers; a node has no owner."""
+    marks = live(seconds, case.CASES[name].cause, by_turn=False)
+    return pytest.param(name, subject, owner, patched, given, patch, marks=marks, id="-".join([name, patched, *given]))
+
+
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize(
-    ("number", "subject", "patched"),
+    ("name", "subject", "owner", "patched", "given", "patch"),
     [
-        pytest.param(1, SERVER, "kube-system patch deployment/coredns", marks=live(240, gc.CASE.cause, by_turn=False)),
-        pytest.param(
-            2, SERVER, "kube-system patch deployment/coredns", marks=live(400, burst.CASE.cause, by_turn=False)
-        ),
-        pytest.param(
-            3, layout.NODE, "shop set env deployment/checks", marks=live(270, probing.CASE.cause, by_turn=False)
-        ),
-        pytest.param(4, SERVER, "shop patch deployment/web", marks=live(330, searching.CASE.cause, by_turn=False)),
-        pytest.param(
-            5,
-            layout.NODE,
-            "kube-system set env deployment/network-agent",
-            marks=live(360, verifying.CASE.cause, by_turn=False),
-        ),
+        fixed("1", COREDNS, "Deployment/coredns", "kube-system patch deployment/coredns", 240),
+        fixed("1", COREDNS, "Deployment/coredns", "kube-system patch pod coredns-", 240, "cpu_limit_m=450", patch=2),
+        fixed("2", COREDNS, "Deployment/coredns", "kube-system patch deployment/coredns", 400),
+        fixed("3", layout.NODE, None, "shop set env deployment/checks", 270),
+        fixed("4", DNSMASQ, "Deployment/kube-dns", "kube-system get daemonset/node-local-dns", 330),
+        fixed("4-ndots", COREDNS, "Deployment/coredns", "shop patch deployment/web", 330),
+        fixed("5", layout.NODE, None, "kube-system set env deployment/network-agent", 360),
     ],
 )
-def test_the_patch_lands_and_is_verified(number: int, subject: str, patched: str) -> None:
-    report = case.run(case.CASES[number], say)
+def test_the_patch_lands_and_is_verified(
+    name: str, subject: str, owner: str | None, patched: str, given: tuple[str, ...], patch: int
+) -> None:
+    chosen = case.CASES[name]
+    report = case.run(chosen, chosen.given(given), say, patch=patch)
     say(report.model_dump_json())
     assert re.fullmatch(subject, report.subject), report.subject
-    assert report.node == layout.NODE
-    assert report.command.startswith(f"kubectl -n {patched} ")
+    assert (report.namespace, report.workload, report.node) == (owner and "kube-system", owner, layout.NODE)
+    assert report.command.removeprefix("names=$(").startswith(f"kubectl -n {patched}")
     assert (report.attempt.noticed, report.attempt.verdict) == ("seen", "verified")
+
+
+@pytest.mark.timeout(2400)
+@live(400, burst.CASE.cause, by_turn=False)
+def test_a_wrong_fix_is_told_from_a_right_one() -> None:
+    """A GOMEMLIMIT does not free what queries hold that wait."""
+    report = case.run(burst.CASE, burst.CASE.given([]), say, fix="gomemlimit")
+    say(report.model_dump_json())
+    assert report.command.startswith("kubectl -n kube-system set env deployment/coredns")
+    assert (report.attempt.noticed, report.attempt.verdict) == ("seen", "did_not_help")
+
+
+@pytest.mark.timeout(2400)
+@live(300, gc.CASE.cause, by_turn=False)
+def test_replicas_that_one_limit_throttles_are_one_incident() -> None:
+    """One patch of their Deployment fixes all of them."""
+    given = gc.CASE.given(["replicas=4", "records=150000", "cpu_limit_m=200", "qps=800"])
+    report = case.run(gc.CASE, given, say)
+    say(report.model_dump_json())
+    affected = {report.subject, *report.also_affected}
+    assert len(affected) == 4, affected
+    assert all(re.fullmatch(COREDNS, one) for one in affected), affected
+    assert report.command.startswith("kubectl -n kube-system patch deployment/coredns")
+    assert (report.attempt.noticed, report.attempt.verdict) == ("seen", "verified")
+
+
+@pytest.mark.parametrize(
+    ("pair", "why"),
+    [("records", "takes NAME=VALUE"), ("memory_mib=1", "records, cpu_limit_m"), ("qps=0", "--set qps=0")],
+)
+def test_a_parameter_that_a_case_does_not_take_is_refused(pair: str, why: str) -> None:
+    with pytest.raises(LabError, match=re.escape(why)):
+        gc.CASE.given([pair])
 
 
 @pytest.mark.timeout(2400)

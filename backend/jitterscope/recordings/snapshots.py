@@ -9,7 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from jitterscope.diagnosis.core.objective import BadObjective, Objective, parse
-from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, Queries, ResourceView, Snapshot
+from jitterscope.diagnosis.core.snapshot import (
+    Distribution,
+    Event,
+    FactValue,
+    Queries,
+    ResourceView,
+    Snapshot,
+    of_workload,
+)
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
 from jitterscope.recordings.batches import batch_of
@@ -85,7 +93,7 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
         called_servers=views(called),
         probes=views(probes),
         dns_paths=views(paths),
-        neighbours=views(neighbours),
+        neighbours=tuple(_neighbour(i, resources) for i in neighbours),
         workloads=tuple(_facts_of(i, resources[i]) for i in workloads),
         cgroups=views([i for i in below if resources[i].kind == "cgroup"]) if of_node else _beside(part),
         unavailable={
@@ -201,6 +209,12 @@ def _view(index: int, resource: RecordedResource) -> ResourceView:
         if stored is None
         else Queries(stored.sent_us, stored.latency_us, stored.result, stored.queue_wait_us, stored.complete),
     )
+
+
+def _neighbour(index: int, resources: Sequence[RecordedResource]) -> ResourceView:
+    """A server beside the subject, with the names of its workload."""
+    above = resources[index].parent
+    return of_workload(_view(index, resources[index]), _facts_of(above, resources[above]).facts)
 
 
 def _facts_of(index: int, resource: RecordedResource) -> ResourceView:

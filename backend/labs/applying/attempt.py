@@ -23,8 +23,6 @@ ENVIRONMENT = {
     "JITTERSCOPE_VERIFICATION_LEAST_S": f"{LEAST_S:g}",
 }
 _LOOK_EVERY_S = 0.5
-# Facts are read every few seconds. A change counts only after no other change has followed for a while.
-_TO_NOTICE_S = 80.0
 # What the product sees of a change comes within this time. If it is another change by then, the fix is declared before
 # that change has its verdict, after 60 s: later there would be nothing to compare with.
 _REST_S = 30.0
@@ -155,7 +153,7 @@ def _incident(product: Product, fault: Ongoing, subjects: list[int] | None, sinc
 def _noticed(product: Product, fault: Ongoing, incident_id: int, fix_id: str, say: Say) -> bool:
     seen: Any = None
     until = math.inf
-    for _ in _while(fault, _TO_NOTICE_S):
+    for _ in _while(fault, fault.to_notice_s):
         started = product.verifications(incident_id)
         if any(one["fix_id"] == fix_id for one in started):
             return True

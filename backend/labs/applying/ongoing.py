@@ -14,6 +14,8 @@ from labs.errors import LabError
 ProposedFix = Mapping[str, Any]
 Apply = Callable[[ProposedFix], None]
 Running = TypeVar("Running")
+# Facts are read every few seconds. A change counts only after no other change has followed for a while.
+TO_NOTICE_S = 80.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class Ongoing:
     product watches. `goes_on` says whether the fault still lasts, and raises LabError if a server or the load died.
     `fixes`: by id, functions that really apply a fix; each gets the fix as the incident proposes it, for its values.
     `before_s`: how long the fault must have lasted for a comparison. `to_incident_s`: how long the incident may take to
-    open. `comparable_s`: how much time after the fix a verdict needs.
+    open. `to_notice_s`: how long after a fix the product may notice it. `comparable_s`: how much time after the fix a
+    verdict needs.
     """
 
     lab: str
@@ -35,6 +38,7 @@ class Ongoing:
     fixes: Mapping[str, Apply]
     before_s: float = 70.0
     to_incident_s: float = 180.0
+    to_notice_s: float = TO_NOTICE_S
     comparable_s: float = 60.0
 
 

@@ -19,10 +19,24 @@ from labs.kubernetes import churn_report
 NAME = "kubernetes"
 
 
+def _parameters() -> str:
+    """For each case its parameters with their default values."""
+    told = []
+    for one in cases.CASES.values():
+        fields = one.parameters.model_fields
+        told.append(f"{one.name}: " + ", ".join(f"{name}={field.default:g}" for name, field in fields.items()))
+    return "; ".join(told)
+
+
 def command(
     case: Annotated[
-        int, typer.Option(help="; ".join(f"{one.number}: {one.title}" for one in cases.CASES.values()))
-    ] = 1,
+        str, typer.Option(help="; ".join(f"{one.name}: {one.title}" for one in cases.CASES.values()))
+    ] = "1",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=f"A parameter of the case. {_parameters()}")
+    ] = None,
+    fix: Annotated[str | None, typer.Option(help="Another fix of the incident; without it, the case's own")] = None,
+    patch: Annotated[int, typer.Option(min=1, help="Which of the fix's patches kubectl applies")] = 1,
     churn: Annotated[
         bool, typer.Option("--churn", help="Instead of a case: pods come and go, a node is drained, a kubelet restarts")
     ] = False,
@@ -38,7 +52,7 @@ def command(
 ) -> None:
     """A case on a real Kubernetes with the chart's collector; kubectl applies its fix (docs/labs.md)"""
     if case not in cases.CASES:
-        raise typer.BadParameter(f"{case} is not one of {', '.join(map(str, cases.CASES))}.", param_hint="--case")
+        raise typer.BadParameter(f"{case} is not one of {', '.join(cases.CASES)}.", param_hint="--case")
     say = progress()
     with complaints(None, None):
         if churn:
@@ -46,11 +60,12 @@ def command(
         elif capabilities:
             _capabilities(store, say, json_)
         else:
-            _case(case, say, json_)
+            chosen = cases.CASES[case]
+            report = cases.run(chosen, chosen.given(set_ or []), say, fix, patch)
+            _show(report, json_)
 
 
-def _case(number: int, say: Say, json_: bool) -> None:
-    report = cases.run(cases.CASES[number], say)
+def _show(report: cases.Report, json_: bool) -> None:
     typer.echo(f"{report.subject} on {report.node}\n{attempt.table(report.attempt)}", err=json_)
     if json_:
         typer.echo(report.model_dump_json())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
@@ -15,28 +16,38 @@ from labs.applying.ongoing import Ongoing, ProposedFix
 from labs.console import Say
 from labs.errors import LabError
 from labs.hosting import product_for_others
-from labs.kubernetes import burst, chart, cluster, forwarding, gc, probing, searching, verifying
+from labs.kubernetes import burst, chart, cluster, forwarding, gc, nodelocal, probing, searching, verifying
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.fault import Case, Fault
+from labs.kubernetes.fault import Case, Fault, P
 from labs.product import Product
 
 LAB = "kubernetes"
-CASES = {one.number: one for one in (gc.CASE, burst.CASE, probing.CASE, searching.CASE, verifying.CASE)}
+_ALL: tuple[Case[Any], ...] = (
+    gc.CASE,
+    burst.CASE,
+    probing.CASE,
+    nodelocal.CASE,
+    searching.CASE,
+    verifying.CASE,
+)
+CASES = {one.name: one for one in _ALL}
 
 
 class Report(BaseModel):
     """The report of one case.
 
     `title` and `summary` are the incident's. `subject`, `namespace`, `workload`, and `node` are as the product names
-    them. `command` is what was run.
+    them, `also_affected` the incident's other containers. `command` is what was run.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    case: int
+    case: str
+    parameters: dict[str, Any]
     title: str
     summary: str
     subject: str
+    also_affected: list[str]
     namespace: str | None
     workload: str | None
     node: str
@@ -78,33 +89,35 @@ def watched(say: Say, nodes: int = 1) -> Iterator[Watched]:
             raise LabError(f"After `helm uninstall` the cluster still has {', '.join(left)}.")
 
 
-def run(case: Case, say: Say) -> Report:
-    """Make the fault, run the incident's own patch, and wait for the verdict."""
-    with watched(say) as here, case.made(here.cluster, say) as fault:
-        return tried(here, case, fault, say)
+def run(case: Case[P], parameters: P, say: Say, fix: str | None = None, patch: int = 1) -> Report:
+    """Make the fault, run a patch of a fix (of the case's own, if none is given), and wait for the verdict."""
+    with watched(say) as here, case.made(here.cluster, parameters, say) as fault:
+        return tried(here, case, parameters, fault, say, fix or case.fix, patch)
 
 
-def tried(here: Watched, case: Case, fault: Fault, say: Say) -> Report:
-    """The result of the case's fix on a sustained fault. Raises LabError if one fault opens several incidents."""
+def tried(here: Watched, case: Case[P], parameters: P, fault: Fault, say: Say, fix_id: str, number: int = 1) -> Report:
+    """The result of a fix on a sustained fault. Raises LabError if one fault opens several incidents."""
     commands: list[str] = []
 
     def apply(fix: ProposedFix) -> None:
-        command = fault.command(fix)
+        by_lab = fault.command if fix_id == case.fix else None
+        command = _patch(fix, number) if by_lab is None else by_lab(fix)
         say(command)
         here.cluster.shell(command)
         commands.append(command)
 
     ongoing = Ongoing(
         LAB,
-        f"case-{case.number}",
+        f"case-{case.name}",
         case.cause,
         None,
         fault.goes_on,
-        {case.fix: apply},
+        {fix_id: apply},
         before_s=fault.before_s,
         to_incident_s=fault.to_incident_s,
+        to_notice_s=fault.to_notice_s,
     )
-    done = attempt.attempt(here.product, ongoing, case.fix, say)
+    done = attempt.attempt(here.product, ongoing, fix_id, say)
     listed = here.product.all_incidents()
     incidents = [one for one in listed if one["cause"] == case.cause]
     rest = [one for one in listed if one["cause"] != case.cause]
@@ -113,10 +126,12 @@ def tried(here: Watched, case: Case, fault: Fault, say: Say) -> Report:
         raise LabError(f"One fault is {len(incidents)} incidents: {'; '.join(named)}")
     told = here.product.incident(int(incidents[0]["id"]))
     return Report(
-        case=case.number,
+        case=case.name,
+        parameters=parameters.model_dump(),
         title=told["title"],
         summary=told["summary"],
         subject=told["subject"]["name"],
+        also_affected=sorted(one["name"] for one in told["also_affected"]),
         namespace=told["namespace"],
         workload=told["workload"],
         node=told["subject"]["node"],
@@ -124,3 +139,12 @@ def tried(here: Watched, case: Case, fault: Fault, say: Say) -> Report:
         command=commands[0],
         attempt=done,
     )
+
+
+def _patch(fix: ProposedFix, number: int) -> str:
+    """The command that the incident offers to paste. Raises LabError if that patch is not a command."""
+    patches = fix["patches"]
+    if not 1 <= number <= len(patches) or patches[number - 1]["language"] != "shell":
+        listed = ", ".join(f"{at}: {one['label']} ({one['language']})" for at, one in enumerate(patches, 1))
+        raise LabError(f"{fix['id']} has no command at --patch {number}. Its patches: {listed or 'none'}.")
+    return str(patches[number - 1]["text"])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pydantic import Field
+
 from labs.console import Say
 from labs.coredns import WIDE_NAMES, write_hosts
 from labs.kubernetes import objects
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.fault import Case, Fault
+from labs.kubernetes.fault import LOAD_S, Case, Fault, Parameters
 from labs.kubernetes.layout import DNS_SERVICE
 
-_RECORDS, _QPS, _SECONDS = 500_000, 1_000, 1_500
-_LIMIT = "500m"
 _COREFILE = """.:53 {
     errors
     health
@@ -24,27 +24,38 @@ _COREFILE = """.:53 {
 """
 
 
+class Load(Parameters):
+    """A server, and what it is asked."""
+
+    records: int = Field(500_000, ge=1_000, le=2_000_000, description="names in CoreDNS's hosts file")
+    cpu_limit_m: int = Field(500, ge=20, le=16_000, description="CPU limit of each replica in millicores")
+    qps: float = Field(1_000, gt=0, le=20_000, description="queries per second, for all replicas")
+    replicas: int = Field(1, ge=1, le=50, description="replicas of the Deployment")
+
+
 @contextmanager
-def _served(cluster: Cluster, say: Say) -> Iterator[Fault]:
+def _served(cluster: Cluster, p: Load, say: Say) -> Iterator[Fault]:
     """The server under load."""
-    say(f"Deploying CoreDNS with {_RECORDS:,} names and a CPU limit of {_LIMIT}")
+    many = "CoreDNS" if p.replicas == 1 else f"{p.replicas} replicas of CoreDNS"
+    say(f"Deploying {many} with {p.records:,} names and a CPU limit of {p.cpu_limit_m}m")
     hosts = cluster.files.folder / "hosts"
     hosts.mkdir(exist_ok=True)
-    write_hosts(hosts / "hosts", _RECORDS)
+    write_hosts(hosts / "hosts", p.records)
     objects.load_coredns(cluster)
     objects.load_driver(cluster)
-    limits = {"cpu": _LIMIT, "memory": "1Gi"}
-    server = objects.coredns("coredns", _COREFILE, DNS_SERVICE, limits=limits, hosts=str(hosts))
-    load = objects.driver("dns-load", f"--names={','.join(WIDE_NAMES)}", f"--seconds={_SECONDS}", f"--qps={_QPS}")
+    limits = {"cpu": f"{p.cpu_limit_m}m", "memory": "1Gi"}
+    server = objects.coredns("coredns", _COREFILE, DNS_SERVICE, limits=limits, hosts=str(hosts), replicas=p.replicas)
+    load = objects.driver("dns-load", f"--names={','.join(WIDE_NAMES)}", f"--seconds={LOAD_S}", f"--qps={p.qps:g}")
     with objects.running(cluster, (server, load)):
-        [pod] = objects.pods_of(cluster, server)
+        pod = objects.pods_of(cluster, server)[0]
         yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, load))
 
 
 CASE = Case(
-    number=1,
+    name="1",
     title="CoreDNS with a CPU limit and a large hosts file; garbage collection",
     cause="cpu/gc_throttling",
     fix="raise_cpu_limit",
+    parameters=Load,
     made=_served,
 )

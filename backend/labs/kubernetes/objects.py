@@ -25,12 +25,13 @@ _PATIENCE = "--timeout=120s"
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A Deployment with what it needs, applied in this order. `labels` are those of its pods."""
+    """A Deployment, or another `kind`, with what it needs, applied in this order. `labels` are those of its pods."""
 
     name: str
     namespace: str
     labels: Mapping[str, str]
     objects: Sequence[Object] = field(default_factory=tuple)
+    kind: str = "deployment"
 
     @property
     def selector(self) -> str:
@@ -43,7 +44,7 @@ def running(cluster: Cluster, workloads: Sequence[Workload]) -> Iterator[None]:
     try:
         for one in workloads:
             cluster.apply(*one.objects)
-            cluster.kubectl("-n", one.namespace, "rollout", "status", f"deployment/{one.name}", _PATIENCE)
+            cluster.kubectl("-n", one.namespace, "rollout", "status", f"{one.kind}/{one.name}", _PATIENCE)
         yield
     finally:
         for made in reversed([made for one in workloads for made in one.objects]):
@@ -110,6 +111,7 @@ def coredns(
     limits: Mapping[str, str] | None = None,
     hosts: str | None = None,
     account: str | None = None,
+    replicas: int = 1,
 ) -> Workload:
     """A CoreDNS in kube-system with a Service, with the usual name of a cluster's DNS if `name` is "coredns".
 
@@ -144,19 +146,19 @@ def coredns(
         selector,
         (
             made("v1", "ConfigMap", name, SYSTEM, data={"Corefile": corefile}),
-            deployment(name, SYSTEM, selector, pod),
+            deployment(name, SYSTEM, selector, pod, replicas),
             made("v1", "Service", service, SYSTEM, spec={"clusterIP": address, "selector": selector, "ports": ports}),
         ),
     )
 
 
-def driver(name: str, *arguments: str) -> Workload:
-    """The load driver, which queries the cluster's DNS, in a namespace of clients."""
+def driver(name: str, *arguments: str, server: str = DNS_SERVICE) -> Workload:
+    """The load driver, which queries the cluster's DNS or another `server`, in a namespace of clients."""
     container = {
         "name": "load",
         "image": LOAD,
         "imagePullPolicy": "Never",
-        "args": [f"--server={DNS_SERVICE}:53", *arguments, "--out=/out/load.bin"],
+        "args": [f"--server={server}:53", *arguments, "--out=/out/load.bin"],
         "volumeMounts": [{"name": "out", "mountPath": "/out"}],
     }
     labels = {"app": name}

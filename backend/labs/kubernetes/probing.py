@@ -6,29 +6,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pydantic import Field
+
 from labs import nss
 from labs.console import Say
 from labs.kubernetes import images, objects
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.fault import Case, Fault
+from labs.kubernetes.fault import Case, Fault, Parameters
 from labs.kubernetes.objects import CLIENTS, Object, Workload
 
 _IMAGE, _NAME = "jitterscope-lab/checks:1", "checks"
-# As old health checks with curl do.
-_EVERY_S = 0.5
+
+
+class Checks(Parameters):
+    """As old health checks with curl are."""
+
+    every_s: float = Field(0.5, ge=0.1, le=60, description="seconds from one run of certutil to the next")
+    replicas: int = Field(1, ge=1, le=20, description="pods that run it")
 
 
 @contextmanager
-def _checked(cluster: Cluster, say: Say) -> Iterator[Fault]:
+def _checked(cluster: Cluster, p: Checks, say: Say) -> Iterator[Fault]:
     """The pod that lists certificates, with an NSS_SDB_USE_CACHE value that makes NSS probe."""
     folder = cluster.files.folder / "nss"
     folder.mkdir(exist_ok=True)
     listing = nss.certutil(folder, "auto")
-    say(f"Deploying a pod that runs `{Path(listing.command[0]).name}` every {_EVERY_S:g} s")
+    say(f"Deploying a pod that runs `{Path(listing.command[0]).name}` every {p.every_s:g} s")
     cluster.load(images.Image(_IMAGE, {"/certutil": Path(listing.command[0])}))
-    checks = _workload(listing, folder)
+    checks = _workload(listing, folder, p)
     with objects.running(cluster, (checks,)):
-        [pod] = objects.pods_of(cluster, checks)
+        pod = objects.pods_of(cluster, checks)[0]
 
         def goes_on() -> bool:
             # The fix replaces the pod itself.
@@ -38,7 +45,7 @@ def _checked(cluster: Cluster, say: Say) -> Iterator[Fault]:
         yield Fault(pod["metadata"]["name"], goes_on)
 
 
-def _workload(listing: nss.Certutil, folder: Path) -> Workload:
+def _workload(listing: nss.Certutil, folder: Path, p: Checks) -> Workload:
     libraries = [Path(one) for one in listing.environment.get("LD_LIBRARY_PATH", "").split(":") if one]
     volumes, mounts = objects.shown(*objects.programs(*libraries))
     words = " ".join(("/certutil", *listing.command[1:]))
@@ -46,7 +53,7 @@ def _workload(listing: nss.Certutil, folder: Path) -> Workload:
         "name": _NAME,
         "image": _IMAGE,
         "imagePullPolicy": "Never",
-        "command": ["/usr/bin/sh", "-euc", f"while :; do {words} > /dev/null; sleep {_EVERY_S:g}; done"],
+        "command": ["/usr/bin/sh", "-euc", f"while :; do {words} > /dev/null; sleep {p.every_s:g}; done"],
         "env": [{"name": name, "value": value} for name, value in listing.environment.items()],
         "volumeMounts": [
             *mounts,
@@ -63,14 +70,15 @@ def _workload(listing: nss.Certutil, folder: Path) -> Workload:
         ],
     }
     labels = {"app": _NAME}
-    made = objects.deployment(_NAME, CLIENTS, labels, pod)
+    made = objects.deployment(_NAME, CLIENTS, labels, pod, p.replicas)
     return Workload(_NAME, CLIENTS, labels, (objects.namespace(CLIENTS), made))
 
 
 CASE = Case(
-    number=3,
+    name="3",
     title="a pod whose NSS probes the file system with made-up names",
     cause="kernel/nss_stat_storm",
     fix="nss_variable",
+    parameters=Checks,
     made=_checked,
 )

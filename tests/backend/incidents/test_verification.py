@@ -25,6 +25,7 @@ def test_a_fix_that_works(service: Any, fault: Recording, more_cpu: Recording) -
     verification = incident["verification"]
     assert verification["fix_id"] == "raise_cpu_limit"
     assert [(one["name"], one["old"], one["new"]) for one in verification["changes"]] == [("cpu.quota_us", "0.5", "4")]
+    assert not [one for one in verification["notes"] if "did not see" in one]
     found = measures(incident)
     assert found["throttled_ms_per_min"]["before"] > 1000
     assert found["throttled_ms_per_min"]["after"] == 0

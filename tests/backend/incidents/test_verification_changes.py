@@ -46,6 +46,8 @@ def test_said_by_hand(service: Any, fault: Recording, more_cpu: Recording) -> No
     assert given["verification"]["started_by"] != "jitterscope"
     incident = visit(service, incident_id)
     assert incident["state"] == "verified"
+    [note] = [one for one in incident["verification"]["notes"] if "did not see" in one]
+    assert note.endswith("The CPU quota per period of the container rises, or the limit is removed.")
     assert len(service.get(f"/incidents/{incident_id}/verifications")) == 1
     # Shortly after the data that the verdict rests on there is nothing to compare with.
     service.post(path, {"applied_at": incident["verification"]["after_to"]}, status=422)

@@ -70,7 +70,7 @@ def resize(snapshot: Snapshot, content: dict[str, Any]) -> list[Patch]:
     pod = shlex.quote(subject.fact("workload.pod") or "POD")
     name = subject.fact("workload.container") or "CONTAINER"
     text = f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
-    text += _quoted({"containers": [{"name": name, **allowed}]})
+    text += _quoted({"spec": {"containers": [{"name": name, **allowed}]}})
     return [Patch(label="This pod now, without a restart", language="shell", text=text)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jitterscope.diagnosis.core.finding import Change, WorkloadChange
-from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 TEMPLATE = ("spec", "template", "spec")
 # Where a kind has the spec of its pods. Others cannot be patched: a Job's template is immutable, and a static pod
@@ -71,7 +71,12 @@ class Owner:
 
 def of(snapshot: Snapshot) -> Owner:
     """The owner of the subject; "deployment/NAME" if it is not known."""
-    spelled, _, name = (snapshot.subject.fact("workload.owner") or "").partition("/")
+    return of_view(snapshot.subject)
+
+
+def of_view(view: ResourceView) -> Owner:
+    """The owner of what has the facts of a workload; "deployment/NAME" if it is not known."""
+    spelled, _, name = (view.fact("workload.owner") or "").partition("/")
     if not name:
         return Owner("Deployment", "NAME")
     if spelled == "ReplicaSet" and (above := _HASH.sub("", name)) != name:

@@ -5,8 +5,8 @@ A snapshot is plain data. Its builder (the database, a recording, a scenario) de
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from jitterscope.diagnosis.core.objective import Objective
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+_WORKLOAD = "workload."  # how the names of facts begin that say whose container it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,11 @@ class ResourceView:
         return None if newest is None else newest.value
 
 
+def of_workload(server: ResourceView, facts: Iterable[FactValue]) -> ResourceView:
+    """A server with the names of the workload that it belongs to, from the facts of its cgroup."""
+    return replace(server, facts=(*server.facts, *(fact for fact in facts if fact.name.startswith(_WORKLOAD))))
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A window [start_us, start_us + ticks * step_us) of a subject (a cgroup, or a node) and its neighbors.
@@ -109,10 +115,11 @@ class Snapshot:
     `processes`, `dns_servers`, `tcp_servers`, and `tcp_upstreams` (addresses that it calls) belong to the subject;
     `called_servers` are TCP servers of the node that are known to be behind those; `ancestors` runs from its parent
     cgroup upwards. `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers,
-    which the subject may query or be queried by; `workloads` cgroups of the node with facts alone (their resolv.conf,
-    their address). `replicas`: how many pods of its workload were there at the end of the window, where a quota of the
-    namespace makes that matter; None: not known. `unavailable` names sources that could not deliver here, with what
-    they need, so that a cause can say why it does not have enough data.
+    which the subject may query or be queried by, with the `workload.*` facts of their cgroups; `workloads` cgroups
+    of the node with facts alone (their resolv.conf, their address). `replicas`: how many pods of its workload were
+    there at the end of the window, where a quota of the namespace makes that matter; None: not known. `unavailable`
+    names sources that could not deliver here, with what they need, so that a cause can say why it does not have
+    enough data.
     """
 
     start_us: int

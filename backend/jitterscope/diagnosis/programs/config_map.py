@@ -12,8 +12,9 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jitterscope.diagnosis.core import owners, patches
+from jitterscope.diagnosis.core import owners
 from jitterscope.diagnosis.core.finding import Change, CorefileChange, Patch, PluginChange
+from jitterscope.diagnosis.core.owners import Owner
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import corefile, versions
 from jitterscope.diagnosis.programs.corefile import Block, Plugin
@@ -44,7 +45,7 @@ def with_command(
     """
     made = None if server is None else command(snapshot, server, edits, restart=restart)
     found = None if server is None else _workload(snapshot, server) or _node_local(snapshot, server)
-    changes = [] if found is None else [edit.change(*found) for edit in edits]
+    changes = [] if found is None else [edit.change(found[0], str(found[1])) for edit in edits]
     written = [one.model_copy(update={"changes": [] if number else changes}) for number, one in enumerate(patches_)]
     return [*([] if made is None else [made]), *written]
 
@@ -64,16 +65,16 @@ def multisocket(
 
 
 def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[Edit], *, restart: bool = False) -> Patch | None:
-    """None unless a Kubernetes ConfigMap is known to hold the Corefile: only for the subject's own CoreDNS.
+    """None unless a Kubernetes ConfigMap is known to hold the Corefile of this CoreDNS.
 
     `restart`: a reload is not enough.
     """
     found, script = _workload(snapshot, server), "; ".join(edit.script for edit in edits)
-    pod_spec = owners.POD_SPEC.get(owners.of(snapshot).kind)
+    pod_spec = None if found is None else owners.POD_SPEC.get(found[1].kind)
     # The Corefile of NodeLocal DNSCache is a template: its file differs from the ConfigMap.
     if found is None or pod_spec is None or server.fact("dns.software") == "node-cache" or not script:
         return None
-    target, space = found[1], shlex.quote(found[0])
+    target, space = shlex.quote(str(found[1])), shlex.quote(found[0])
     reloads = not restart and all(block.plugin("reload") is not None for block in corefile.of(server))
     maps = shlex.quote(f"{{.{'.'.join(pod_spec)}.volumes[*].configMap.name}}")
     text = (
@@ -88,13 +89,19 @@ def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[Edit], *, 
     return Patch(label=label, language="shell", text=text)
 
 
-def _workload(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | None:
-    """Namespace and owner of the subject, if the server is its own and Kubernetes knows it by name."""
-    namespace, owner = snapshot.subject.fact("workload.namespace"), snapshot.subject.fact("workload.owner")
-    own = any(one.id == server.id for one in snapshot.dns_servers)
-    if not own or patches.manager(snapshot) != "kubernetes" or not namespace or not owner:
+def _workload(snapshot: Snapshot, server: ResourceView) -> tuple[str, Owner] | None:
+    """Namespace and owner of the pod that a server runs in, if Kubernetes knows them by name.
+
+    GKE's add-on reverts changes to its NodeLocal DNSCache.
+    """
+    if server.fact("dns.software") == "node-cache" and versions.gke(snapshot) is not None:
         return None
-    return namespace, str(owners.of(snapshot))
+    own = any(one.id == server.id for one in snapshot.dns_servers)
+    told = snapshot.subject if own else server
+    namespace = told.fact("workload.namespace")
+    if told.fact("workload.manager") != "kubernetes" or not namespace or not told.fact("workload.owner"):
+        return None
+    return namespace, owners.of_view(told)
 
 
 def _restart(space: str, target: str) -> str:
@@ -106,14 +113,11 @@ def _restart(space: str, target: str) -> str:
     return f"kubectl -n {space} rollout restart {target}"
 
 
-def _node_local(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | None:
-    """NodeLocal DNSCache in front of the subject, under the names of its manifest.
-
-    GKE's add-on reverts changes to its own.
-    """
+def _node_local(snapshot: Snapshot, server: ResourceView) -> tuple[str, Owner] | None:
+    """NodeLocal DNSCache in front of the subject, under the names of its manifest."""
     if server.fact("dns.software") != "node-cache" or versions.gke(snapshot) is not None:
         return None
-    return "kube-system", "daemonset/node-local-dns"
+    return "kube-system", Owner("DaemonSet", "node-local-dns")
 
 
 def options(

@@ -113,10 +113,12 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
             session, [row.id for row in tree.processes], start_us - LONGEST_US, start_us, ["process.start"]
         )
         events |= {resource_id: [*found, *events.get(resource_id, ())] for resource_id, found in began.items()}
+    # Of these, only facts.
+    named = [row.id for row in tree.workloads] + [row.parent_id for row in tree.neighbours if row.parent_id]
     reader = Reader(
         values,
         histograms,
-        inventory.facts(session, [*measured, *(row.id for row in tree.workloads)], start_us, end_us),
+        inventory.facts(session, [*measured, *named], start_us, end_us),
         events,
         queries,
         objectives_of(session, (*tree.dns_servers, *tree.tcp_servers, *tree.neighbours)),
@@ -137,7 +139,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         called_servers=tuple(map(reader.view, tree.called_servers)),
         probes=tuple(map(reader.view, tree.probes)),
         dns_paths=tuple(map(reader.view, tree.dns_paths)),
-        neighbours=tuple(map(reader.view, tree.neighbours)),
+        neighbours=tuple(map(reader.neighbour, tree.neighbours)),
         workloads=tuple(map(reader.view, tree.workloads)),
         cgroups=tuple(map(reader.view, tree.cgroups)),
         replicas=None if of_node else _replicas(session, reader.facts.get(tree.subject.id, ()), tree.subject, end_us),

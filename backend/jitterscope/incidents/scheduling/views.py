@@ -9,7 +9,15 @@ from functools import cache
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.objective import Objective
-from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, FloatArray, Queries, ResourceView
+from jitterscope.diagnosis.core.snapshot import (
+    Distribution,
+    Event,
+    FactValue,
+    FloatArray,
+    Queries,
+    ResourceView,
+    of_workload,
+)
 from jitterscope.incidents import lives
 from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
 from jitterscope.objectives import service as objectives
@@ -42,7 +50,7 @@ class Reader:
             name=row.name,
             series=self.values.get(row.id, {}),
             distributions=self.histograms.get(row.id, {}),
-            facts=tuple(FactValue(fact.name, fact.value, fact.since_us) for fact in self.facts.get(row.id, ())),
+            facts=tuple(map(_fact, self.facts.get(row.id, ()))),
             events=tuple(
                 Event(event.kind, event.start_us, event.duration_us, event.attributes)
                 for event in self.events.get(row.id, ())
@@ -51,10 +59,18 @@ class Reader:
             objective=self.objectives.get(row.id),
         )
 
+    def neighbour(self, row: ResourceRow) -> ResourceView:
+        """A server beside the subject, with the names of its workload."""
+        return of_workload(self.view(row), map(_fact, self.facts.get(row.parent_id or 0, ())))
+
     def container(self, tree: SubjectTree) -> ResourceView:
         """The subject with what its container's other lives recorded."""
         others = [self.view(one) for one in tree.lives]
         return lives.joined(self.view(tree.subject), others)
+
+
+def _fact(row: FactRow) -> FactValue:
+    return FactValue(row.name, row.value, row.since_us)
 
 
 def objectives_of(session: Session, servers: Sequence[ResourceRow]) -> Mapping[int, Objective]:

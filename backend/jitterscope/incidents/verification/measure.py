@@ -10,6 +10,8 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.core.landing import Seen
+from jitterscope.diagnosis.core.registry import fix_of
 from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.verification import looks
 from jitterscope.diagnosis.verification.blocks import BLOCK_US, Blocks, blocks
@@ -82,7 +84,10 @@ def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measur
         measures=[_shown(one, intervals(waiting.promised)) for one in found.figures],
         before=_series(old, how, found, match),
         after=_series(new, how, found, match),
-        notes=_notes(waiting, how, match, len(old) - len(match.before), len(new) - len(match.after)),
+        notes=[
+            *_unseen(cause_id, waiting),
+            *_notes(waiting, how, match, len(old) - len(match.before), len(new) - len(match.after)),
+        ],
         needed_s=found.needed_s,
         collected_s=found.collected_s,
     )
@@ -153,6 +158,14 @@ def _series(side: Blocks, how: Plan, found: Judgement, match: Comparable) -> Blo
 
 def _column(values: FloatArray) -> list[float | None]:
     return [round(value, 6) if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _unseen(cause_id: str, waiting: VerificationRow) -> list[str]:
+    """Says so if somebody reported a fix that would show, and it did not: it may never have reached the workload."""
+    kind = None if waiting.fix_id is None else fix_of(cause_id, waiting.fix_id)
+    if kind is None or not isinstance(kind.landing, Seen) or waiting.changes or waiting.started_by == "jitterscope":
+        return []
+    return [f"The collector did not see this fix take effect. What it would see: {kind.landing.how}"]
 
 
 def _notes(

@@ -1,0 +1,174 @@
+"""Case 4 on the cluster: NodeLocal DNSCache, which forwards over TCP, before kube-dns, whose dnsmasq serves 20.
+
+CoreDNS stands for node-cache, which is CoreDNS with a program around it that sets up the node, and for the container
+`kubedns`. dnsmasq is real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic import Field
+
+from labs import coredns, dnsmasq
+from labs.console import Say
+from labs.kubernetes import images, objects
+from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.fault import LOAD_S, Case, Fault, Parameters
+from labs.kubernetes.layout import DNS_SERVICE, UPSTREAM_SERVICE
+from labs.kubernetes.objects import COREDNS, SYSTEM, Object, Workload
+from labs.nodelocal.bench import NAMES
+
+_IMAGE = "jitterscope-lab/dnsmasq:1"
+_NODE_LOCAL, _KUBE_DNS = "node-local-dns", "kube-dns"
+# Where pods find NodeLocal DNSCache on each node.
+_ADDRESS, _LINK = "169.254.20.10", "nodelocaldns"
+_BEHIND = 10053  # of kubedns
+
+
+class Queries(Parameters):
+    """As in the lab nodelocal-dnsmasq: each query needs a connection for as long as kubedns takes."""
+
+    qps: float = Field(800, gt=0, le=10_000, description="queries per second")
+    delay_ms: float = Field(50, ge=1, le=10_000, description="answer time of kubedns in ms")
+    replicas: int = Field(1, ge=1, le=15, description="replicas of kube-dns")
+
+
+@contextmanager
+def _exhausted(cluster: Cluster, p: Queries, say: Say) -> Iterator[Fault]:
+    """NodeLocal DNSCache on each node, kube-dns behind it, and the pod whose queries need too many connections."""
+    say(f"Deploying {_KUBE_DNS} with {p.replicas} dnsmasq before a resolver that takes {p.delay_ms:g} ms")
+    objects.load_coredns(cluster)
+    objects.load_driver(cluster)
+    cluster.load(images.Image(_IMAGE, {"/dnsmasq": dnsmasq.executable()[0]}))
+    server, cache = _kube_dns(p), _node_local()
+    load = objects.driver(
+        "dns-load",
+        f"--names={','.join(NAMES)}",
+        "--unique=true",
+        f"--seconds={LOAD_S}",
+        f"--qps={p.qps:g}",
+        server=_ADDRESS,
+    )
+    with _address(cluster), objects.running(cluster, (server, cache, load)):
+        pod = objects.pods_of(cluster, server)[0]
+        # The kubelet writes a changed ConfigMap into pods within a minute, and CoreDNS reads it within 45 s.
+        yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, load), to_notice_s=150.0)
+
+
+@contextmanager
+def _address(cluster: Cluster) -> Iterator[None]:
+    """The link that node-cache makes on its node."""
+    try:
+        for node in cluster.nodes:
+            cluster.on_node("ip", "link", "add", _LINK, "type", "dummy", node=node)
+            cluster.on_node("ip", "address", "add", f"{_ADDRESS}/32", "dev", _LINK, node=node)
+        yield
+    finally:
+        for node in cluster.nodes:
+            cluster.on_node("sh", "-c", f"ip link delete {_LINK} || true", node=node)
+
+
+def _node_local() -> Workload:
+    """The DaemonSet with the names and the Corefile of kubernetes/dns's nodelocaldns.yaml, as far as this uses it."""
+    corefile = f"""cluster.local:53 {{
+    errors
+    cache {{
+        success 9984 30
+        denial 9984 5
+    }}
+    reload
+    bind {_ADDRESS}
+    forward . {UPSTREAM_SERVICE} {{
+        force_tcp
+    }}
+    prometheus :9253
+    health {_ADDRESS}:8080
+}}
+.:53 {{
+    errors
+    cache 30
+    reload
+    bind {_ADDRESS}
+    forward . {UPSTREAM_SERVICE} {{
+        force_tcp
+    }}
+    prometheus :9253
+}}
+"""
+    labels = {"k8s-app": _NODE_LOCAL}
+    container: Object = {
+        "name": "node-cache",
+        "image": COREDNS,
+        "imagePullPolicy": "Never",
+        "args": ["-conf", "/etc/coredns/Corefile"],
+        "readinessProbe": {"httpGet": {"host": _ADDRESS, "path": "/health", "port": 8080}, "periodSeconds": 2},
+        "volumeMounts": [{"name": "config-volume", "mountPath": "/etc/coredns", "readOnly": True}],
+    }
+    pod: Object = {
+        "dnsPolicy": "Default",
+        "hostNetwork": True,
+        "terminationGracePeriodSeconds": 2,
+        "tolerations": [{"operator": "Exists"}],
+        "containers": [container],
+        "volumes": [{"name": "config-volume", "configMap": {"name": _NODE_LOCAL}}],
+    }
+    made = (
+        objects.made("v1", "ConfigMap", _NODE_LOCAL, SYSTEM, data={"Corefile": corefile}),
+        objects.daemon_set(_NODE_LOCAL, SYSTEM, labels, pod),
+    )
+    return Workload(_NODE_LOCAL, SYSTEM, labels, made, kind="daemonset")
+
+
+def _kube_dns(p: Queries) -> Workload:
+    """Its Deployment with dnsmasq as GKE starts it, and both Services: for pods, and for NodeLocal DNSCache."""
+    labels = {"k8s-app": _KUBE_DNS}
+    corefile = f".:{_BEHIND} {{\n    bind 127.0.0.1\n    errors\n    health\n    erratic {{\n        "
+    corefile += f"{coredns.delay(p.delay_ms)}\n    }}\n}}\n"
+    volumes, mounts = objects.shown(*objects.programs(*dnsmasq.libraries()))
+    behind: Object = {
+        "name": "kubedns",
+        "image": COREDNS,
+        "imagePullPolicy": "Never",
+        "args": ["-conf", "/etc/coredns/Corefile"],
+        "readinessProbe": {"httpGet": {"path": "/health", "port": 8080}, "periodSeconds": 2},
+        "volumeMounts": [{"name": "config", "mountPath": "/etc/coredns", "readOnly": True}],
+    }
+    before: Object = {
+        "name": "dnsmasq",
+        "image": _IMAGE,
+        "imagePullPolicy": "Never",
+        "command": ["/dnsmasq", *dnsmasq.arguments(("127.0.0.1", _BEHIND))],
+        "env": [{"name": name, "value": value} for name, value in dnsmasq.executable()[1].items()],
+        "volumeMounts": mounts,
+    }
+    pod: Object = {
+        "dnsPolicy": "Default",
+        "containers": [behind, before],
+        "volumes": [*volumes, {"name": "config", "configMap": {"name": _KUBE_DNS}}],
+    }
+    ports = [{"name": f"dns-{one.lower()}", "port": 53, "protocol": one} for one in ("UDP", "TCP")]
+
+    def service(name: str, address: str) -> Object:
+        return objects.made(
+            "v1", "Service", name, SYSTEM, spec={"clusterIP": address, "selector": labels, "ports": ports}
+        )
+
+    made = (
+        objects.made("v1", "ConfigMap", _KUBE_DNS, SYSTEM, data={"Corefile": corefile}),
+        objects.deployment(_KUBE_DNS, SYSTEM, labels, pod, p.replicas),
+        service(_KUBE_DNS, DNS_SERVICE),
+        service(f"{_KUBE_DNS}-upstream", UPSTREAM_SERVICE),
+    )
+    return Workload(_KUBE_DNS, SYSTEM, labels, made)
+
+
+CASE = Case(
+    name="4",
+    title="NodeLocal DNSCache that needs more TCP connections than kube-dns's dnsmasq serves",
+    cause="dns/dnsmasq_connection_exhaustion",
+    fix="prefer_udp",
+    parameters=Queries,
+    made=_exhausted,
+)
