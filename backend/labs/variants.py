@@ -22,6 +22,7 @@ class Variant(StrEnum):
     GOGC = "gogc"
     GOMAXPROCS = "gomaxprocs"
     BURST = "burst"
+    REPLICAS = "replicas"
     OVERLOAD = "overload"
     REQUEST_BURST = "request-burst"
     PERIODIC_BURST = "periodic-burst"
@@ -62,6 +63,8 @@ _VARIANTS: dict[Variant, dict[str, Any]] = {
     Variant.GOGC: {"gogc": "off", "gomemlimit": "3GiB"},
     Variant.GOMAXPROCS: {"gomaxprocs": 1},
     Variant.BURST: {"burst_us": None},
+    # What one of two replicas gets of the load.
+    Variant.REPLICAS: {"qps": 500},
     # 60 % of what the load needs, all the time.
     Variant.OVERLOAD: {**_COSTLY_QUERIES, "quota_us": None, "qps": 1_000},
     # Ten times the usual rate for 200 ms every 3 s, which needs twice the limit; the mean needs a third of it.

@@ -19,6 +19,7 @@ _EXPECTED = {
     Variant.FAULT: "cpu/gc_throttling",
     Variant.GOMAXPROCS: "cpu/gc_throttling",
     Variant.BURST: "cpu/gc_throttling",
+    Variant.REPLICAS: "cpu/gc_throttling",
     Variant.OVERLOAD: "cpu/limit_too_low",
     Variant.REQUEST_BURST: "cpu/request_burst",
     Variant.PERIODIC_BURST: "cpu/periodic_burst",

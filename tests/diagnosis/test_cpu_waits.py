@@ -9,7 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.core.engine import detect
+from jitterscope.diagnosis.areas.cpu.causes import _waiting
+from jitterscope.diagnosis.areas.cpu.fixes import move_apart
+from jitterscope.diagnosis.areas.cpu.readings import run_waits
+from jitterscope.diagnosis.core.engine import detect, diagnose
 from jitterscope.diagnosis.core.held_up import _stall_of
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.recordings import file
@@ -68,3 +71,23 @@ def test_answers_in_flight_at_once_belong_to_the_first() -> None:
     took = np.array([100, 150, 290, 30, 60, 45], np.int64)
     # 0-150 and 100-390 overlap; 300-400 began within the second; 390-420 within 300-400; 400-460 after it.
     assert _stall_of(begun, took).tolist() == [2, 1, 1, 0, 3, 2]
+
+
+def test_apart_only_the_answers_that_waited_for_a_cpu_are_quick() -> None:
+    """With the condition on which that holds; what was late for another reason stays late."""
+    snapshot = snapshot_of(file.load(FOLDER / "noisy-neighbour-fault.jitterscope"))
+    found = next(one for one in diagnose(snapshot).findings if one.cause == "cpu/neighbours")
+    apart = next(fix for fix in found.fixes if fix.id == "move_apart")
+    said, now = apart.predicted["slow_ratio"], found.impact["slow_ratio"]
+    assert now is not None
+    assert now > 0.7
+    assert said.low == said.expected == 0.0, "all late answers waited"
+    assert 0.05 * now < said.high < 0.15 * now
+    assert any("finds an idle CPU whenever it wants one" in caveat for caveat in apart.caveats)
+    waits = run_waits.read_waits(snapshot)
+    assert waits is not None
+    judged = _waiting.judge(snapshot, waits)
+    half = replace(judged, held=replace(judged.held, hits=judged.held.of // 2))
+    stays = move_apart.propose(snapshot, found, [], _waiting.delayed(half)).predicted["slow_ratio"]
+    assert stays.expected == pytest.approx(now / 2, rel=0.02)
+    assert move_apart.propose(snapshot, found, [], None).predicted == {}

@@ -314,6 +314,31 @@ def test_the_title_of_a_limit_just_too_low_has_figures_that_differ() -> None:
     assert "needs 0.104 CPU for its 495 queries/s, more than its limit of 0.1 CPU" in found.title
 
 
+def test_more_replicas_are_predicted_by_a_replay() -> None:
+    """The fewest that end the throttling, and no fewer."""
+    facts = {"workload.manager": "kubernetes", "workload.owner": "Deployment/cart", "workload.container": "cart"}
+    tight = replace(TIGHT, qps=100, bursts=((6.0, 24.0, 800.0),), facts=facts)
+    snapshot = simulate(tight).snapshot
+    found = finding(snapshot, "cpu/limit_too_low")
+    assert found is not None
+    scaled = next(fix for fix in found.fixes if fix.id == "scale_out")
+    assert scaled.setting is not None
+    count = scaled.setting.replicas
+    assert count is not None
+    assert (scaled.title, scaled.verdict) == (f"Run {count:g} times as many replicas", "removes")
+    assert scaled.predicted["throttled_ratio"].expected < 0.01
+    assert {"throttled_ratio", "slow_ratio"} == set(scaled.predicted)
+    trace = from_snapshot(snapshot)
+    assert not isinstance(trace, str)
+    fewer = whatif.predict(trace, replace(trace.setting, replicas=max(1.0, count - 1))).throttled_ratio
+    assert fewer is not None
+    assert fewer.expected > 0.02
+    part = from_snapshot(simulate(replace(tight, qps=100 / count, bursts=((6.0, 24.0, 800.0 / count),))).snapshot)
+    assert not isinstance(part, str)
+    throttled = float(np.nansum(part.throttled_periods) / np.nansum(part.periods))
+    assert scaled.predicted["throttled_ratio"].low <= throttled <= scaled.predicted["throttled_ratio"].high
+
+
 def test_what_throttling_hides_is_no_need() -> None:
     """Throttled from the start, a request costs what the limit leaves for it."""
     facts = {"workload.manager": "kubernetes", "workload.owner": "Deployment/cart", "workload.container": "cart"}
@@ -327,6 +352,7 @@ def test_what_throttling_hides_is_no_need() -> None:
     assert raised.predicted == {}
     scaled = next(fix for fix in found.fixes if fix.id == "scale_out")
     assert scaled.verdict == "reduces"
+    assert scaled.predicted == {}
     assert "2 times as many pods leave each 50 % of its load. Throttling hides" in scaled.summary
     trace = from_snapshot(snapshot)
     assert not isinstance(trace, str)

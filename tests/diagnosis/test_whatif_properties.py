@@ -87,6 +87,25 @@ def test_burst_only_helps_and_none_is_no_burst(trace: Trace) -> None:
 
 
 @settings(max_examples=40)
+@given(trace=traces(), counts=st.lists(st.floats(1.0, 3.0), min_size=1, max_size=4))
+def test_more_replicas_never_throttle_one_more(trace: Trace, counts: list[float]) -> None:
+    prepared = prepare(trace)
+    before, replicas = predict(prepared, trace.setting), 1.0
+    assert predict(prepared, replace(trace.setting, replicas=1.0)) == before
+    one_more = trace.setting.period_us / (trace.seconds * 1e6)
+    for factor in counts:
+        replicas *= factor
+        after = predict(prepared, replace(trace.setting, replicas=replicas))
+        for metric, grain in (("throttled_ratio", one_more), ("slow_ratio", 0.0), ("cpu_mean", 0.0)):
+            was, now = getattr(before, metric), getattr(after, metric)
+            if was is not None and now is not None:
+                assert now.expected <= was.expected * (1 + 1e-9) + grain, (metric, replicas)
+        before = after
+    with pytest.raises(ValueError, match="replicas"):
+        predict(prepared, replace(trace.setting, replicas=0.5))
+
+
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     share=st.floats(0.05, 0.95),
@@ -160,6 +179,67 @@ def test_what_a_search_finds_reaches_the_goal_and_less_does_not(trace: Trace) ->
     if burst.value is not None:
         said = predict(prepared, replace(trace.setting, burst_us=int(burst.value)))
         assert known(said.throttled_ratio).high <= goal.at_most
+
+
+# Workload, and times as many replicas.
+SHARED: dict[str, tuple[dict[str, Any], float]] = {
+    "cycles are half as many": ({}, 2.0),
+    "cycles are a quarter as many": ({}, 4.0),
+    "three replicas instead of two": ({"qps": 1_500.0}, 1.5),
+    "half of a burst of queries fits": ({"live_mb": 3.0, "bursts": ((20.0, 6.0, 3_500.0), (60.0, 6.0, 3_500.0))}, 2.0),
+    "half of what was lost does not": ({"live_mb": 3.0, "bursts": ((20.0, 26.0, 5_000.0),)}, 2.0),
+    "a third of what was lost fits": ({"live_mb": 3.0, "bursts": ((20.0, 26.0, 5_000.0),)}, 3.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("case", SHARED)
+def test_a_simulated_part_of_the_load_comes_out_as_predicted(case: str, seed: int) -> None:
+    """The part of the load that one replica gets, simulated with other draws, which the prediction has never seen."""
+    changes, replicas = SHARED[case]
+    whole = Workload(**{"seconds": 120.0, "seed": seed, **changes})
+    part = replace(
+        whole,
+        seed=seed + 100,
+        qps=whole.qps / replicas,
+        bursts=tuple((at, seconds, qps / replicas) for at, seconds, qps in whole.bursts),
+    )
+    before, after = (from_snapshot(simulate(one).snapshot) for one in (whole, part))
+    assert isinstance(before, Trace)
+    assert isinstance(after, Trace)
+    assert after.slow is not None
+    said = predict(before, replace(before.setting, replicas=replicas))
+    real = {
+        "throttled_ratio": float(np.nansum(after.throttled_periods) / np.nansum(after.periods)),
+        "throttled_ms_per_min": float(np.nansum(after.throttled_us)) / 1000 * 60 / after.seconds,
+        "slow_ratio": float(np.nansum(after.slow) / np.nansum(after.arrivals)),
+        "gc_cycles_per_min": len(after.gc) * 60 / after.seconds,
+        "cpu_mean": float(np.nanmean(after.usage_us)) / after.step_us,
+    }
+    for metric, outcome in real.items():
+        found = known(getattr(said, metric))
+        assert found.low <= outcome <= found.high, (metric, found, outcome)
+    assert any(note.startswith("Includes the recorded queries") for note in said.notes) == ("bursts" in changes)
+    # An interval from nothing to everything would contain any outcome.
+    assert known(said.cpu_mean).high < 1.4 * known(said.cpu_mean).expected
+
+
+def test_what_no_request_explains_is_not_shared() -> None:
+    """Without a count of requests, and of a burst of the program's own, no part goes to another replica."""
+    usage = np.full(200, 0.2 * STEP_US)
+    trace = made(usage, Setting(cpu_limit=0.5), arrivals=np.full(200, np.nan))
+    said = predict(trace, Setting(cpu_limit=0.5, replicas=2.0))
+    assert said.throttled_ratio is None
+    assert said.cannot_tell == (
+        "Requests are not counted here, so the part of the CPU use that more replicas share is unknown."
+    )
+    job = from_snapshot(simulate(Workload(seconds=60.0, live_mb=3.0, gogc=None, job=(5.0, 0.4))).snapshot)
+    assert isinstance(job, Trace)
+    prepared = prepare(job)
+    now, shared = (predict(prepared, replace(job.setting, replicas=count)) for count in (1.0, 20.0))
+    assert known(now.throttled_ratio).expected > 0.01
+    assert known(shared.throttled_ratio).expected > 0.5 * known(now.throttled_ratio).expected
 
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

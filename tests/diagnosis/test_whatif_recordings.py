@@ -157,3 +157,19 @@ def test_a_few_unthrottled_ticks_show_no_demand(prepared: Prepared) -> None:
     # As much may stay: what a query costs without throttling was not seen.
     assert value(said, "throttled_ratio").high == pytest.approx(1.0, abs=0.05)
     assert value(said, "slow_ratio").high > 0.5
+
+
+def test_what_a_throttled_server_worked_off_may_cost_more_at_rest() -> None:
+    """A replica that is not throttled wakes its threads for each query: the interval reaches up to the usual cost."""
+    trace = from_snapshot(snapshot_of(file.load(RECORDINGS / "coredns-gc-request-burst.jitterscope")))
+    assert isinstance(trace, Trace)
+    burst = prepare(trace)
+    demand = burst.demand
+    assert not demand.is_hidden
+    assert demand.saved_us.sum() > 0.2 * demand.base_us.sum()
+    as_used = replace(burst, demand=replace(demand, saved_us=np.zeros_like(demand.saved_us)))
+    shared = replace(trace.setting, replicas=1.5)
+    said, least = predict(burst, shared), predict(as_used, shared)
+    for metric in ("cpu_mean", "throttled_ratio"):
+        assert value(said, metric).expected > value(least, metric).expected, metric
+    assert value(said, "throttled_ratio").high > value(least, "throttled_ratio").high

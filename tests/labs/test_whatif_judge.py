@@ -207,4 +207,5 @@ def test_a_fix_changes_one_thing_in_parameters_and_setting() -> None:
         assert after.gomaxprocs == trial.gomaxprocs
         assert (None if after.gogc == "off" else float(after.gogc)) == trial.gogc
         assert (after.gomemlimit == "3GiB") == (trial.gomemlimit_bytes == 3 << 30)
+        assert (parameters.qps or 0) / (after.qps or 1) == trial.replicas
     assert changed(Parameters(gomaxprocs=1), Variant.GOMAXPROCS) is None

@@ -13,10 +13,11 @@ from jitterscope.diagnosis.areas.cpu.whatif.types import Setting
 from labs.errors import LabError
 from labs.variants import Parameters, Variant, parameters_of
 
-FIXES = (Variant.LIMIT, Variant.GOGC, Variant.GOMAXPROCS, Variant.BURST)
+FIXES = (Variant.LIMIT, Variant.GOGC, Variant.GOMAXPROCS, Variant.BURST, Variant.REPLICAS)
 BUILT_IN = "default"
 _GOGC_LIMIT = "3GiB"
 _GOGC_LIMIT_BYTES = 3 << 30
+_REPLICAS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,10 @@ def changed(parameters: Parameters, fix: Variant) -> Parameters | None:
         Variant.GOGC: {"gogc": "off", "gomemlimit": _GOGC_LIMIT},
         Variant.GOMAXPROCS: {"gomaxprocs": 1},
         Variant.BURST: {"burst_us": parameters.quota_us},
+        Variant.REPLICAS: {
+            "qps": None if parameters.qps is None else parameters.qps / _REPLICAS,
+            "burst_qps": None if parameters.burst_qps is None else parameters.burst_qps / _REPLICAS,
+        },
     }
     result = parameters.model_copy(update=changes[fix])
     return None if result == parameters else result
@@ -84,6 +89,8 @@ def setting_with(setting: Setting, fix: Variant) -> Setting:
             return replace(setting, gomaxprocs=1)
         case Variant.BURST:
             return replace(setting, burst_us=round(setting.quota_us or 0))
+        case Variant.REPLICAS:
+            return replace(setting, replicas=float(_REPLICAS))
         case _:
             raise ValueError(f"{fix} is not a fix")
 

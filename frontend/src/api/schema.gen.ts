@@ -4276,7 +4276,8 @@ export interface components {
          * FixSetting
          * @description What a fix sets, as values to replay or to compare; None: that stays as it is.
          *
-         *     `cpu_limit` in CPUs, `gogc` in percent. "off" is the Go runtime's own word: no such limit.
+         *     `cpu_limit` in CPUs, `gogc` in percent, `replicas` for each one that ran. "off" is the Go runtime's own word: no
+         *     such limit.
          */
         FixSetting: {
             /** Burst Us */
@@ -4291,6 +4292,8 @@ export interface components {
             gomemlimit_bytes: number | "off" | null;
             /** Period Us */
             period_us: number | null;
+            /** Replicas */
+            replicas: number | null;
         };
         /**
          * FlameGraph
@@ -4968,6 +4971,11 @@ export interface components {
              */
             protocol: "tcp" | "dns";
             /**
+             * Services
+             * @description NAMESPACE/NAME of the Kubernetes Services whose addresses were called
+             */
+            services: string[];
+            /**
              * Slow Ratio
              * @description Calls answered after more than 20 ms, of all calls
              */
@@ -4990,10 +4998,10 @@ export interface components {
             incidents: components["schemas"]["IncidentRef"][];
             /**
              * Kind
-             * @description workload: containers of one controller. container: one without a controller. server: a DNS server whose container is not known. address: an address that belongs to no known container. clients: callers that are not known to be in a container
+             * @description workload: containers of one controller. container: one without a controller. service: a Kubernetes Service with several workloads behind it, or none that is known. server: a DNS server whose container is not known. address: an address that belongs to no known container or Service. clients: callers that are not known to be in a container
              * @enum {string}
              */
-            kind: "workload" | "container" | "server" | "address" | "clients";
+            kind: "workload" | "container" | "service" | "server" | "address" | "clients";
             /**
              * Members
              * @description Containers that call or are called; for clients, their addresses
@@ -5017,6 +5025,11 @@ export interface components {
              * @description Throttled time of its most throttled container
              */
             throttled_ms_per_min: number | null;
+            /**
+             * Workloads
+             * @description What a Service selects, by name; empty: not known, or no Service
+             */
+            workloads: string[];
         };
         /**
          * Me
@@ -6994,10 +7007,20 @@ export interface components {
             /** @description The server on the same node that listens there, if known */
             server: components["schemas"]["ResourceRef"] | null;
             /**
+             * Service
+             * @description NAMESPACE/NAME of the Kubernetes Service with that address, if known
+             */
+            service: string | null;
+            /**
              * Slow Ratio
              * @description Calls answered after more than 20 ms, of all calls
              */
             slow_ratio: number | null;
+            /**
+             * Workloads
+             * @description What that Service selects, on any node, by name; empty: not known
+             */
+            workloads: string[];
         };
         /**
          * ServiceItem

@@ -20,6 +20,8 @@ export interface Setting {
   readonly gomaxprocs: number | null;
   readonly gogc: number | null;
   readonly gomemlimit_bytes: number | null;
+  /** For each one that ran. */
+  readonly replicas: number;
 }
 export type SettingChange = { readonly [name in keyof Setting]?: number | null };
 export type SearchGoal = Schemas["SearchGoal"];
@@ -61,7 +63,7 @@ function settingOf(values: ModelSettings): Setting {
   };
   return {
     cpu_limit: number("cpu_limit"), period_us: number("period_us") ?? 100_000, burst_us: number("burst_us") ?? 0, gomaxprocs: number("gomaxprocs"),
-    gogc: number("gogc"), gomemlimit_bytes: number("gomemlimit_bytes"),
+    gogc: number("gogc"), gomemlimit_bytes: number("gomemlimit_bytes"), replicas: number("replicas") ?? 1,
   };
 }
 

@@ -52,16 +52,20 @@ def known(said: WhatIf, name: str) -> float:
 
 
 def test_recorded_and_predicted(service: Any, window: dict[str, int], gc_fault: Recording) -> None:
-    said = ask(service, window, {}, {"cpu_limit": None}, {"cpu_limit": 2.0}, {"gomaxprocs": 1}, {"burst_us": 50_000})
+    said = ask(
+        service, window, {}, {"cpu_limit": None}, {"cpu_limit": 2.0}, {"gomaxprocs": 1}, {"burst_us": 50_000},
+        {"replicas": 2},
+    )  # fmt: skip
     assert said.settings == {
         "cpu_limit": 0.5, "period_us": 100_000, "burst_us": 0, "gomaxprocs": 2, "gogc": 100, "gomemlimit_bytes": None,
+        "replicas": 1,
     }  # fmt: skip
     cgroup = gc_fault.resources[gc_fault.subject]
     throttled = known(said, "throttled_ms_per_min")
     assert throttled == pytest.approx(float(cgroup.series["cpu_throttled_us"].sum()) / 1000)
     assert known(said, "queries") == pytest.approx(60_000, rel=0.02)
     assert 0.001 < known(said, "slow_ratio") < 0.1
-    same, unlimited, more, one_thread, burst = said.tried
+    same, unlimited, more, one_thread, burst, shared = said.tried
     replayed = said_of(same.figures, "throttled_ms_per_min")
     assert replayed.low <= throttled <= replayed.high
     for helps in (unlimited, more):
@@ -70,6 +74,10 @@ def test_recorded_and_predicted(service: Any, window: dict[str, int], gc_fault: 
     assert more.settings["gomaxprocs"] == 2, "what is left out stays as recorded"
     for weak in (one_thread, burst):
         assert said_of(weak.figures, "throttled_ms_per_min").expected > 0
+    assert shared.settings["replicas"] == 2
+    for name in ("throttled_ms_per_min", "slow_ratio", "gc_cycles_per_min"):
+        half = said_of(shared.figures, name)
+        assert 0 < half.low <= half.expected < 0.7 * said_of(same.figures, name).expected, name
     assert said.search is None
     assert all(one.timeline is None for one in said.tried)
 
@@ -93,7 +101,7 @@ def test_the_least_that_is_enough(service: Any, window: dict[str, int]) -> None:
     said = ask(service, window, search={"metric": "slow_ratio", "at_most": 0.001})
     assert said.search is not None
     found = {one.control: one for one in said.search}
-    assert set(found) == {"cpu_limit", "burst_us", "gomaxprocs"}
+    assert set(found) == {"cpu_limit", "burst_us", "gomaxprocs", "replicas"}
     limit = found["cpu_limit"]
     assert limit.value is not None
     assert 0.5 < limit.value <= 2.0
@@ -102,6 +110,8 @@ def test_the_least_that_is_enough(service: Any, window: dict[str, int]) -> None:
     assert said_of(limit.tried.figures, "slow_ratio").high <= 0.001
     assert found["gomaxprocs"].value is None, "half a CPU of limit is less than one thread can use"
     assert "GOMAXPROCS=1" in found["gomaxprocs"].sentence
+    assert found["replicas"].value is None, "a cycle stalls any replica, however rare it is"
+    assert "even with 20 times as many replicas" in found["replicas"].sentence
 
 
 def test_a_process_stands_for_its_cgroup(service: Any, window: dict[str, int]) -> None:
@@ -135,6 +145,8 @@ def test_the_newest_minutes_unless_told_otherwise(service: Any, window: dict[str
         ({"settings": [{"cpu_limit": 0.001}]}, "invalid-setting"),
         ({"settings": [{}, {"burst_us": 60_000}]}, "invalid-setting"),
         ({"settings": [{"gomaxprocs": 0}]}, "invalid-setting"),
+        ({"settings": [{"replicas": 0.5}]}, "invalid-setting"),
+        ({"settings": [{"replicas": 21}]}, "invalid-setting"),
         ({"settings": [{"quota": 5}]}, "invalid-setting"),
         ({"settings": [{}] * 17}, "invalid-request"),
         ({"points": 1}, "invalid-request"),

@@ -117,7 +117,8 @@ class Patch(Part):
 class FixSetting(Part):
     """What a fix sets, as values to replay or to compare; None: that stays as it is.
 
-    `cpu_limit` in CPUs, `gogc` in percent. "off" is the Go runtime's own word: no such limit.
+    `cpu_limit` in CPUs, `gogc` in percent, `replicas` for each one that ran. "off" is the Go runtime's own word: no
+    such limit.
     """
 
     cpu_limit: float | None = None
@@ -126,6 +127,7 @@ class FixSetting(Part):
     gomaxprocs: int | None = None
     gogc: float | Literal["off"] | None = None
     gomemlimit_bytes: int | Literal["off"] | None = None
+    replicas: float | None = None
 
 
 class Fix(Part):

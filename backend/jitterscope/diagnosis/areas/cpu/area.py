@@ -148,7 +148,8 @@ AREA = Area(
         WhatIf(
             "cpu",
             "CPU limit, burst and garbage collection",
-            "Replays the recorded demand through another CPU limit, CFS period or burst, or with other Go settings.",
+            "Replays the recorded demand through another CPU limit, CFS period or burst, with other Go settings, or "
+            "shared by more replicas.",
             (
                 Control("cpu_limit", "CPU limit", "cpu", 0.01, 4096, off="no limit"),
                 Control("period_us", "Period", "us", 1_000, 1_000_000),
@@ -156,6 +157,7 @@ AREA = Area(
                 Control("gomaxprocs", "GOMAXPROCS", "1", 1, 4096, hint=_GO_ONLY),
                 Control("gogc", "GOGC", "%", 1, 100_000, hint=_GO_ONLY, off="off"),
                 Control("gomemlimit_bytes", "GOMEMLIMIT", "bytes", 1 << 20, 1 << 50, hint=_GO_ONLY, off="none"),
+                Control("replicas", "Replicas", "1", 1, 20, hint="For each one that ran: 1.5 for 3 pods instead of 2."),
             ),
             answer=answer,
             recorded_by="cpu_usage_us",

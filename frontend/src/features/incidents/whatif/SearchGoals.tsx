@@ -8,7 +8,7 @@ import { Button } from "@/ui/Button";
 import { NAMES, valueText } from "./setting";
 import styles from "./WhatIf.module.css";
 
-/** The smallest limit, burst, and GOMAXPROCS that meet a goal. */
+/** The smallest limit, burst, and GOMAXPROCS, and the fewest replicas, that meet a goal. */
 export function SearchGoals({ of, onTry }: { of: WhatIfWindow; onTry: (change: SettingChange) => void }): ReactElement {
   const search = useWhatIfSearch(of);
   const [p99Ms, setP99Ms] = useState("5");

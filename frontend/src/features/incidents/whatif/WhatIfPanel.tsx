@@ -15,7 +15,7 @@ import { Presets } from "./Presets";
 import { ResultTable } from "./ResultTable";
 import { runsOf } from "./runs";
 import { SearchGoals } from "./SearchGoals";
-import { applied, difference, PARAMETERS } from "./setting";
+import { applied, difference, GO_ONLY, PARAMETERS } from "./setting";
 import { SettingControl } from "./SettingControl";
 import styles from "./WhatIf.module.css";
 
@@ -79,7 +79,7 @@ function Settings({ answer, fixes, change, onChange, of }: SettingsProps): React
   const setting = applied(recorded, change);
   // If the node's CPU count is unknown, sliders cover the recorded usage.
   const nodeCpus = answer.node_cpus ?? Math.max(recorded.gomaxprocs ?? 1, 2 * (recorded.cpu_limit ?? 1));
-  const controls = PARAMETERS.filter((name) => recorded.gomaxprocs !== null || name === "cpu_limit" || name === "period_us" || name === "burst_us");
+  const controls = PARAMETERS.filter((name) => recorded.gomaxprocs !== null || !GO_ONLY.has(name));
   return (
     <div className={styles["settings"]}>
       <div className={styles["presets"]} role="group" aria-label="Values to try">

@@ -6,7 +6,9 @@ import { bytes, cpus, significant } from "@/lib/format";
 import { duration } from "@/lib/time";
 
 export type Parameter = keyof Setting;
-export const PARAMETERS: readonly Parameter[] = ["cpu_limit", "period_us", "burst_us", "gomaxprocs", "gogc", "gomemlimit_bytes"];
+export const PARAMETERS: readonly Parameter[] = ["cpu_limit", "period_us", "burst_us", "gomaxprocs", "gogc", "gomemlimit_bytes", "replicas"];
+
+export const GO_ONLY: ReadonlySet<Parameter> = new Set(["gomaxprocs", "gogc", "gomemlimit_bytes"]);
 
 export const NAMES: Record<Parameter, string> = {
   cpu_limit: "CPU limit",
@@ -15,6 +17,7 @@ export const NAMES: Record<Parameter, string> = {
   gomaxprocs: "GOMAXPROCS",
   gogc: "GOGC",
   gomemlimit_bytes: "GOMEMLIMIT",
+  replicas: "Replicas",
 };
 
 /** The meaning of null, where it is a value of its own. */
@@ -51,6 +54,8 @@ export function valueText(name: Parameter, value: number | null): string {
       return bytes(value);
     case "gomaxprocs":
       return String(value);
+    case "replicas":
+      return `${significant(value)} ×`;
   }
 }
 

@@ -19,6 +19,8 @@ export interface Slider {
 const MIB = 2 ** 20;
 const PERIODS_US = [1, 2, 5, 10, 20, 25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1000].map((ms) => ms * 1000);
 const GOGC = [10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1500, 2000];
+const MOST_REPLICAS = 20;
+const REPLICAS = Array.from({ length: MOST_REPLICAS }, (_, index) => index + 1);
 
 /** `count` values from low to high at equal ratios, each rounded to two digits. */
 function ratioStops(low: number, high: number, count: number): number[] {
@@ -53,6 +55,8 @@ export function sliderOf(name: Parameter, recorded: Setting, now: Setting, nodeC
       const stops = Array.from({ length: 41 }, (_, index) => Math.round(16 * 2 ** (index / 4)) * MIB);
       return { stops: with_(stops, recorded.gomemlimit_bytes), scale: MIB, unit: "MiB", min: 1, max: 2 ** 30, step: 1 };
     }
+    case "replicas":
+      return { stops: REPLICAS, scale: 1, unit: "", min: 1, max: MOST_REPLICAS, step: 1 };
   }
 }
 

@@ -159,6 +159,13 @@ def name_of(view: ResourceView) -> str:
     return container or view.name or view.key
 
 
+def delayed(found: Waiting) -> int | None:
+    """Slow answers during which threads waited for a CPU, and as many of those that never came; None: not known."""
+    if not found.held.of:
+        return None
+    return round(found.hurt.suffered * found.held.hits / found.held.of)
+
+
 def needed_cpus(snapshot: Snapshot, waits: RunWaits) -> float | None:
     """CPUs that the subject uses where it does not wait (its 95th percentile), in tenths, rounded up.
 

@@ -235,7 +235,8 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     waits = run_waits.read_waits(snapshot)
     if waits is None:
         return []
-    ticks = waiting.judge(snapshot, waits).ticks
+    judged = waiting.judge(snapshot, waits)
+    ticks = judged.ticks
     named, use = run_waits.neighbours(snapshot, ticks), run_waits.cpu_use(snapshot, waits, ticks)
     others = use.others * use.cpus if use is not None else 0.0
     need = waiting.needed_cpus(snapshot, waits)
@@ -243,7 +244,7 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
         cpu_weight.propose(snapshot, found, named, need),
         neighbour_limit.propose(snapshot, found, named, need, others),
         None if need is None else dedicated_cpus.propose(snapshot, found, need),
-        move_apart.propose(snapshot, found, named),
+        move_apart.propose(snapshot, found, named, waiting.delayed(judged)),
     ]
     return [fix for fix in proposals if fix is not None]
 

@@ -6,11 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jitterscope.diagnosis.areas.cpu.whatif import predict as whatif
+from jitterscope.diagnosis.areas.cpu.whatif.search import MOST_REPLICAS
 from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
 from jitterscope.diagnosis.areas.cpu.whatif.types import Prediction, Setting
 from jitterscope.diagnosis.core.finding import FixSetting, Interval
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Snapshot
+
+# Less of the throttling than this is its end.
+ENDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,23 @@ def replayed(snapshot: Snapshot, fix: FixSetting) -> Replayed:
     known = before is not None and after is not None and before.expected > 0
     remains = after.expected / before.expected if known and before is not None and after is not None else None
     return Replayed(said.slow_ratio, said.throttled_ratio, remains)
+
+
+def fewest_replicas(snapshot: Snapshot) -> int | None:
+    """How many replicas for each one end the throttling; None if MOST_REPLICAS do not, or if that cannot be told."""
+    low, high = 1, MOST_REPLICAS
+    if not _ends(snapshot, high):
+        return None
+    # Bisection: more replicas never throttle more.
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _ends(snapshot, middle) else (middle, high)
+    return high
+
+
+def _ends(snapshot: Snapshot, count: int) -> bool:
+    remains = replayed(snapshot, FixSetting(replicas=float(count))).remains
+    return remains is not None and remains < ENDS
 
 
 def _with(was: Setting, fix: FixSetting) -> Setting:

@@ -7,11 +7,13 @@ import shlex
 
 import numpy as np
 
+from jitterscope.diagnosis.areas.cpu.fixes import predict
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling
 from jitterscope.diagnosis.core import owners, patches
-from jitterscope.diagnosis.core.finding import Fix, Found, Patch
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, Patch, predictions
 from jitterscope.diagnosis.core.landing import FixKind, Unseen
-from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 REFERENCES = [
     "https://kubernetes.io/docs/tasks/administer-cluster/dns-horizontal-autoscaling/",
@@ -28,12 +30,12 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
         return None
     inside = np.concatenate([throttling.demand.load_us[item.episode.ticks] for item in judged])
     known = inside[np.isfinite(inside)]
-    factor = (
-        max(2, math.ceil(1.2 * float(known.mean()) / throttling.cpu.step_us / throttling.cpu.limit))
-        if len(known)
-        else 2
-    )
     hidden = not len(known) or throttling.demand.is_hidden
+    replayed = None if hidden else predict.fewest_replicas(snapshot)
+    factor = replayed or _by_mean(throttling, known)
+    setting = FixSetting(replicas=float(factor))
+    said = predict.Replayed() if hidden else predict.replayed(snapshot, setting)
+    ends = replayed is not None
     namespace = shlex.quote(snapshot.subject.fact("workload.namespace") or "NAMESPACE")
     return Fix(
         id="scale_out",
@@ -41,8 +43,11 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
         summary=f"{factor} times as many pods leave each {100 / factor:.0f} % of its load. Throttling hides how much "
         "CPU that needs: measure again."
         if hidden
-        else f"With {factor} times as many pods, each one's share of the load fits into its limit with 20 % headroom.",
-        verdict="reduces" if hidden else "removes",
+        else f"With {factor} times as many pods, each gets {100 / factor:.0f} % of the load, at the same limit. "
+        + _predicted(said),
+        verdict="removes" if ends else "reduces",
+        predicted=predictions(slow_ratio=said.slow_ratio, throttled_ratio=said.throttled_ratio),
+        setting=setting,
         precondition="Works only if the clients spread over the replicas (a Service spreads them per connection or "
         "UDP flow).",
         patches=[
@@ -58,6 +63,20 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
         undo=f"Scale {owner} back to the number of replicas it had.",
         references=REFERENCES,
     )
+
+
+def _by_mean(throttling: Throttling, known: FloatArray) -> int:
+    """For the mean load of the stalls, with a fifth of headroom."""
+    if not len(known):
+        return 2
+    return max(2, math.ceil(1.2 * float(known.mean()) / throttling.cpu.step_us / throttling.cpu.limit))
+
+
+def _predicted(said: predict.Replayed) -> str:
+    ratio = said.throttled_ratio
+    if ratio is None:
+        return "Requests are not counted, so what that leaves is not predicted."
+    return f"{say.percent(ratio.expected)} of its periods are then throttled."
 
 
 FIXES = (

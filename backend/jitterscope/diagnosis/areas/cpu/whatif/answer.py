@@ -11,7 +11,14 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.quantities import GC_CYCLES_PER_MIN, THROTTLED_MS_PER_MIN, THROTTLED_RATIO
 from jitterscope.diagnosis.areas.cpu.whatif.predict import Prepared, predict, prepare
-from jitterscope.diagnosis.areas.cpu.whatif.search import Result, gomaxprocs_for, smallest_burst, smallest_limit
+from jitterscope.diagnosis.areas.cpu.whatif.search import (
+    MOST_REPLICAS,
+    Result,
+    fewest_replicas,
+    gomaxprocs_for,
+    smallest_burst,
+    smallest_limit,
+)
 from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
 from jitterscope.diagnosis.areas.cpu.whatif.types import GcCycle, Metric, Prediction, Setting, Trace
 from jitterscope.diagnosis.areas.cpu.whatif.types import Goal as SearchGoal
@@ -46,6 +53,7 @@ _SEARCHES: Mapping[str, Callable[[Prepared, SearchGoal], Result]] = {
     "cpu_limit": smallest_limit,
     "burst_us": smallest_burst,
     "gomaxprocs": gomaxprocs_for,
+    "replicas": fewest_replicas,
 }
 # Settings that null switches off; for the others null is the same as omitting it.
 _CAN_BE_OFF = ("cpu_limit", "gogc", "gomemlimit_bytes")
@@ -73,7 +81,10 @@ def answer(snapshot: Snapshot, trials: Trials) -> Answer:
         tried=tuple(_tried(predict(prepared, one, timeline=trials.timeline)) for one in settings),
         searched=None if trials.goal is None else _searched(prepared, trials.goal),
         slow_threshold_us=trace.slow_threshold_us,
-        ranges={"cpu_limit": Range(0.05, trace.node_cpus)} if math.isfinite(trace.node_cpus) else {},
+        ranges={
+            "replicas": Range(1, MOST_REPLICAS),
+            **({"cpu_limit": Range(0.05, trace.node_cpus)} if math.isfinite(trace.node_cpus) else {}),
+        },
     )
 
 
@@ -125,7 +136,7 @@ def _setting(base: Setting, number: int, change: Settings) -> Setting:
 
 
 def _values(setting: Setting) -> Settings:
-    names = ("cpu_limit", "period_us", "burst_us", "gomaxprocs", "gogc", "gomemlimit_bytes")
+    names = ("cpu_limit", "period_us", "burst_us", "gomaxprocs", "gogc", "gomemlimit_bytes", "replicas")
     return {name: getattr(setting, name) for name in names}
 
 

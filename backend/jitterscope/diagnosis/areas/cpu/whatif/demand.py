@@ -43,6 +43,10 @@ class Demand:
     """`base_us`: CPU that queries and other steady work need in each tick (n,), µs; no NaN.
 
     `quiet`: ticks without a burst and without throttling. `is_hidden`: it hardly ever ran without throttling.
+    `fixed_us`: the part of a tick's cost that does not come from queries. `lost_us`: what queries without an answer
+    would have needed in each tick besides, at most (n,). `saved_us`: how much more the queries of throttled ticks would
+    cost without throttling, at most: a server that works off a queue wakes its threads less often. `replicates_us`:
+    `base_us` of each replicate (R, n) if they differ.
     """
 
     base_us: FloatArray
@@ -50,6 +54,10 @@ class Demand:
     quiet: BoolArray
     is_hidden: bool
     per_query_us: float
+    fixed_us: float
+    lost_us: FloatArray
+    saved_us: FloatArray
+    replicates_us: FloatArray | None = None
 
 
 def cpus_of(trace: Trace, setting: Setting) -> float:
@@ -79,7 +87,7 @@ def decompose(trace: Trace) -> Demand:
     hot |= dilate(throttled, cpu.lag, 1)
     hot |= _raised(excess, load, hot)
     bursts: list[Burst] = []
-    base = usage.copy()
+    base, lost, saved = usage.copy(), np.zeros(n), np.zeros(n)
     for first, last in _runs(hot):
         found = _bursts(trace, throttled, excess, first, last)
         bursts += found
@@ -89,7 +97,20 @@ def decompose(trace: Trace) -> Demand:
             # The queries of these ticks cost less than usual.
             total = float(base[first:last].sum())
             base[first:last] *= max(0.0, 1.0 + left / total) if total > 0 else 0.0
-    return Demand(np.maximum(base, 0.0), tuple(bursts), ~hot, model.is_hidden, model.per_query_us)
+            lost[first:last] = _lost(trace, load, base, first, last)
+            if throttled[first:last].any():
+                saved[first:last] = np.maximum(load[first:last] - base[first:last] - lost[first:last], 0.0)
+    base = np.maximum(base, 0.0)
+    return Demand(base, tuple(bursts), ~hot, model.is_hidden, model.per_query_us, model.fixed_us, lost, saved)
+
+
+def _lost(trace: Trace, load: FloatArray, base: FloatArray, first: int, last: int) -> FloatArray:
+    """What queries of these ticks that got no answer would have cost; never more than all of them usually do."""
+    asked, answered = float(np.nansum(trace.arrivals[first:last])), float(np.nansum(trace.answers[first:last]))
+    used = base[first:last]
+    if not 0 < answered < asked:
+        return np.zeros(last - first)
+    return np.maximum(np.minimum(load[first:last], used * asked / answered) - used, 0.0)
 
 
 def _bursts(trace: Trace, throttled: BoolArray, excess: FloatArray, first: int, last: int) -> list[Burst]:

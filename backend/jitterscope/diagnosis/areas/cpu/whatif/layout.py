@@ -25,9 +25,9 @@ class Layout:
     replicates: int
 
     def steps_of(self, per_tick_us: FloatArray, tick_us: float) -> FloatArray:
-        """Per-tick amounts spread evenly over the steps of the replayed ticks."""
+        """Per-tick amounts (last axis) spread evenly over the steps of the replayed ticks."""
         parts = self.parts(tick_us)
-        return np.repeat(per_tick_us[self.ticks] / parts, parts)
+        return np.repeat(per_tick_us[..., self.ticks] / parts, parts, axis=-1)
 
     def parts(self, tick_us: float) -> int:
         return max(1, round(tick_us / self.step_us))

@@ -1,8 +1,9 @@
 """What a recorded window would have been like under another setting: `prepare` once, then `predict` each setting.
 
-The demand of the trace (demand.py), with GC paced for the new setting (gc.py), goes through CFS bandwidth control
-(cfs.py) and a queue (queueing.py), in replicates that vary like real windows (uncertainty.py). Each number is the
-median of the replicates, with an interval, which is widened by the error of a replay of the recorded setting.
+The demand of the trace (demand.py), or a replica's part of it (replicas.py), with GC paced for the new setting
+(gc.py), goes through CFS bandwidth control (cfs.py) and a queue (queueing.py), in replicates that vary like real
+windows (uncertainty.py). Each number is the median of the replicates, with an interval, which is widened by the error
+of a replay of the recorded setting.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.cpu.whatif import gc, latency, timelines, wording
+from jitterscope.diagnosis.areas.cpu.whatif import gc, latency, replicas, timelines, wording
 from jitterscope.diagnosis.areas.cpu.whatif.demand import Demand, cpus_of, decompose
 from jitterscope.diagnosis.areas.cpu.whatif.gc import Pacing
 from jitterscope.diagnosis.areas.cpu.whatif.latency import Latencies, Seen
@@ -74,18 +75,24 @@ def predict(
     size, so the first cycle comes after one whole interval. Otherwise a window is one of many in the long run.
 
     Entries that the trace does not support are None, and `cannot_tell` says why. Raises ValueError for a quota that is
-    not positive and for a burst above it.
+    not positive, for a burst above it, and for less than one replica.
     """
     prepared = prepare(given) if isinstance(given, Trace) else given
-    trace, demand = prepared.trace, prepared.demand
     quota = setting.quota_us
     if quota is not None and (quota <= 0 or not 0 <= setting.burst_us <= quota):
         raise ValueError(f"A quota of {quota:g} µs with a burst of {setting.burst_us} µs: burst is 0 up to the quota.")
-    why = wording.unsupported(trace, setting)
+    if setting.replicas < 1:
+        raise ValueError(f"{setting.replicas:g} replicas for each one: at least 1.")
+    why = wording.unsupported(prepared.trace, prepared.demand, setting)
+    trace, demand = replicas.one_of(prepared.trace, prepared.demand, setting.replicas)
     pacing = gc.pacing(trace, setting, _mean_cost(demand))
     if why or pacing.ratio is None:
         return _unknown(setting, why or pacing.why or "")
-    run = replay(trace, demand, setting, pacing.ratio, pacing.spread, fresh_heap)
+    kept, spread = replicas.cycles_ratio(trace, prepared.demand, demand, setting.replicas)
+    pacing = replace(pacing, spread=math.hypot(pacing.spread, spread))
+    prepared = replace(prepared, trace=trace, demand=demand)
+    run = replay(trace, demand, setting, pacing.ratio or 0.0, pacing.spread, fresh_heap, kept)
+    pacing = replace(pacing, ratio=(pacing.ratio or 0.0) * kept)
     clear = _cannot_throttle(prepared, setting, pacing)
     seen = _seen(prepared, run, clear)
     return _prediction(prepared, setting, pacing, run, seen, clear, timeline, level)
@@ -121,7 +128,7 @@ def _prediction(
     counted = _cycles_per_min(trace, pacing, level)
     slow = p50 = p99 = most = None
     # Then the demand is at least what was seen: with more CPU, as much throttling may stay.
-    hidden = prepared.demand.is_hidden and _raised(trace.setting, setting)
+    hidden = prepared.demand.is_hidden and (setting.replicas > 1 or _raised(trace.setting, setting))
     if hidden:
         ratio = _up_to(ratio, _recorded_ratio(trace))
     if seen is not None:
@@ -145,7 +152,11 @@ def _prediction(
         cpu_mean=mean,
         timeline=timelines.simulated(prepared.trace, prepared.demand, run, prepared.latencies) if timeline else None,
         cannot_tell=None if seen is not None else wording.no_latency(trace),
-        notes=(*pacing.notes, *wording.notes(trace, prepared.demand, setting, ratio.expected / _recorded_ratio(trace))),
+        notes=(
+            *pacing.notes,
+            *wording.shared(trace, prepared.demand, setting),
+            *wording.notes(trace, prepared.demand, setting, ratio.expected / _recorded_ratio(trace)),
+        ),
     )
 
 

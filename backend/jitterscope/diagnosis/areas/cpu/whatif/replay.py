@@ -12,7 +12,7 @@ from jitterscope.diagnosis.areas.cpu.whatif.demand import Burst, Demand, cpus_of
 from jitterscope.diagnosis.areas.cpu.whatif.layout import Layout
 from jitterscope.diagnosis.areas.cpu.whatif.types import Setting, Trace
 from jitterscope.diagnosis.areas.cpu.whatif.uncertainty import Draws
-from jitterscope.diagnosis.core.snapshot import FloatArray
+from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray
 from jitterscope.diagnosis.core.stats import BoolArray
 
 _HOT_LOAD = 0.7  # of the quota: even load above it can use up a period's quota
@@ -41,21 +41,30 @@ class Replay:
     start_us: FloatArray  # (bursts,) of the first replicate, trace time
 
 
-def replay(trace: Trace, demand: Demand, setting: Setting, ratio: float, spread: float, fresh_heap: bool) -> Replay:
-    """`ratio`: GC cycles then relative to cycles now, with its lognormal spread.
+def replay(
+    trace: Trace,
+    demand: Demand,
+    setting: Setting,
+    ratio: float,
+    spread: float,
+    fresh_heap: bool,
+    kept: float = 1.0,
+) -> Replay:
+    """`ratio`: GC cycles then relative to cycles now, with its lognormal spread; `kept`: the part of them that remains.
 
     `fresh_heap`: as in predict.predict.
     """
     cpus = cpus_of(trace, setting)
     slots, others = _slots(trace, demand, ratio)
     bursts = slots + others
-    hot = _hot(trace, demand, bursts, setting, cpus)
+    rows = demand.base_us[np.newaxis] if demand.replicates_us is None else demand.replicates_us
+    hot = _hot(trace, rows.max(axis=0), bursts, setting, cpus)
     plan = layout.plan(hot, trace.step_us, setting.period_us)
     draws = uncertainty.draws(plan.replicates, len(bursts))
-    costs, starts = _drawn(trace, demand, slots, others, draws, (ratio, spread), fresh_heap)
+    costs, starts = _drawn(trace, demand, slots, others, draws, (ratio, spread, kept), fresh_heap)
     shape = (plan.replicates, len(plan.ticks) * plan.parts(trace.step_us))
     step = trace.step_us / plan.parts(trace.step_us)
-    queries = np.broadcast_to(plan.steps_of(demand.base_us, trace.step_us), shape)
+    queries = np.broadcast_to(plan.steps_of(rows, trace.step_us), shape)
     work = queries.copy()
     due = np.zeros(shape)
     is_gc = np.array([one.is_gc for one in bursts], dtype=np.bool_)
@@ -120,11 +129,14 @@ def _drawn(
     slots: list[Burst],
     others: list[Burst],
     draws: Draws,
-    pacing: tuple[float, float],
+    pacing: tuple[float, float, float],
     fresh_heap: bool,
 ) -> tuple[FloatArray, FloatArray]:
-    """(costs, starts) of every burst in every replicate, µs; cost 0: it does not occur. `pacing`: ratio and spread."""
-    ratio, spread = pacing
+    """(costs, starts) of every burst in every replicate, µs; cost 0: it does not occur.
+
+    `pacing`: ratio, its spread, and the part that remains.
+    """
+    ratio, spread, kept = pacing
     bursts = slots + others
     own = np.array([one.cost_us for one in bursts])
     pool = np.sort([one.cost_us for one in demand.bursts if one.is_gc]) if slots else np.zeros(0)
@@ -132,12 +144,13 @@ def _drawn(
     if slots:
         costs[1:, : len(slots)] = pool[(draws.pick[1:, : len(slots)] * len(pool)).astype(np.int64)]
         cycles = sum(one.is_gc for one in demand.bursts)
-        wanted = cycles * ratio * np.exp(spread * draws.extra)
-        if ratio != 1.0:
+        wanted = cycles * ratio * kept * np.exp(spread * draws.extra)
+        order = np.arange(len(slots)) if kept == 1.0 else _evenly(len(slots))
+        if ratio != 1.0 or kept != 1.0:
             # A window of the long run begins anywhere between two cycles, a fresh heap just after one.
             come = np.floor(wanted if fresh_heap else wanted + draws.present)
             # Which of the positions are taken does not matter, only how many.
-            costs[:, : len(slots)] *= np.arange(len(slots)) < come[:, np.newaxis]
+            costs[:, : len(slots)] *= order < come[:, np.newaxis]
     if len(others) <= _RARE:
         # What occurred once may not occur in another window (Poisson: in 37 of 100).
         costs[1:, len(slots) :] *= draws.pick[1:, len(slots) :] > math.exp(-1)
@@ -156,12 +169,19 @@ def _spread(one: Burst, trace: Trace, setting: Setting) -> float:
     return one.spread_us / faster
 
 
-def _hot(trace: Trace, demand: Demand, bursts: list[Burst], setting: Setting, cpus: float) -> BoolArray:
-    """Ticks in which something can wait under this setting."""
-    step, n = trace.step_us, len(demand.base_us)
+def _evenly(count: int) -> IntArray:
+    """The order in which positions are taken, so that the first ones of it always lie about evenly over the window."""
+    bits = max(1, (count - 1).bit_length())
+    reversed_bits = [int(f"{at:0{bits}b}"[::-1], 2) for at in range(count)]
+    return np.argsort(np.argsort(reversed_bits, kind="stable"), kind="stable")
+
+
+def _hot(trace: Trace, base_us: FloatArray, bursts: list[Burst], setting: Setting, cpus: float) -> BoolArray:
+    """Ticks in which something can wait under this setting; `base_us` of the replicate with the most."""
+    step, n = trace.step_us, len(base_us)
     limit = min(cpus, setting.cpu_limit if setting.cpu_limit is not None else math.inf)
-    hot = demand.base_us > _HOT_LOAD * limit * step
-    mean = float(demand.base_us.mean()) / step if n else 0.0
+    hot = base_us > _HOT_LOAD * limit * step
+    mean = float(base_us.mean()) / step if n else 0.0
     spare = max(limit - mean, 0.1 * limit)
     for one in bursts:
         # With the cost of a bad replicate.

@@ -1,4 +1,4 @@
-"""The smallest setting that reaches a goal: limit, burst, or GOMAXPROCS, judged by the upper end of the interval."""
+"""The smallest limit, burst, GOMAXPROCS, or number of replicas that reaches a goal by the upper end of the interval."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from jitterscope.diagnosis.core.finding import Interval
 
 _STEP = 0.05  # CPUs; finer limits are not used in practice
 _BURST_PARTS = 20
+# The most that are tried for each one that ran, as for memory.
+MOST_REPLICAS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`value` in CPUs, µs of burst, or GOMAXPROCS; None if none reaches the goal, and `reason` says why."""
+    """`value` in CPUs, µs of burst, GOMAXPROCS, or replicas; None if none reaches the goal, and `reason` says why."""
 
     value: float | None
     reason: str
@@ -86,6 +88,22 @@ def gomaxprocs_for(prepared: Prepared, goal: Goal) -> Result:
         if enough:
             return Result(float(value), f"GOMAXPROCS={value} reaches the goal.", said)
     return _none(prepared, goal, replace(now, gomaxprocs=1), "even with GOMAXPROCS=1")
+
+
+def fewest_replicas(prepared: Prepared, goal: Goal) -> Result:
+    """For each one that ran."""
+    now = prepared.trace.setting
+    most = replace(now, replicas=float(MOST_REPLICAS))
+    said = predict(prepared, most)
+    if said.throttled_ratio is None:
+        return Result(None, said.cannot_tell or "The recording does not show it.", said)
+    values = [float(count) for count in range(1, MOST_REPLICAS + 1)]
+    found = _least(prepared, goal, values, lambda value: replace(now, replicas=value))
+    if found is None:
+        return _none(prepared, goal, most, f"even with {MOST_REPLICAS} times as many replicas")
+    value, said = found
+    text = "No more replicas are needed." if value == 1 else f"{value:g} times as many replicas reach the goal."
+    return Result(value, text, said)
 
 
 def _least(

@@ -18,7 +18,8 @@ class Setting:
     """Everything a fix of this product can change. None: no CPU limit, GOGC off, no GOMEMLIMIT.
 
     `cpu_limit` in CPUs (quota / period), `burst_us` as cpu.cfs_burst_us (at most the quota), `gomaxprocs` as in effect
-    (None if the process is no Go program), `gogc` in percent, `gomemlimit_bytes` as the runtime's.
+    (None if the process is no Go program), `gogc` in percent, `gomemlimit_bytes` as the runtime's. `replicas`: how many
+    share the load of each one that ran, 1 or more.
     """
 
     cpu_limit: float | None
@@ -27,6 +28,7 @@ class Setting:
     gomaxprocs: int | None = None
     gogc: float | None = 100.0
     gomemlimit_bytes: int | None = None
+    replicas: float = 1.0
 
     @property
     def quota_us(self) -> float | None:

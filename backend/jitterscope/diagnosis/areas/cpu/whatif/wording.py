@@ -8,14 +8,17 @@ from jitterscope.diagnosis.areas.cpu.whatif.demand import Demand, cpus_of
 from jitterscope.diagnosis.areas.cpu.whatif.types import Setting, Trace
 
 _HARDLY = 0.4
+_FEW_LOST = 0.01
 
 
-def unsupported(trace: Trace, setting: Setting) -> str | None:
+def unsupported(trace: Trace, demand: Demand, setting: Setting) -> str | None:
     """Why nothing can be predicted for a setting."""
     if setting.gomaxprocs is not None and setting.gomaxprocs != trace.setting.gomaxprocs and not trace.is_go:
         return "No Go program was seen here, so GOMAXPROCS has no known effect."
     if setting.gomaxprocs is not None and setting.gomaxprocs < 1:
         return "GOMAXPROCS is at least 1."
+    if setting.replicas != 1.0 and demand.per_query_us <= 0:
+        return "Requests are not counted here, so the part of the CPU use that more replicas share is unknown."
     return None
 
 
@@ -23,6 +26,19 @@ def no_latency(trace: Trace) -> str:
     if trace.latency_histogram is None and trace.sent_us is None:
         return "Answer latency is not measured here."
     return "Too few answers were measured to say how long they take."
+
+
+def shared(trace: Trace, demand: Demand, setting: Setting) -> tuple[str, ...]:
+    """What the figures of one of several replicas rest on."""
+    if setting.replicas == 1.0:
+        return ()
+    found = [
+        f"Figures are of one replica, if the {trace.noun} spread evenly. A Service spreads connections and UDP flows: "
+        "few clients spread less evenly."
+    ]
+    if demand.lost_us.sum() > _FEW_LOST * demand.base_us.sum():
+        found.append(f"Includes the recorded {trace.noun} that got no answer, at the usual CPU time of one that did.")
+    return tuple(found)
 
 
 def notes(trace: Trace, demand: Demand, setting: Setting, remains: float) -> tuple[str, ...]:
