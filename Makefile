@@ -2,7 +2,7 @@
 SHELL := /bin/bash -eo pipefail
 .DEFAULT_GOAL := help
 # No target here is a file, except those that are paths.
-.PHONY: $(shell grep -oE '^[a-z-]+:' $(MAKEFILE_LIST) | tr -d :)
+.PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(MAKEFILE_LIST) | tr -d :)
 
 # With compiled tests, a process collects the backend's in 6 s instead of 10; __pycache__ is ignored by git.
 unexport PYTHONDONTWRITEBYTECODE
@@ -25,7 +25,7 @@ VERSION := $(shell git describe --always --dirty 2>/dev/null || echo 0.1.0)
 ARGS ?=
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  make %-18s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  make %-21s %s\n", $$1, $$2}'
 
 deps: ## Install the system packages that the tests need (root); `make up` needs none
 	scripts/install_deps.sh
@@ -121,8 +121,8 @@ HOSTILE_TEST := tests/backend/ingest/test_hostile.py
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
-test-labs: build ## Run all live labs (root, an hour), or one sixteenth with LABS=1 to LABS=16, and test-fuzz
-	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-fuzz) LABS=$(LABS:turn=all)
+test-labs: build ## Run all live labs (root, an hour), or one sixteenth with LABS=1 to LABS=16, test-fuzz, and test-collector-arm64
+	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-fuzz test-collector-arm64) LABS=$(LABS:turn=all)
 
 test-fuzz: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test`: 8 of every fourth), and send 10,000 hostile batches (2,000)
 	cd backend && JITTERSCOPE_EXAMPLES=200 JITTERSCOPE_HOSTILE_BATCHES=10000 $(GIVE_WAY) $(UV) run --frozen pytest \
@@ -183,10 +183,13 @@ test-collector-live:
 
 # Parsers have fuzz tests or captures. Of packages that also watch this machine's kernel, only the parsers run on an emulator.
 PARSERS = $(shell cd collector && (git grep -l '^func Fuzz' -- 'internal/*_test.go' | xargs -n1 dirname; git ls-files 'internal/*/testdata/*' | cut -d/ -f1,2) | sort -u)
-ARM64 = cd collector && CGO_ENABLED=0 GOARCH=arm64 $(GIVE_WAY) go test -vet=off -exec qemu-aarch64-static
-test-collector-arm64: ## Run the tests of the collector's parsers for arm64, on an emulator (qemu-user-static)
-	$(ARM64) $(patsubst %,./%,$(filter-out $(LIVE),$(PARSERS)))
+# From the samples to the server: batches must have the same bytes as those of contracts/, which the backend decodes.
+WIRE := internal/batch internal/pipeline internal/ship internal/spool internal/switches
+ARM64 = cd collector && CGO_ENABLED=0 GOARCH=arm64 $(GIVE_WAY) go test -count=1 -vet=off -exec qemu-aarch64-static
+test-collector-arm64: ## Run the collector for arm64 and the tests of its parsers and batches, on an emulator (qemu-user-static)
+	$(ARM64) $(patsubst %,./%,$(filter-out $(LIVE),$(PARSERS)) $(WIRE))
 	$(ARM64) -run '^(TestParse|Fuzz)' $(patsubst %,./%,$(filter $(LIVE),$(PARSERS)))
+	cd collector && $(GIVE_WAY) go test -count=1 -vet=off -run '^TestProgram$$' ./cmd/jitterscope-collector -arch arm64
 
 test-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && $(GIVE_WAY) npm test --silent

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jitterscope.settings import REPOSITORY
 from labs.kubernetes import capabilities
@@ -20,8 +21,10 @@ compares every run with it. The machine has no containers, no DNS server, and no
 the source reads is there and can be read. What each source needs, and what is missing without it, is in
 [privileges.md](privileges.md).
 
-| source | cgroup v1 | cgroup v2 |
-| --- | --- | --- |
+The last two columns are from Linux {newest}, which Debian had in {suite} when the lab last ran with it.
+
+| source | cgroup v1 | cgroup v2 | {short}: cgroup v1 | {short}: cgroup v2 |
+| --- | --- | --- | --- | --- |
 """
 IN_PODS = """
 ## In a pod without a capability
@@ -46,15 +49,19 @@ EXCEPT = "All sources worked, except:\n\n| source | there |\n| --- | --- |"
 
 
 def page() -> str:
-    found = sources.stored()
-    names = sorted({*found.v1, *found.v2})
-    rows = [f"| `{name}` | {found.v1.get(name, '–')} | {_beside(found, name)} |" for name in names]
-    return HEAD.format(kernel=found.kernel) + "\n".join(rows) + "\n" + _on_a_node() + _in_pods(capabilities.stored())
+    found, newest = sources.stored(), sources.stored(sources.NEWEST)
+    columns = (found.v1, found.v2, newest.v1, newest.v2)
+    names = sorted({name for column in columns for name in column})
+    rows = ["| " + " | ".join([f"`{name}`", *_cells(columns, name)]) + " |\n" for name in names]
+    short = "Linux " + ".".join(newest.kernel.split(".")[:2])
+    head = HEAD.format(kernel=found.kernel, newest=newest.kernel, suite=sources.NEWEST, short=short)
+    return head + "".join(rows) + _on_a_node() + _in_pods(capabilities.stored())
 
 
-def _beside(found: sources.Sources, name: str) -> str:
-    text = found.v2.get(name, "–")
-    return "the same" if text == found.v1.get(name) and text != "works" else text
+def _cells(columns: Sequence[Mapping[str, str]], name: str) -> list[str]:
+    """A text that stands to the left is not repeated."""
+    said = [column.get(name, "–") for column in columns]
+    return [said[0], *("the same" if text == before != "works" else text for before, text in itertools.pairwise(said))]
 
 
 def _on_a_node() -> str:

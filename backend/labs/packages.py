@@ -11,6 +11,8 @@ from pathlib import Path
 
 from labs.errors import LabError
 
+_KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
 
 def cache(name: str) -> Path:
     """A folder in the cache, created if missing."""
@@ -29,18 +31,39 @@ def run(command: Sequence[str], folder: Path | None = None, environment: Mapping
     return done.stdout
 
 
-def unpack(packages: Iterable[str], folder: Path) -> None:
+def of_suite(suite: str) -> dict[str, str]:
+    """An environment in which apt knows the packages of this suite of Debian alone; this machine's lists stay."""
+    folder = cache("apt") / suite
+    for name in ("lists/partial", "archives/partial"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    mirror = os.environ.get("JITTERSCOPE_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+    (folder / "sources.list").write_text(f"deb [signed-by={_KEYRING}] {mirror} {suite} main\n")
+    # apt would download as a user that may not enter the cache.
+    options = {
+        "Dir::Etc::SourceList": folder / "sources.list",
+        "Dir::Etc::SourceParts": "-",
+        "Dir::State::Lists": folder / "lists",
+        "Dir::Cache": folder,
+        "APT::Sandbox::User": "root",
+    }
+    settings = folder / "apt.conf"
+    settings.write_text("".join(f'{name} "{value}";\n' for name, value in options.items()))
+    return {"APT_CONFIG": str(settings)}
+
+
+def unpack(packages: Iterable[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
     """Download and unpack into `folder`. Raises LabError if apt does not know them or cannot be reached."""
     packages = list(packages)
     archives = folder / "archives"
     archives.mkdir(parents=True)
     try:
-        run(["apt-get", "download", "-q", *packages], archives)
+        run(["apt-get", "download", "-q", *packages], archives, environment)
     except LabError:
         if os.geteuid() != 0:
             raise
-        run(["apt-get", "update", "-q"])  # the lists may be missing, or name a file that has since been replaced
-        run(["apt-get", "download", "-q", *packages], archives)
+        # The lists may be missing, or name a file that has since been replaced.
+        run(["apt-get", "update", "-q"], environment=environment)
+        run(["apt-get", "download", "-q", *packages], archives, environment)
     for archive in archives.glob("*.deb"):
         run(["dpkg-deb", "-x", str(archive), str(folder)])
     shutil.rmtree(archives)

@@ -46,15 +46,21 @@ class Comparison:
         return self.kernel == self.collector
 
 
-def compare(folder: Path, say: Say, quota_us: int = 20_000, period_us: int = 100_000, busy_s: int = 8) -> Comparison:
-    """Boot, throttle a busy loop in its own cgroup while the collector samples it, and compare."""
+def compare(
+    folder: Path, say: Say, quota_us: int = 20_000, period_us: int = 100_000, busy_s: int = 8, suite: str = ""
+) -> Comparison:
+    """Boot, throttle a busy loop in its own cgroup while the collector samples it, and compare.
+
+    `suite`: of Debian, whose kernel boots; without: what this machine's apt has.
+    """
     if missing := machine.missing_tools():
         raise LabError(f"Install these first: apt-get install {' '.join(missing)}")
     if not COLLECTOR.exists():
         raise LabError(f"{COLLECTOR} is missing: run `make build` first.")
-    say(f"Booting {machine.kernel().name} with cgroup v2 in qemu")
+    kernel_image = machine.kernel(suite)
+    say(f"Booting {kernel_image.name} with cgroup v2 in qemu")
     image = machine.initramfs(folder, _script(quota_us, period_us, busy_s), {"collector": COLLECTOR})
-    outcome = machine.boot(folder, image)
+    outcome = machine.boot(folder, image, kernel_image=kernel_image)
     return _judge(outcome)
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,38 +43,51 @@ def missing_tools() -> list[str]:
     return [package for tool, package in NEEDED.items() if shutil.which(tool) is None]
 
 
-def kernel() -> Path:
-    """Debian's current cloud kernel, downloaded with apt-get at first use; JITTERSCOPE_VM_KERNEL overrides it."""
+def kernel(suite: str = "") -> Path:
+    """Debian's current cloud kernel, downloaded with apt-get at first use; JITTERSCOPE_VM_KERNEL overrides it.
+
+    With `suite`, the one of this suite of Debian as it is now, whatever this machine runs.
+    """
     given = os.environ.get("JITTERSCOPE_VM_KERNEL")
-    if given:
+    if given and not suite:
         return Path(given)
-    package = _kernel_package()
+    environment = packages.of_suite(suite) if suite else {}
+    if suite:
+        packages.run(["apt-get", "update", "-q"], environment=environment)
+    package = _kernel_package(environment)
     image = packages.cache("kernels") / package.removeprefix("linux-image-")
     if not image.exists():
-        _download(package, image)
+        _download(package, image, environment)
     return image
 
 
-def _kernel_package() -> str:
+def _kernel_package(environment: Mapping[str, str]) -> str:
     """The current target of Debian's metapackage. A fresh system has no package lists yet: root fetches them."""
     for attempt in range(2):
-        try:
-            listed = packages.run(["apt-cache", "depends", KERNEL_PACKAGE])
-        except LabError:
-            listed = ""
-        match = re.search(r"Depends: (linux-image-\S+)", listed)
-        if match is not None:
-            return match[1]
+        if found := _dependency(KERNEL_PACKAGE, "linux-image-", environment):
+            return found
         if attempt == 0 and os.geteuid() == 0:
-            packages.run(["apt-get", "update", "-q"])
+            packages.run(["apt-get", "update", "-q"], environment=environment)
     raise LabError(f"apt knows no {KERNEL_PACKAGE}: run `apt-get update`, or point JITTERSCOPE_VM_KERNEL to a kernel.")
 
 
-def _download(package: str, image: Path) -> None:
+def _dependency(package: str, prefix: str, environment: Mapping[str, str]) -> str:
+    """The first dependency whose name starts with `prefix`, or "" if there is none or apt does not know the package."""
+    try:
+        listed = packages.run(["apt-cache", "depends", package], environment=environment)
+    except LabError:
+        return ""
+    match = re.search(rf"Depends: ({re.escape(prefix)}\S+)", listed)
+    return match[1] if match else ""
+
+
+def _download(package: str, image: Path, environment: Mapping[str, str]) -> None:
+    # Up to Debian 13 the package has the kernel itself; later ones depend on the package that has it.
+    package = _dependency(package, "linux-binary-", environment) or package
     folder = image.with_name(f"{image.name}.{os.getpid()}")
     try:
-        packages.unpack([package], folder)
-        next((folder / "boot").glob("vmlinuz-*")).replace(image)
+        packages.unpack([package], folder, environment)
+        next(folder.rglob("vmlinuz*")).replace(image)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -143,9 +156,17 @@ def running(
         processes.stop(process)
 
 
-def boot(folder: Path, image: Path, *, cpus: int = 2, memory_mib: int = 1024, patience_s: float = 240) -> Outcome:
+def boot(
+    folder: Path,
+    image: Path,
+    *,
+    kernel_image: Path | None = None,
+    cpus: int = 2,
+    memory_mib: int = 1024,
+    patience_s: float = 240,
+) -> Outcome:
     """Run until the machine powers off. Raises LabError with the end of its console if it does not."""
-    with running(folder, kernel(), image, "", cpus=cpus, memory_mib=memory_mib) as machine:
+    with running(folder, kernel_image or kernel(), image, "", cpus=cpus, memory_mib=memory_mib) as machine:
         try:
             _, complaint = machine.process.communicate(timeout=patience_s)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""What the collector's sources said on cgroup v1 and on v2 when they last ran in the machine: docs/sources.md."""
+"""What the collector's sources said on cgroup v1 and v2 when they last ran in the machine: docs/sources.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-STORED = Path(__file__).with_name("sources.json")
+# Debian's suite that has the newest kernel.
+NEWEST = "sid"
 # Each hierarchy of v1, by its controllers.
 _V1 = "cpu,cpuacct memory pids blkio"
 # A controller belongs to the hierarchy of v2 again once that of v1 is unmounted, if no cgroup was created there.
@@ -34,12 +35,17 @@ def read(kernel: str, v1: Sequence[str], v2: Sequence[str]) -> Sources:
     return Sources(kernel, _said(v1), _said(v2))
 
 
-def stored() -> Sources:
-    return Sources(**json.loads(STORED.read_text()))
+def stored(suite: str = "") -> Sources:
+    """Of the last stored run with the kernel of this suite of Debian."""
+    return Sources(**json.loads(_file(suite).read_text()))
 
 
-def store(found: Sources) -> None:
-    STORED.write_text(json.dumps(asdict(found), indent=1) + "\n")
+def store(found: Sources, suite: str = "") -> None:
+    _file(suite).write_text(json.dumps(asdict(found), indent=1) + "\n")
+
+
+def _file(suite: str) -> Path:
+    return Path(__file__).with_name(f"sources_{suite}.json" if suite else "sources.json")
 
 
 def _said(lines: Sequence[str]) -> dict[str, str]:

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,55 +34,70 @@ var groups = []string{
 	"/system.slice", "/system.slice/nginx.service",
 }
 
-// TestGolden runs the built binary over fixture /proc and /sys/fs/cgroup trees captured on real systems, changes some
+// goldens runs the built binary over fixture /proc and /sys/fs/cgroup trees captured on real systems, changes some
 // counters while it runs, and compares everything it would send with a golden file.
-func TestGolden(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "jitterscope-collector")
-	build := exec.Command("go", "build", "-trimpath", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
+func goldens(t *testing.T, program []string) {
 	for _, version := range []string{"v1-linux-6.18", "v2-linux-6.1"} {
-		t.Run(version, func(t *testing.T) {
-			golden := filepath.Join("testdata", version+".golden")
-			var got string
-			// Some counters are read once a second: with too little CPU time a short run reads them only once, which
-			// yields no difference yet.
-			for _, seconds := range []string{"2.5", "5", "10"} {
-				root := t.TempDir()
-				makeProc(t, filepath.Join(root, "proc"))
-				container := makeCgroups(t, filepath.Join(root, "cgroup"), version)
-				// Whatever provides container names on the test machine is not part of the fixture.
-				config := filepath.Join(root, "collector.toml")
-				write(t, config, "[sources.names]\nkubelet = \"off\"\ndocker_socket = \"\"\ncri_sockets = []\n")
-				var stdout, stderr bytes.Buffer
-				command := exec.Command(binary, "dump", "--seconds", seconds, "--cgroup-root", filepath.Join(root, "cgroup"), "--proc-root",
-					filepath.Join(root, "proc"), "--config", config, "--sources", "cgroup_cpu,cgroup_memory,cgroup_pids,psi,host_cpu,names,self")
-				command.Stdout, command.Stderr = &stdout, &stderr
-				if err := command.Start(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(1200 * time.Millisecond)
-				moveCounters(t, container, version)
-				if err := command.Wait(); err != nil {
-					t.Fatalf("%v\n%s", err, &stderr)
-				}
-				got = summarize(t, stdout.Bytes())
-				if *update {
-					write(t, golden, got)
-				}
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got == string(want) {
-					return
-				}
-			}
-			t.Errorf("the output differs from %s (go test -update writes it anew); got:\n%s", golden, got)
-		})
+		t.Run(version, func(t *testing.T) { compareWithGolden(t, version, *update, program, dumped) })
 	}
+	// What a server receives, decoded here: encoded by the binary, perhaps on another architecture.
+	t.Run("shipped", func(t *testing.T) { compareWithGolden(t, "v2-linux-6.1", false, program, shipped) })
+}
+
+// produce runs the program for some seconds with these options, calls onStart once it runs, and returns its batches.
+type produce func(t *testing.T, program []string, seconds float64, onStart func(), options ...string) []*ingestpb.Batch
+
+func compareWithGolden(t *testing.T, version string, update bool, program []string, batches produce) {
+	golden := filepath.Join("testdata", version+".golden")
+	var got string
+	// Some counters are read once a second: with too little CPU time a short run reads them only once, which yields no
+	// difference yet.
+	for _, seconds := range []float64{2.5, 5, 10} {
+		root := t.TempDir()
+		makeProc(t, filepath.Join(root, "proc"))
+		container := makeCgroups(t, filepath.Join(root, "cgroup"), version)
+		// Whatever provides container names on the test machine is not part of the fixture.
+		config := filepath.Join(root, "collector.toml")
+		write(t, config, "[sources.names]\nkubelet = \"off\"\ndocker_socket = \"\"\ncri_sockets = []\n")
+		got = summarize(batches(t, program, seconds, func() {
+			time.Sleep(time.Duration(seconds / 2 * float64(time.Second)))
+			moveCounters(t, container, version)
+		}, "--cgroup-root", filepath.Join(root, "cgroup"), "--proc-root", filepath.Join(root, "proc"), "--config", config,
+			"--sources", "cgroup_cpu,cgroup_memory,cgroup_pids,psi,host_cpu,names,self"))
+		if update {
+			write(t, golden, got)
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got == string(want) {
+			return
+		}
+	}
+	t.Errorf("the output differs from %s (go test -update writes it anew); got:\n%s", golden, got)
+}
+
+// dumped returns the batches that `dump` prints.
+func dumped(t *testing.T, program []string, seconds float64, onStart func(), options ...string) []*ingestpb.Batch {
+	t.Helper()
+	command, stdout, stderr := prepare(program, append([]string{"dump", "--seconds", fmt.Sprint(seconds)}, options...)...)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	onStart()
+	if err := command.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	var batches []*ingestpb.Batch
+	for line := range bytes.Lines(stdout.Bytes()) {
+		b := &ingestpb.Batch{}
+		if err := protojson.Unmarshal(line, b); err != nil {
+			t.Fatal(err)
+		}
+		batches = append(batches, b)
+	}
+	return batches
 }
 
 func write(t *testing.T, path, text string) {
@@ -172,19 +186,14 @@ var varying = map[string]bool{
 
 // summarize writes each fact, trigger reason, event and source, and for each series the sum of its deltas or the last
 // value of its gauge.
-func summarize(t *testing.T, output []byte) string {
-	t.Helper()
+func summarize(batches []*ingestpb.Batch) string {
 	metrics := make(map[uint32]catalogue.Metric)
 	for _, metric := range catalogue.All {
 		metrics[metric.ID] = metric
 	}
 	lines := make(map[string]string)
 	sums := make(map[string]float64)
-	for line := range bytes.Lines(output) {
-		var b ingestpb.Batch
-		if err := protojson.Unmarshal(line, &b); err != nil {
-			t.Fatal(err)
-		}
+	for _, b := range batches {
 		name := func(i uint32) string { return fmt.Sprint(b.Resources[i].Kind, " ", b.Resources[i].Key) }
 		for _, fact := range b.Facts {
 			value := fact.Value
