@@ -131,6 +131,18 @@ def test_an_older_kubernetes_is_refused_by_its_version(everything: Path) -> None
 
 
 @RENDERS
+def test_the_oldest_kubernetes_is_the_first_with_what_the_collector_needs(everything: Path) -> None:
+    refused = {}
+    for one in (one for one in rendered(f"{VERSIONS[0]}.0", "--values", everything) if one["kind"] not in OF_OPERATORS):
+        try:
+            kubernetes_validate.validate(one, "1.29", strict=True)
+        except kubernetes_validate.ValidationError as error:
+            refused[one["kind"]] = error.message
+    [(kind, message)] = refused.items()
+    assert (kind, "'appArmorProfile' was unexpected" in message) == ("DaemonSet", True), message
+
+
+@RENDERS
 def test_a_mistake_is_refused_with_its_key(tmp_path: Path) -> None:
     file = tmp_path / "values.yaml"
     for values, named in MISTAKES.items():

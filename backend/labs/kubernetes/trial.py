@@ -55,7 +55,7 @@ def load(made: Cluster, say: Say) -> None:
 @contextmanager
 def room(made: Cluster) -> Iterator[None]:
     """Volumes for its claims, and a way to its Services, until the context ends."""
-    with volumes.for_claims(made, NAMESPACE, CLAIMS), _services_reached():
+    with volumes.for_claims(made, NAMESPACE, CLAIMS), services_reached():
         yield
 
 
@@ -77,7 +77,11 @@ def url(made: Cluster) -> str:
 
 def first_login(made: Cluster) -> tuple[str, str]:
     """The credentials from the set-up's log, as NOTES.txt describes."""
-    log = made.kubectl("-n", NAMESPACE, "logs", f"job/{RELEASE}-setup")
+    return login_in(made.kubectl("-n", NAMESPACE, "logs", f"job/{RELEASE}-setup"))
+
+
+def login_in(log: str) -> tuple[str, str]:
+    """The credentials in a log of the set-up. Raises LabError if it has none."""
     found = re.search(r"^ +(\S+@\S+) +(\S+)$", log, re.MULTILINE)
     if found is None:
         raise LabError(f"The set-up log has no first login: {log}")
@@ -99,7 +103,7 @@ def remove(made: Cluster) -> None:
 
 
 @contextmanager
-def _services_reached() -> Iterator[None]:
+def services_reached() -> Iterator[None]:
     """Let this machine reach the Services, as the node does."""
     route = [SERVICE_NETWORK, "via", NODE_ADDRESS, "dev", HOST_LINK]
     packages.run(["ip", "route", "replace", *route])
