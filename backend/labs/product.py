@@ -223,6 +223,14 @@ class Product:
         """The changes of the last 24 h, newest first."""
         return list(self._get("/changes").json()["items"])
 
+    def service_map(self) -> dict[str, Any]:
+        """Who calls whom in the last hour."""
+        return dict(self._get("/services/map").json())
+
+    def services(self) -> list[dict[str, Any]]:
+        """The servers seen in the last hour."""
+        return self._pages("/services")
+
     def risks(self, cgroup_id: int | None) -> list[dict[str, Any]]:
         """Risks of the cgroup, or of all, in the order first seen."""
         of = {} if cgroup_id is None else {"subject": cgroup_id}

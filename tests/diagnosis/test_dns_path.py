@@ -96,6 +96,29 @@ def test_a_service_address_is_seen_through_by_time() -> None:
     assert graph.servers[edge.target or 0].key == "10.0.1.5:53"
 
 
+@pytest.mark.parametrize(
+    ("selects", "known"),
+    [
+        ("server behind it", "time"),
+        # The queries fit only the server that the Service does not select: they reached a pod on another node.
+        ("other server", "settings"),
+    ],
+)
+def test_what_a_service_selects_narrows_down_who_is_behind_it(selects: str, known: str) -> None:
+    snapshot = run(nodelocal(subject=0, seconds=12))
+    upstream = '[{"zone":".","address":"172.18.165.130","port":53,"force_tcp":true}]'
+    hidden = told(snapshot.dns_servers[0], "dns.upstreams", upstream)
+    behind, other = snapshot.neighbours[0], replace(snapshot.neighbours[1], id=98, key="10.0.1.6:53", queries=None)
+    chosen = {"server behind it": behind.id, "other server": other.id}[selects]
+    others = (
+        told(one, "dns.service_addresses", '["172.18.165.130"]' if one.id == chosen else "[]")
+        for one in (*snapshot.neighbours, other)
+    )
+    graph = path(replace(snapshot, dns_servers=(hidden,), neighbours=tuple(others)))
+    edge = graph.upstreams_of(hidden.id)[0]
+    assert (edge.known, edge.target) == (known, behind.id if known == "time" else None)
+
+
 def test_a_client_address_that_is_a_server_is_an_edge() -> None:
     snapshot = run(nodelocal(subject=1, seconds=6))
     front = told(snapshot.neighbours[0], "dns.upstreams", '[{"zone":".","address":"172.18.165.130","port":5353}]')
@@ -117,7 +140,9 @@ def test_loopback_is_each_network_namespace_s_own() -> None:
 def test_garbage_settings_break_nothing() -> None:
     snapshot = run(nodelocal(subject=1, seconds=3))
     for text in ("", "{", "[1, null]", '[{"address": 5}]', '[{"address": "x", "port": "y"}]', '{"a": 1}'):
-        spoiled = tuple(told(view, "dns.upstreams", text) for view in snapshot.neighbours)
+        spoiled = tuple(
+            told(told(view, "dns.upstreams", text), "dns.service_addresses", text) for view in snapshot.neighbours
+        )
         server = told(snapshot.dns_servers[0], "dns.upstreams", text)
         path(replace(snapshot, neighbours=spoiled, dns_servers=(server,)))
 

@@ -40,13 +40,14 @@ def _place(identity: str, name: str, namespace: str | None) -> dict[str, Any]:
     return {
         "id": identity, "kind": "workload", "name": name, "namespace": namespace,
         "opens": {"id": 1, "kind": "tcp_server", "key": name, "name": name}, "node": None, "members": 3,
-        "slow_ratio": None, "throttled_ms_per_min": None, "incidents": [],
+        "workloads": [], "slow_ratio": None, "throttled_ms_per_min": None, "incidents": [],
     }  # fmt: skip
 
 
 def _call(caller: str, called: str, rate: float, protocol: str = "tcp") -> dict[str, Any]:
     return {
         "caller": caller, "called": called, "protocol": protocol,
-        "opens": {"id": 1, "kind": "tcp_server", "key": called, "name": called}, "calls_per_s": rate, "slow_ratio": 0.0,
-        "p50_us": 700.0, "p99_us": 2_400.0, "max_us": None if protocol == "dns" else 9_000.0,
+        "opens": {"id": 1, "kind": "tcp_server", "key": called, "name": called}, "services": [],
+        "calls_per_s": rate, "slow_ratio": 0.0, "p50_us": 700.0, "p99_us": 2_400.0,
+        "max_us": None if protocol == "dns" else 9_000.0,
     }  # fmt: skip

@@ -196,7 +196,7 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
             used = rights.asked(here.cluster.files.audit_log, account).allowed
             return {one for one in held if not any(one.covers(other) for other in used)}
 
-        assert len(held) == 10, held
+        assert len(held) == 11, held
         here.product.wait_for("the use of every right", lambda: not unused(), 60)
         assert not rights.asked(here.cluster.files.audit_log, account).refused
 

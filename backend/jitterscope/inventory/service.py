@@ -14,6 +14,7 @@ from jitterscope.inventory import (
     addresses,
     busiest,
     dns_upstreams,
+    kubernetes_services,
     narrow,
     neighbours,
     node_names,
@@ -23,6 +24,7 @@ from jitterscope.inventory import (
     workload_names,
 )
 from jitterscope.inventory import successors as rollouts
+from jitterscope.inventory.kubernetes_services import CalledService
 from jitterscope.inventory.store import call_paths, collectors, containers, dns_servers, events, nodes, tree
 from jitterscope.inventory.store import facts as fact_store
 from jitterscope.inventory.store import own as own_resources
@@ -173,6 +175,13 @@ def upstreams_of(
 ) -> list[tuple[ResourceRow, ResourceRow | None]]:
     """The TCP upstreams of cgroups seen in a window, each with its server on the node; None: not known."""
     return tcp_upstreams.of_cgroups(session, cgroup_ids, from_us, to_us)
+
+
+def services_called(
+    session: Session, upstreams: Sequence[ResourceRow], from_us: int, to_us: int
+) -> dict[int, CalledService]:
+    """By id of a TCP upstream: the Kubernetes Service that has its address, with the cgroups behind it, on any node."""
+    return kubernetes_services.called(session, upstreams, from_us, to_us)
 
 
 def paths_seen(

@@ -153,6 +153,8 @@ def _call(one: Call) -> ServiceCall:
         key=one.row.key,
         name=one.row.name,
         server=None if one.server is None else ResourceRef.model_validate(one.server),
+        service=one.service,
+        workloads=one.workloads,
         calls_per_s=one.calls_per_s,
         slow_ratio=one.slow_ratio,
         p50_us=one.p50_us,

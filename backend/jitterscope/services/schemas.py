@@ -18,6 +18,8 @@ class ServiceCall(ResourceRef):
     """A server that a service calls over TCP, as seen from the service's end of the connection."""
 
     server: ResourceRef | None = Field(description="The server on the same node that listens there, if known")
+    service: str | None = Field(description="NAMESPACE/NAME of the Kubernetes Service with that address, if known")
+    workloads: list[str] = Field(description="What that Service selects, on any node, by name; empty: not known")
     calls_per_s: float = Field(description="Calls that ended: answered or given up")
     slow_ratio: float | None = Field(description="Calls answered after more than 20 ms, of all calls")
     p50_us: float | None = Field(description="From the request sent to the first data of its answer")

@@ -153,6 +153,7 @@ def told(name: str, seconds: float, requests: Requests) -> Phase:
         seconds=round(seconds, 1),
         answered=requests.answered,
         retried=dict(requests.retried),
+        failed=requests.failed,
         slowest_ms=round(requests.slowest_s * 1e3, 1),
     )
 

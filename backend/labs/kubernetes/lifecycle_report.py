@@ -6,7 +6,11 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Phase(BaseModel):
-    """What happened to requests. `retried`: attempts that were retried, by request and reason."""
+    """What happened to requests.
+
+    `retried`: attempts that were retried, by request and reason. `failed`: those of them that were refused, reset, or
+    answered with an error, not late.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -14,6 +18,7 @@ class Phase(BaseModel):
     seconds: float
     answered: int
     retried: dict[str, int]
+    failed: dict[str, int]
     slowest_ms: float
 
 

@@ -42,6 +42,11 @@ class Requests:
     retried: Counter[str] = field(default_factory=Counter)
     slowest_s: float = 0.0
 
+    @property
+    def failed(self) -> dict[str, int]:
+        """Those that were refused, reset, or answered with an error; an answer that is late has other causes too."""
+        return {why: count for why, count in self.retried.items() if not why.endswith("Timeout")}
+
 
 @dataclass(slots=True)
 class Sender:

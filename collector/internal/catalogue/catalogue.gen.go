@@ -243,6 +243,7 @@ const (
 	FactWorkloadLimitRange         = "workload.limit_range"         // JSON {container, pod}: what the LimitRanges of a container's namespace allow each container, and all of a pod's together, as {max_cpus, max_bytes, min_cpus, min_bytes, max_cpu_ratio, max_memory_ratio}, the ratios of limit to request; absent keys: not restricted
 	FactWorkloadQuota              = "workload.quota"               // JSON of the ResourceQuotas of a container's namespace by name: limits.cpu, limits.memory, requests.cpu, and requests.memory, each as {hard, used} in CPUs or bytes; without quotas that apply to some pods only. Recorded again when hard changes, when a quarter less is left, or when more is left for an hour
 	FactWorkloadAutoscaler         = "workload.autoscaler"          // JSON {name, min, max, targets} of the HorizontalPodAutoscaler of the container's workload: replicas, and by metric what it aims at, as written (80%, 600m); {}: none
+	FactWorkloadServices           = "workload.services"            // JSON list of the Kubernetes Services with addresses that select the container's pod, ready or not: {name, addresses, ports}, name NAMESPACE/NAME, ports the pod's port by PORT/PROTOCOL; []: none
 	FactWorkloadVerticalAutoscaler = "workload.vertical_autoscaler" // JSON {name, mode, allowed, recommended} of the VerticalPodAutoscaler of the container's workload: mode Off, Initial, Recreate, InPlaceOrRecreate, InPlace, or Auto; allowed {min_cpus, max_cpus, min_bytes, max_bytes}, and recommended {cpus, bytes}, of this container; {}: none
 	FactProcessCommand             = "process.command"              // comm
 	FactProcessExecutable          = "process.executable"           // Base name of the executable
@@ -275,11 +276,13 @@ const (
 	FactTcpSomaxconn               = "tcp.somaxconn"                // net.core.somaxconn of the server's network namespace
 	FactTcpListeners               = "tcp.listeners"                // Listening sockets (more than one per address: SO_REUSEPORT)
 	FactUpstreamServer             = "upstream.server"              // Key of the TCP server on this node that listens there; absent if it runs elsewhere or is unknown
+	FactUpstreamService            = "upstream.service"             // NAMESPACE/NAME of the Kubernetes Service with that address, listed by the source services; empty: no longer one; absent: none, or not known
 	FactDNSSoftware                = "dns.software"                 // coredns, dnsmasq, unbound, named, …
 	FactDNSVersion                 = "dns.version"                  // From build info or version.bind
 	FactDNSUDPSockets              = "dns.udp_sockets"              // UDP sockets bound to the address (more than one: SO_REUSEPORT)
 	FactDNSCorefile                = "dns.corefile"                 // CoreDNS Corefile, secrets removed
 	FactDNSCorefileParsed          = "dns.corefile_parsed"          // The Corefile as CoreDNS's own parser reads it, imports and snippets expanded: JSON list of {zones, plugins: [{name, args, options}]}, options a list of lists of words; {$NAME} stays as written; absent if it cannot be parsed
+	FactDNSServiceAddresses        = "dns.service_addresses"        // JSON list of the addresses of the Kubernetes Services that select the server's pod, listed by the source services; []: none
 	FactDNSPathSplit               = "dns.path_split"               // available, or why not
 	FactDNSArguments               = "dns.arguments"                // dnsmasq command line, secrets removed; arguments separated by spaces
 	FactDNSUpstreams               = "dns.upstreams"                // JSON list of {zone, address, port, force_tcp, prefer_udp, max_concurrent, expire_s, policy}: where the server forwards, from the Corefile or the arguments; absent keys: not set

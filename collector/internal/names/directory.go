@@ -25,10 +25,20 @@ type Container struct {
 	Sandbox   bool   // the pod's sandbox
 	Ends      [2]End // of its previous start, and its own; without an ID: none
 	Requests  Requests
-	Evicted   Eviction // of a pod, with an empty ID; without a reason: none
+	Evicted   Eviction    // of a pod, with an empty ID; without a reason: none
+	Selected  *Selectable // its pod's; nil: not known
 }
 
-// Said is what a pod or a Docker container declares about itself: no other label or annotation is read.
+// Selectable is what Services find a pod and its ports by. It stays on the node.
+type Selectable struct {
+	Labels map[string]string
+	Ports  map[Port]uint16
+}
+
+// Port is the name of a port of a pod.
+type Port struct{ Protocol, Name string }
+
+// Said is what a pod or a Docker container declares about itself: no other label or annotation leaves the node.
 type Said struct {
 	Objective string // ObjectiveAnnotation
 	Version   string // versionLabel

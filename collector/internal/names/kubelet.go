@@ -105,6 +105,10 @@ type pod struct {
 type declared struct {
 	Name, Image string
 	Resources   resources
+	Ports       []struct {
+		Name, Protocol string
+		ContainerPort  uint16
+	}
 }
 
 type containerStatus struct {
@@ -159,8 +163,15 @@ func (p *pod) containers() []Container {
 	}
 	of.Requests.QoS = p.Status.QOSClass
 	spec := make(map[string]declared)
+	of.Selected = &Selectable{p.Metadata.Labels, map[Port]uint16{}}
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers, p.Spec.EphemeralContainers) {
 		spec[c.Name] = c
+		for _, port := range c.Ports {
+			named := Port{cmp.Or(port.Protocol, "TCP"), port.Name}
+			if _, twice := of.Selected.Ports[named]; port.Name != "" && !twice {
+				of.Selected.Ports[named] = port.ContainerPort
+			}
+		}
 	}
 	found := []Container{of}
 	statuses := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses)
@@ -202,7 +213,7 @@ type LocalKubelet struct {
 // Name implements Directory.
 func (l LocalKubelet) Name() string { return "kubelet at " + l.Host }
 
-// List implements Directory; it returns ErrAbsent if nothing listens.
+// List implements Directory; it returns ErrAbsent outside a cluster.
 func (l LocalKubelet) List(ctx context.Context) (containers []Container, err error) {
 	err = l.Read(ctx, "/pods", func(body io.Reader) (err error) {
 		containers, err = parsePods(io.LimitReader(body, maxAnswerBytes))
@@ -211,7 +222,7 @@ func (l LocalKubelet) List(ctx context.Context) (containers []Container, err err
 	return containers, err
 }
 
-// Read is Kubelet.Read; it returns ErrAbsent if nothing listens.
+// Read is Kubelet.Read; it returns ErrAbsent outside a cluster. In one, a kubelet that does not listen is missing.
 func (l LocalKubelet) Read(ctx context.Context, path string, parse func(io.Reader) error) error {
 	host := l.Host
 	if strings.Contains(host, ":") {
@@ -225,11 +236,7 @@ func (l LocalKubelet) Read(ctx context.Context, path string, parse func(io.Reade
 	if _, missing := os.Stat(token); missing != nil {
 		return ErrAbsent // not in a cluster, or not permitted
 	}
-	err = Kubelet{
+	return Kubelet{
 		URL: "https://" + host + ":10250", TokenFile: token, CAFile: filepath.Join(l.ServiceAccount, "ca.crt"), Insecure: l.Insecure,
 	}.Read(ctx, path, parse)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return ErrAbsent
-	}
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -293,6 +294,51 @@ func TestFactsStayWhereADirectoryFails(t *testing.T) {
 	}
 }
 
+// TestAServiceThatIsGoneIsMissing: it has answered before, so that it is not there now is no fact about this node.
+func TestAServiceThatIsGoneIsMissing(t *testing.T) {
+	container := Container{ID: "c", PodUID: "u1", Pod: "web-1", Name: "web", Image: "web:1"}
+	runtime := &failing{listed: listed{container}}
+	resolver := NewResolver(runtime, DockerSocket{"/none"})
+	resolver.Ask(t.Context())
+	if using, problems := resolver.Status(); using != "failing" || problems != "" {
+		t.Errorf("using %q, problems %q", using, problems)
+	}
+	runtime.listed, runtime.err = nil, ErrAbsent
+	resolver.Ask(t.Context())
+	if got := resolver.containers["c"]; got != container {
+		t.Errorf("%+v, want %+v", got, container)
+	}
+	if using, problems := resolver.Status(); using != "" || problems != "failing: not present" {
+		t.Errorf("using %q, problems %q", using, problems)
+	}
+}
+
+// TestAKubeletThatHasJustStarted lists no pods yet, and the runtime lists all containers.
+func TestAKubeletThatHasJustStarted(t *testing.T) {
+	pod := Container{PodUID: "u1", Pod: "web-1", Owner: "Deployment/web", Created: "2026-11-26T08:00:00Z", Requests: Requests{QoS: "Burstable"}}
+	container := pod
+	container.ID, container.Name, container.Image, container.Requests.CPUs = "c", "web", "web:1", "0.1"
+	kubelet := &failing{listed: listed{pod, container}}
+	runtime := &failing{listed: listed{{ID: "c", PodUID: "u1", Pod: "web-1", Name: "web", Image: "sha256:c029"}}}
+	resolver := NewResolver(kubelet, runtime)
+	resolver.Ask(t.Context())
+	kubelet.listed = nil
+	runtime.listed = append(runtime.listed, Container{ID: "new", PodUID: "u1", Pod: "web-1", Name: "side", Image: "sha256:77"})
+	resolver.Ask(t.Context())
+	if got := resolver.containers["c"]; got != container {
+		t.Errorf("%+v, want %+v", got, container)
+	}
+	// It has no image until the kubelet tells its name.
+	if got := resolver.containers["new"]; got.Name != "side" || got.Owner != pod.Owner || got.Image != "" {
+		t.Errorf("%+v", got)
+	}
+	runtime.listed = nil
+	resolver.Ask(t.Context())
+	if len(resolver.containers) > 0 {
+		t.Errorf("neither lists %+v", resolver.containers)
+	}
+}
+
 // TestOnlyTheCollectorsUnitIsTheProducts: what a unit is called says nothing about whose program runs in it.
 func TestOnlyTheCollectorsUnitIsTheProducts(t *testing.T) {
 	for path, want := range map[string]string{
@@ -337,8 +383,16 @@ func mustPods(t *testing.T) []Container {
 	return containers
 }
 
+// TestLocalKubeletThatIsNotThere is outside a cluster, then in a pod whose node's kubelet has ended. Nothing listens on 127.1.2.3.
 func TestLocalKubeletThatIsNotThere(t *testing.T) {
-	if _, err := (LocalKubelet{Host: "127.0.0.1", ServiceAccount: t.TempDir()}).List(context.Background()); !errors.Is(err, ErrAbsent) {
+	kubelet := LocalKubelet{Host: "127.1.2.3", ServiceAccount: t.TempDir(), Insecure: true}
+	if _, err := kubelet.List(context.Background()); !errors.Is(err, ErrAbsent) {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(filepath.Join(kubelet.ServiceAccount, "token"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kubelet.List(context.Background()); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("%v", err)
 	}
 }

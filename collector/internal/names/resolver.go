@@ -21,6 +21,7 @@ type Resolver struct {
 	ends        []End
 	evicted     []Container
 	lastAskedAt time.Time
+	kubelet     bool                   // a kubelet has answered
 	using       []string               // directories that answered last time
 	answers     map[string][]Container // the last one of each directory
 	problems    []string
@@ -31,6 +32,9 @@ const (
 	askAgain  = 2 * time.Second
 	askAlways = 60 * time.Second
 )
+
+// imageID begins what a runtime has instead of the image's name.
+const imageID = "sha256:"
 
 // What the chart and the Compose file label as part of the product, its unit cannot say by a label.
 const (
@@ -64,19 +68,24 @@ func (r *Resolver) Ask(ctx context.Context) {
 	var evicted []Container
 	for _, directory := range r.directories {
 		found, err := directory.List(ctx)
+		last, answered := r.answers[directory.Name()]
 		switch {
-		case errors.Is(err, ErrAbsent):
+		case errors.Is(err, ErrAbsent) && !answered:
 			continue
 		case err != nil:
 			// What it said of containers is still true. Without it they would have other facts until it answers again: the
 			// runtime, for one, knows an image by its digest, which would be a change that nobody made.
 			problems = append(problems, fmt.Sprintf("%s: %v", directory.Name(), err))
-			found = r.answers[directory.Name()]
+			found = last
 		default:
 			using = append(using, directory.Name())
 			r.answers[directory.Name()] = found
 		}
 		for _, c := range found {
+			r.kubelet = r.kubelet || c.Created != ""
+			if r.kubelet && c.PodUID != "" && strings.HasPrefix(c.Image, imageID) {
+				c.Image = "" // the kubelet will tell its name: until then, an ID would look like a change
+			}
 			for _, end := range c.Ends {
 				if end.ID != "" {
 					ends = append(ends, end)
@@ -86,7 +95,7 @@ func (r *Resolver) Ask(ctx context.Context) {
 				evicted = append(evicted, c)
 			}
 			if _, known := containers[c.ID]; c.ID != "" && !known {
-				containers[c.ID] = c.completed(pods[c.PodUID], starts[[2]string{c.PodUID, c.Name}])
+				containers[c.ID] = c.completed(pods[c.PodUID], starts[[2]string{c.PodUID, c.Name}]).orAsKnown(r.containers[c.ID])
 			}
 			if _, known := starts[[2]string{c.PodUID, c.Name}]; c.PodUID != "" && !known {
 				starts[[2]string{c.PodUID, c.Name}] = c
@@ -94,8 +103,8 @@ func (r *Resolver) Ask(ctx context.Context) {
 			if _, known := pods[c.PodUID]; c.PodUID != "" && !known {
 				pods[c.PodUID] = Container{
 					PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Created: c.Created, Said: c.Said,
-					Requests: Requests{QoS: c.Requests.QoS},
-				}
+					Requests: Requests{QoS: c.Requests.QoS}, Selected: c.Selected,
+				}.orAsKnown(r.pods[c.PodUID])
 			}
 		}
 	}
@@ -117,12 +126,24 @@ func (c Container) completed(pod, start Container) Container {
 	if c.Said == (Said{}) {
 		c.Said = pod.Said
 	}
+	if c.Selected == nil {
+		c.Selected = pod.Selected
+	}
 	if c.Requests == (Requests{}) {
 		c.Requests = start.Requests
 		c.Requests.QoS = pod.Requests.QoS
 	}
 	if start.Image != "" && !c.Sandbox {
 		c.Image = start.Image
+	}
+	return c
+}
+
+// orAsKnown returns what was known before if only the kubelet knew it and no longer does: a kubelet that has just started
+// lists no pods until the API server has answered it.
+func (c Container) orAsKnown(before Container) Container {
+	if c.Created == "" && before.Created != "" {
+		return before
 	}
 	return c
 }
@@ -160,6 +181,13 @@ func (r *Resolver) Kind(containerID string) Kind {
 		return Sandbox
 	}
 	return Workload
+}
+
+// Selectable is what Services find the pod of a container by; nil: not known.
+func (r *Resolver) Selectable(containerID string) *Selectable {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.containers[containerID].Selected
 }
 
 // Facts returns the workload facts of a cgroup. known is false if a directory should know more than the path shows.

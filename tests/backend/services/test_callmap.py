@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,17 +26,30 @@ FAST, SLOW = 100, 300
 USUAL_US, SLOW_US = (float(us) for us in value_of(np.array([FAST, SLOW])))
 
 
+@dataclass(frozen=True)
+class Service:
+    """A Kubernetes Service as the collector of a pod behind it tells it."""
+
+    name: str
+    address: str
+    port: int
+    target: int
+
+
 class Node:
     """A batch of a node with pods whose containers call each other."""
 
     def __init__(self, name: str, start_us: int) -> None:
         self.start_us = start_us
         self.builder = BatchBuilder(name)
+        self.pods: dict[str, int] = {}
         self.builder.fact(0, "node.hostname", name, start_us)
 
     def pod(self, owner: str, pod: str, address: str = "", port: int | None = None) -> int:
         path = f"/kubepods/pod-{pod}/{owner}"
-        container = self.builder.resource(CGROUP, path, self.builder.resource(CGROUP, path.rpartition("/")[0]))
+        if pod not in self.pods:
+            self.pods[pod] = self.builder.resource(CGROUP, path.rpartition("/")[0])
+        container = self.builder.resource(CGROUP, path, self.pods[pod])
         facts = {
             "workload.namespace": "shop",
             "workload.owner": owner,
@@ -50,6 +64,14 @@ class Node:
             self.serve(container, f"{path}:{port}")
         return container
 
+    def behind(self, container: int, *services: Service) -> None:
+        """The Services that select a container's pod."""
+        listed = [
+            {"name": one.name, "addresses": [one.address, "fd00::7"], "ports": {f"{one.port}/TCP": one.target}}
+            for one in services
+        ]
+        self.builder.fact(container, "workload.services", json.dumps(listed), self.start_us)
+
     def serve(self, container: int, key: str) -> None:
         server = self.builder.resource(TCP_SERVER, key, container)
         self.builder.block(
@@ -57,13 +79,19 @@ class Node:
         )
 
     def call(
-        self, caller: int, address: str, per_tick: float, slow: float = 0.0, told: str = "", half: int | None = None
+        self,
+        caller: int,
+        address: str,
+        per_tick: float,
+        slow: float = 0.0,
+        half: int | None = None,
+        told: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`half`: only in the first (0) or second (1) half of the window."""
+        """`half`: only in the first (0) or second (1) half of the window. `told`: facts, upstream.NAME."""
         key = f"{self.builder.batch.resources[caller].key}>{address}"
         upstream = self.builder.resource(TCP_UPSTREAM, key, caller)
-        if told:
-            self.builder.fact(upstream, "upstream.server", told, self.start_us)
+        for name, value in told.items():
+            self.builder.fact(upstream, f"upstream.{name}", value, self.start_us)
         ticks = TICKS if half is None else TICKS // 2
         start_us = self.start_us + (half or 0) * ticks * 100_000
         self.builder.block(
@@ -126,9 +154,10 @@ def feed(client: TestClient, organization: Organization) -> None:
     first, second = Node("one", start_us), Node("two", start_us)
     gate = first.pod("gate", "gate-1", "10.1.0.4")
     web = first.pod("web", "web-1", "10.1.0.5", 8080)
-    first.pod("database", "database-0", "10.1.0.6", 5432)
+    database = first.pod("database", "database-0", "10.1.0.6", 5432)
+    first.behind(database, Service("shop/db", "10.96.0.7", 54320, 5432))
     first.call(gate, "10.1.0.5:8080", 30)
-    first.call(web, "10.96.0.7:5432", 20, slow=2, told="/kubepods/pod-database-0/database:5432")
+    first.call(web, "10.96.0.7:54320", 20, slow=2, told={"service": "shop/db"})
     first.call(web, "203.0.113.9:443", 1)
     first.call(web, "203.0.113.10:443", 0)
     first.resolver(
@@ -149,12 +178,14 @@ def fed(api: TestClient, organization: Organization) -> TestClient:
 def test_calls_between_workloads_have_the_time_of_their_hop(fed: TestClient) -> None:
     found = picture(fed)
     hop = found.calls["web", "database", "tcp"]
-    # Two replicas on two nodes: one whose collector names the server, one that calls the address of its pod.
+    # Two replicas on two nodes: one calls the address of a Service, one that of the only pod behind it.
     assert hop["calls_per_s"] == pytest.approx(300)
     assert hop["slow_ratio"] == pytest.approx(2 / 30)
     assert (hop["p50_us"], hop["p99_us"], hop["max_us"]) == (pytest.approx(USUAL_US), pytest.approx(SLOW_US), 200_000)
     assert (hop["opens"]["kind"], hop["opens"]["key"]) == ("tcp_server", "/kubepods/pod-database-0/database:5432")
+    assert (hop["services"], found.places["database"]["workloads"]) == (["shop/db"], [])
     assert found.calls["gate", "web", "tcp"]["slow_ratio"] == 0
+    assert found.calls["gate", "web", "tcp"]["services"] == []
     outside = found.calls["web", "203.0.113.9:443", "tcp"]
     assert (outside["opens"]["kind"], outside["calls_per_s"]) == ("tcp_upstream", pytest.approx(10))
     assert "203.0.113.10:443" not in found.places, "it was not called"
@@ -200,6 +231,7 @@ def test_around_a_place_are_its_callers_and_what_it_calls(fed: TestClient) -> No
 
 def test_a_text_is_looked_for_at_both_ends(fed: TestClient) -> None:
     assert picture(fed, search="DATABASE").pairs == [("web", "database")]
+    assert picture(fed, search="shop/db").pairs == [("web", "database")]
     assert picture(fed, search="203.0.113").pairs == [("web", "203.0.113.9:443")]
     assert len(picture(fed, search="shop/web").pairs) == 4
     assert picture(fed, search="no such thing").answer["calls"] == []
@@ -238,6 +270,94 @@ def test_an_address_that_is_not_a_pods_is_one_only_on_its_node(api: TestClient, 
     assert called_by == {"tcp_server": "/docker/called", "tcp_upstream": "172.17.0.2:80"}
 
 
+def feed_services(client: TestClient, organization: Organization, *, canary: str = "stock") -> None:
+    """On three nodes: gate calls a Service with a replica of stock each on two nodes, and on one also another pod."""
+    start_us = minute_ago(10, now_us())
+    nodes = [Node(name, start_us) for name in ("one", "two", "three")]
+    service = Service("shop/stock", "10.96.0.7", 80, 8080)
+    gate = nodes[0].pod("gate", "gate-1", "10.1.0.4", 80)
+    nodes[0].call(gate, "10.96.0.7:80", 30, told={"service": "shop/stock"})
+    nodes[0].call(gate, "[fd00::7]:80", 10, told={"service": "shop/stock"})
+    for at, node in enumerate(nodes[1:]):
+        node.behind(node.pod("stock", f"stock-{at}", f"10.1.{at + 1}.5", 8080), service)
+        # Its Service has the same name in another namespace; this pod is not behind the one that is called.
+        node.behind(node.pod("prices", f"prices-{at}", f"10.1.{at + 1}.6", 8080), replace(service, name="other/stock"))
+    nodes[2].behind(nodes[2].pod(canary, "canary-1", "10.1.2.7"), service)
+    for node in nodes:
+        node.send(client, organization)
+
+
+def test_a_service_is_the_workload_behind_it_on_all_nodes(api: TestClient, organization: Organization) -> None:
+    feed_services(api, organization)
+    found = picture(api)
+    ((pair, call),) = found.calls.items()
+    assert (pair, call["services"]) == (("gate", "stock", "tcp"), ["shop/stock"])
+    # The kernel chose which of the pods got each call: the server is not known.
+    assert (call["calls_per_s"], call["opens"]["kind"]) == (pytest.approx(400), "tcp_upstream")
+    stock = found.places["stock"]
+    assert (stock["kind"], stock["namespace"], stock["members"], stock["node"]) == ("workload", "shop", 2, None)
+    assert (stock["opens"]["kind"], stock["slow_ratio"]) == ("tcp_server", 0.25)
+
+
+def test_a_service_of_several_workloads_is_a_place_that_names_them(api: TestClient, organization: Organization) -> None:
+    feed_services(api, organization, canary="stock-canary")
+    found = picture(api)
+    ((pair, call),) = found.calls.items()
+    assert (pair, call["services"], call["opens"]["kind"]) == (
+        ("gate", "stock", "tcp"), ["shop/stock"], "tcp_upstream",
+    )  # fmt: skip
+    stock = found.places["stock"]
+    assert (stock["kind"], stock["namespace"], stock["workloads"]) == ("service", "shop", ["stock", "stock-canary"])
+    assert (stock["members"], stock["slow_ratio"], stock["node"], stock["incidents"]) == (0, None, None, [])
+    # The map around a pod behind it has the calls that may reach it.
+    cgroups = api.get("/api/v1/resources", params={"search": "canary-1", "kind": "cgroup"}).json()["items"]
+    (canary,) = (one for one in cgroups if one["key"].endswith("/stock-canary"))
+    near = picture(api, resource=canary["id"])
+    assert (near.pairs, near.answer["center"]) == ([("gate", "stock")], "workload:shop/stock-canary")
+    assert picture(api, search="stock-canary").pairs == [("gate", "stock")]
+    (gate,) = (one for one in api.get("/api/v1/services").json()["items"] if one["key"].endswith("gate:80"))
+    assert {one["name"]: (one["service"], one["workloads"]) for one in gate["asks"]} == {
+        "10.96.0.7:80": ("shop/stock", ["stock", "stock-canary"]),
+        "[fd00::7]:80": ("shop/stock", ["stock", "stock-canary"]),
+    }
+
+
+def test_only_what_the_caller_says_is_a_service_is_one(api: TestClient, organization: Organization) -> None:
+    """An address of another cluster, or one whose Service no longer has it, or nothing known behind it."""
+    node = Node("one", minute_ago(10, now_us()))
+    caller = node.pod("gate", "gate-1")
+    stock = node.pod("stock", "stock-1", "10.1.0.5", 8080)
+    node.behind(stock, Service("shop/stock", "10.96.0.7", 80, 8080))
+    for address, told in (
+        ("10.96.0.7:80", {}),
+        ("10.96.0.8:80", {"service": "shop/stock"}),  # it had another address there
+        ("10.96.0.7:81", {"service": "shop/stock"}),
+        ("10.96.0.1:443", {"service": "default/kubernetes"}),
+        ("10.96.0.9:80", {"service": ""}),
+    ):
+        node.call(caller, address, 1, told=told)
+    node.send(api, organization)
+    found = picture(api)
+    assert {one["name"]: (one["kind"], one["workloads"]) for one in found.answer["places"]} == {
+        "gate": ("workload", []),
+        "10.96.0.7:80": ("address", []),
+        "stock": ("service", []),
+        "kubernetes": ("service", []),
+        "10.96.0.9:80": ("address", []),
+    }
+    assert found.calls["gate", "stock", "tcp"]["calls_per_s"] == pytest.approx(20)
+
+
+def test_a_server_in_the_callers_own_network_namespace_is_named(api: TestClient, organization: Organization) -> None:
+    node = Node("one", minute_ago(10, now_us()))
+    sidecar = node.pod("proxy", "web-1", "10.1.0.5")
+    node.pod("web", "web-1", "10.1.0.5", 8080)
+    node.call(sidecar, "127.0.0.1:8080", 1, told={"server": "/kubepods/pod-web-1/web:8080"})
+    node.send(api, organization)
+    ((pair, call),) = picture(api).calls.items()
+    assert (pair, call["opens"]["key"]) == (("proxy", "web", "tcp"), "/kubepods/pod-web-1/web:8080")
+
+
 def test_another_organization_sees_nothing_of_it(
     fed: TestClient, make_organization: Callable[[], Organization]
 ) -> None:
@@ -269,9 +389,10 @@ def ends(found: list[Edge]) -> list[str]:
 
 def test_hops_follow_calls_in_their_direction_even_in_a_circle() -> None:
     all_of_them = edges("ab", "bc", "cd", "xc", "ca", "bb")
-    assert ends(graph.around(all_of_them, "b", 1)) == ["ab", "bc", "bb"]
-    assert ends(graph.around(all_of_them, "b", 2)) == ["ab", "bc", "cd", "ca", "bb"]
-    assert graph.around(all_of_them, "z", 2) == []
+    assert ends(graph.around(all_of_them, {"b"}, 1)) == ["ab", "bc", "bb"]
+    assert ends(graph.around(all_of_them, {"b"}, 2)) == ["ab", "bc", "cd", "ca", "bb"]
+    assert graph.around(all_of_them, {"z"}, 2) == []
+    assert ends(graph.around(all_of_them, {"x", "b"}, 1)) == ["ab", "bc", "xc", "bb"]
 
 
 def test_a_call_between_places_that_are_shown_stays() -> None:

@@ -1,4 +1,4 @@
-"""Where a DNS server forwards: the fact `dns.upstreams` and the addresses of servers, parsed."""
+"""Where a DNS server forwards, and the addresses of servers and their Services: facts, parsed."""
 
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ def parse_upstreams(text: str | None) -> list[Upstream]:
     except ValueError:
         return []
     return [found for item in listed if (found := _upstream(item)) is not None] if isinstance(listed, list) else []
+
+
+def service_addresses(server: ResourceView) -> list[str]:
+    """Addresses of the Kubernetes Services that select the server's pod; empty: none, or not known."""
+    try:
+        listed = json.loads(server.fact("dns.service_addresses") or "[]")
+    except ValueError:
+        return []
+    return [found for one in listed if (found := parse_address(one)) is not None] if isinstance(listed, list) else []
 
 
 def _upstream(item: object) -> Upstream | None:

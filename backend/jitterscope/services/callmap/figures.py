@@ -65,6 +65,11 @@ class Call:
         return None if self.slow is None else min(1.0, self.slow / self.calls)
 
     @property
+    def services(self) -> list[str]:
+        """NAMESPACE/NAME of the Kubernetes Services whose addresses were called."""
+        return sorted({path.service for path in self.paths if path.service is not None})
+
+    @property
     def opens(self) -> ResourceRow:
         """The server of the path with the most calls, or the path itself if its server is not known."""
         most = max(self.paths, key=lambda path: (self.by_path[path.row.id], -path.row.id))

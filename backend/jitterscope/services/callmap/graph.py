@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Protocol as Shape
 from typing import TypeVar
 
@@ -23,17 +23,17 @@ Edge = TypeVar("Edge", bound=HasEnds)
 Side = Callable[[HasEnds], str]
 
 
-def around(edges: Sequence[Edge], center: str, hops: int) -> list[Edge]:
-    """The calls that reach a place within some hops, and those that start there; not other callers of what it calls."""
+def around(edges: Sequence[Edge], centers: Set[str], hops: int) -> list[Edge]:
+    """The calls that reach places within some hops, and those that start there; not other callers of what they call."""
     kept: set[int] = set()
     for start, end in ((_caller, _called), (_called, _caller)):
-        kept |= _reached(edges, center, hops, start, end)
+        kept |= _reached(edges, centers, hops, start, end)
     return [edge for at, edge in enumerate(edges) if at in kept]
 
 
-def _reached(edges: Sequence[Edge], center: str, hops: int, start: Side, end: Side) -> set[int]:
+def _reached(edges: Sequence[Edge], centers: Set[str], hops: int, start: Side, end: Side) -> set[int]:
     kept: set[int] = set()
-    seen, frontier = {center}, {center}
+    seen, frontier = set(centers), set(centers)
     for _ in range(hops):
         step = {at for at, edge in enumerate(edges) if start(edge) in frontier}
         kept |= step

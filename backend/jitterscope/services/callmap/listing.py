@@ -38,6 +38,8 @@ class Wanted:
 class Known:
     """What is known about a place. `members`: containers that call or are called, or addresses of clients.
 
+    `workloads`: what is behind a Service.
+
     `slow_ratio`: of the requests to its own servers. `throttled_ms_per_min`: of the container that is throttled most.
     """
 
@@ -45,6 +47,7 @@ class Known:
     opens: ResourceRow | None
     node: ResourceRow | None
     members: int
+    workloads: list[str]
     slow_ratio: float | None
     throttled_ms_per_min: float | None
     incidents: list[IncidentRef]
@@ -73,8 +76,9 @@ def read(session: Session, wanted: Wanted) -> CallMap:
         calls = []
     else:
         # Twice: paths without calls lead nowhere, but only their series show which those are.
-        near = graph.around(found.paths, center.id, wanted.hops)
-        calls = graph.around(figures.read(session, near, *wanted.span), center.id, wanted.hops)
+        centers = {center.id} | {path.called.id for path in found.paths if center in path.behind}
+        near = graph.around(found.paths, centers, wanted.hops)
+        calls = graph.around(figures.read(session, near, *wanted.span), centers, wanted.hops)
     calls.sort(key=lambda call: (-(call.slow or 0.0), -call.calls, call.caller.id, call.called.id, call.protocol))
     shown = graph.shown(calls, MAX_CALLS, MAX_PLACES)
     return CallMap(
@@ -106,6 +110,8 @@ def _containing(session: Session, found: Sequence[Path], text: str) -> Sequence[
             yield f"{place.namespace or ''}/{place.name}"
         yield path.row.key
         yield "" if path.server is None else path.server.name
+        yield path.service or ""
+        yield from (place.name for place in path.behind)
         yield nodes[path.row.node_id].name if path.row.node_id in nodes else ""
 
     return [path for path in found if any(text.lower() in one.lower() for one in said(path))]
@@ -131,6 +137,7 @@ def _places(session: Session, shown: Sequence[Call], span: tuple[int, int]) -> l
                 opens=_opens(own, containers) or elsewhere.get(place.id),
                 node=nodes.get(next(iter(on))) if len(on) == 1 else None,
                 members=len(containers) or _clients(shown, place),
+                workloads=_behind(shown, place),
                 slow_ratio=_slow_ratio([one for _, one in own]),
                 throttled_ms_per_min=max(
                     (one.throttled_ms_per_min for _, one in own if one.throttled_ms_per_min is not None), default=None
@@ -145,9 +152,9 @@ def _homes(shown: Sequence[Call]) -> dict[str, set[int]]:
     """The containers of each place that call or are called."""
     homes: dict[str, set[int]] = {one: set() for one in graph.places_of(shown)}
     for path in (path for call in shown for path in call.paths):
-        for place, cgroup in ((path.caller, path.caller_cgroup), (path.called, path.called_cgroup)):
-            if cgroup is not None:
-                homes[place.id].add(cgroup)
+        homes[path.called.id].update(path.called_cgroups)
+        if path.caller_cgroup is not None:
+            homes[path.caller.id].add(path.caller_cgroup)
     return homes
 
 
@@ -155,7 +162,7 @@ def _watched(
     session: Session, shown: Sequence[Call], cgroup_ids: Sequence[int], span: tuple[int, int]
 ) -> dict[int, tuple[ResourceRow, Watched]]:
     """The servers of the places, by id."""
-    alone = (path.server for call in shown for path in call.paths if path.called_cgroup is None)
+    alone = (path.server for call in shown for path in call.paths if not path.called_cgroups)
     rows: dict[int, tuple[ResourceRow, int | None]] = {row.id: (row, None) for row in alone if row is not None}
     rows.update({row.id: (row, home) for home, row in inventory.servers_within(session, cgroup_ids, *span)})
     return {one: (row, Watched(one, row.kind, row.node_id, home)) for one, (row, home) in rows.items()}
@@ -176,6 +183,11 @@ def _slow_ratio(own: Sequence[Figures]) -> float | None:
     known = [(one.requests_per_s, one.slow_ratio) for one in own if one.requests_per_s and one.slow_ratio is not None]
     total = sum(rate for rate, _ in known)
     return sum(rate * ratio for rate, ratio in known) / total if total else None
+
+
+def _behind(shown: Sequence[Call], place: Place) -> list[str]:
+    found = {one.name for call in shown if call.called == place for path in call.paths for one in path.behind}
+    return sorted(found) if place.kind == "service" else []
 
 
 def _clients(shown: Sequence[Call], place: Place) -> int:

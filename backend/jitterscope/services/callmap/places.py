@@ -1,8 +1,8 @@
-"""The places of the map: workloads, containers without one, servers, addresses elsewhere, and clients."""
+"""The places of the map: workloads, containers without one, Services, servers, addresses elsewhere, and clients."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,7 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.inventory.workload_names import WorkloadName
 
-PlaceKind = Literal["workload", "container", "server", "address", "clients"]
+PlaceKind = Literal["workload", "container", "service", "server", "address", "clients"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,26 @@ class Cgroups:
         near = [one for one in known if self.rows[one].node_id == node_id]
         return near or [one for one in known if (name := self.names.get(one)) is not None and name.pod is not None]
 
+    def places(self, candidates: Iterable[int]) -> tuple[Place, ...]:
+        """The places of these containers, by name."""
+        return tuple(sorted({self.place(one) for one in candidates if one in self.rows}, key=lambda one: one.name))
+
+    def is_one_pod(self, candidates: Iterable[int]) -> bool:
+        """Whether all of these containers are of one pod."""
+        known = [one for one in candidates if one in self.rows]
+        names = {name.pod if (name := self.names.get(one)) is not None else None for one in known}
+        return len(names) == 1 and None not in names
+
     def only_place(self, candidates: Sequence[int]) -> tuple[Place, int] | None:
         """The place of all these containers and one of them; None if they are in several places."""
         places = {self.place(one): one for one in candidates if one in self.rows}
         return next(iter(places.items())) if len(places) == 1 else None
+
+
+def of_service(name: str) -> Place:
+    """NAMESPACE/NAME of a Kubernetes Service with several workloads behind it, or none that is known."""
+    namespace, _, short = name.partition("/")
+    return Place(f"service:{name}", "service", short, namespace)
 
 
 def of_server(row: ResourceRow) -> Place:

@@ -16,9 +16,10 @@ class MapPlace(Schema):
 
     id: str = Field(description="Unique in this map, the same in the next one")
     kind: PlaceKind = Field(
-        description="workload: containers of one controller. container: one without a controller. server: a DNS server "
-        "whose container is not known. address: an address that belongs to no known container. clients: callers that "
-        "are not known to be in a container"
+        description="workload: containers of one controller. container: one without a controller. service: a "
+        "Kubernetes Service with several workloads behind it, or none that is known. server: a DNS server whose "
+        "container is not known. address: an address that belongs to no known container or Service. clients: callers "
+        "that are not known to be in a container"
     )
     name: str
     namespace: str | None
@@ -27,6 +28,7 @@ class MapPlace(Schema):
     )
     node: ResourceRef | None = Field(description="Null: on several nodes, or not known")
     members: int = Field(description="Containers that call or are called; for clients, their addresses")
+    workloads: list[str] = Field(description="What a Service selects, by name; empty: not known, or no Service")
     slow_ratio: float | None = Field(description="Answers of its own servers over 20 ms, of all requests to them")
     throttled_ms_per_min: float | None = Field(description="Throttled time of its most throttled container")
     incidents: list[IncidentRef] = Field(description="Active incidents of these containers")
@@ -41,6 +43,7 @@ class MapCall(Schema):
         description="tcp: timed at the caller's end of the connection. dns: queries, timed at the DNS server"
     )
     opens: ResourceRef = Field(description="The called server, or what measured the calls if the server is not known")
+    services: list[str] = Field(description="NAMESPACE/NAME of the Kubernetes Services whose addresses were called")
     calls_per_s: float = Field(description="Mean over the recorded time")
     slow_ratio: float | None = Field(description="Calls answered after more than 20 ms, of all calls")
     p50_us: float | None = Field(description="From the request sent to the first data of its answer")

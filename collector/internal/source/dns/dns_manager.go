@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/clusterips"
 	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
 	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/netns"
@@ -32,6 +33,7 @@ type dnsManager struct {
 	tracker  *dnscapture.Tracker
 	shared   *dnsShared
 	board    *owing.Board
+	services *clusterips.Directory
 	captures *captures
 	own      uint64 // inode of the collector's network namespace
 	wide     bool   // the host's capture has its full size
@@ -59,7 +61,7 @@ func newDNSManager(registry *sampler.Registry, tracker *dnscapture.Tracker, shar
 	m := &dnsManager{
 		registry: registry, watcher: procwatch.Shared(registry), tracker: tracker, shared: shared, captures: captures, own: own,
 		refused: make(map[uint64]error), unparsed: make(map[*procwatch.Process]string), scanner: dnsservers.NewScanner(registry.Roots.Proc),
-		board: owing.Shared(registry),
+		board: owing.Shared(registry), services: clusterips.Shared(registry),
 	}
 	m.watcher.Subscribe(m.processesChanged)
 	return m

@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -85,6 +86,11 @@ func (m *dnsManager) describe(server *dnsServer) {
 	if process.Go != nil {
 		if _, version, ok := strings.Cut(process.Go.MainModule, "@v"); ok {
 			m.registry.Fact(resource, "dns.version", version)
+		}
+	}
+	if addresses, known := m.services.To(process.Cgroup); known {
+		if text, err := json.Marshal(addresses); err == nil {
+			m.registry.Fact(resource, catalogue.FactDNSServiceAddresses, string(text))
 		}
 	}
 	if process.DNS == "coredns" || process.DNS == "node-cache" {

@@ -31,6 +31,7 @@ type workloadNames struct {
 	ended    time.Time // when a pod's container ended, if the kubelet has not been queried since; zero: none
 	groups   map[string]*sampler.Group
 	complete map[string]bool // facts are final
+	named    map[string]bool // a directory has known it
 	promised map[string]bool // an objective was recorded
 
 	evictions evictions // used by the loop alone
@@ -63,7 +64,8 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 		return err
 	}
 	w.registry, w.evictions = registry, newEvictions(time.Now())
-	w.groups, w.complete, w.promised = map[string]*sampler.Group{}, map[string]bool{}, map[string]bool{}
+	w.groups, w.complete = map[string]*sampler.Group{}, map[string]bool{}
+	w.named, w.promised = map[string]bool{}, map[string]bool{}
 	w.resolver = names.NewResolver(options.directories()...)
 	w.ends = registry.Shared("container_ends", func() any { return &names.Ends{} }).(*names.Ends)
 	w.spaces = sharedNamespaces(registry)
@@ -100,6 +102,7 @@ func (w *workloadNames) change(added, removed []*sampler.Group) {
 		}
 		delete(w.groups, group.Path)
 		delete(w.complete, group.Path)
+		delete(w.named, group.Path)
 		delete(w.promised, group.Path)
 		w.spaces.remove(group.Path)
 	}
@@ -175,13 +178,18 @@ func (w *workloadNames) state() (unknown int) {
 			continue
 		}
 		facts, known := w.resolver.Facts(path)
+		if !known && w.named[path] { // it keeps its name, which its path alone does not show
+			unknown++
+			continue
+		}
 		for name, value := range facts {
 			w.registry.Fact(group.Resource, name, value)
 		}
 		w.spaces.put(path, placed{
-			group.Resource, facts[catalogue.FactWorkloadNamespace], facts[catalogue.FactWorkloadOwner], facts[catalogue.FactWorkloadContainer],
+			group.Resource, path, facts[catalogue.FactWorkloadNamespace], facts[catalogue.FactWorkloadOwner], facts[catalogue.FactWorkloadContainer],
+			w.resolver.Selectable(names.Identify(path).ContainerID),
 		})
-		w.complete[path] = known
+		w.complete[path], w.named[path] = known, known
 		if promised := facts[catalogue.FactWorkloadObjective] != ""; known && promised != w.promised[path] {
 			w.promised[path] = promised
 			if !promised { // the annotation was removed

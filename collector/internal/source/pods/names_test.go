@@ -79,6 +79,34 @@ func TestObjectiveOfAPod(t *testing.T) {
 	}
 }
 
+// TestANameIsKept has a kubelet that lists a container, then starts again and lists nothing, while the container runs on.
+func TestANameIsKept(t *testing.T) {
+	const pod = "9118fc9a-5622-43c2-a6a9-ea0a582ea247"
+	known, later := strings.Repeat("0123456789abcdef", 4), strings.Repeat("fedcba9876543210", 4)
+	path := "/kubepods/burstable/pod" + pod + "/"
+	cgroups := sourcetest.Tree(t, map[string]string{"cgroup.controllers": "cpu\n"})
+	for _, id := range []string{known, later} {
+		sourcetest.Write(t, cgroups, path[1:]+id+"/cpu.stat", "usage_usec 1\nuser_usec 1\nsystem_usec 0\n")
+	}
+	var id atomic.Value
+	id.Store(known)
+	kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"items":[{"metadata":{"name":"cart-1","namespace":"shop","uid":%q},"spec":{},
+			"status":{"containerStatuses":[{"name":"cart","containerID":"containerd://%s"}]}}]}`, pod, id.Load())
+	}))
+	t.Cleanup(kubelet.Close)
+	r := sourcetest.Start(t, sourcetest.Setup{
+		Cgroup: cgroups, Options: fmt.Sprintf("kubelet = %q\ndocker_socket = \"/none\"\ncri_sockets = []\n", kubelet.URL),
+		Sources: []sampler.Source{&workloadNames{}},
+	})
+	r.Eventually("the first has a name", func() bool { return r.Fact(path+known, "workload.container") == "cart" })
+	id.Store(later)
+	r.Eventually("the second has a name", func() bool { return r.Fact(path+later, "workload.container") == "cart" })
+	if got := r.Fact(path+known, "workload.container"); got != "cart" {
+		t.Errorf("the first is now %q", got)
+	}
+}
+
 // TestEvictedPods has a kubelet with a pod that was evicted long before the collector started, and later another one.
 func TestEvictedPods(t *testing.T) {
 	const pod = `{"metadata":{"name":%[1]q,"namespace":"shop","uid":%[1]q},"spec":{},"status":{"conditions":[

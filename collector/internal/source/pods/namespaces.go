@@ -16,8 +16,9 @@ type namespaces struct {
 
 // placed is a container of a workload: KIND/NAME, empty if nothing controls its pod or that is not known.
 type placed struct {
-	resource                    batch.ResourceID
-	namespace, owner, container string
+	resource                          batch.ResourceID
+	path, namespace, owner, container string
+	selectable                        *names.Selectable // nil: not known
 }
 
 func sharedNamespaces(registry *sampler.Registry) *namespaces {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/clusterips"
 	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 	"github.com/jitterscope/jitterscope/collector/internal/listening"
@@ -58,6 +59,7 @@ type manager struct {
 	scanner  *listening.Scanner
 	dns      *dnsservers.Scanner
 	board    *owing.Board
+	services *clusterips.Directory
 
 	mu        sync.Mutex
 	servers   map[key]*server
@@ -79,6 +81,7 @@ func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager 
 		registry: registry, tracker: tracker, watcher: procwatch.Shared(registry), scanner: listening.NewScanner(registry.Roots.Proc),
 		dns: dnsservers.NewScanner(registry.Roots.Proc), servers: make(map[key]*server), upstreams: newUpstreams(),
 		limits: newBacklogLimits(registry.Roots.Proc), board: owing.Shared(registry),
+		services: clusterips.Shared(registry),
 	}
 	registry.OnCgroups(m.cgroupsChanged)
 	return m

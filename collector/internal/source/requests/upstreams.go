@@ -12,6 +12,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/clusterips"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 	"github.com/jitterscope/jitterscope/collector/internal/requests"
@@ -30,6 +31,7 @@ type upstream struct {
 	requests.Called
 	cgroup   string
 	resource batch.ResourceID
+	service  string // the Kubernetes Service with its address, NAMESPACE/NAME
 }
 
 // upstreams is the slow path of the calls that servers make: whose calls are wanted, and which server is behind an
@@ -144,25 +146,39 @@ func (m *manager) follow(called requests.Called) {
 		u.more++
 		return
 	}
-	one := &upstream{followed, called, cgroup, resource}
+	one := &upstream{followed, called, cgroup, resource, ""}
 	u.followed[called.Remote] = one
 	m.describeUpstream(one)
 }
 
-// describeUpstream records which server listens there. Called with mu held.
+// describeUpstream records which server listens there, and which Service the address belongs to. Called with mu held.
 func (m *manager) describeUpstream(one *upstream) {
-	if server, ok := m.upstreams.serverAt(one.Called); ok {
+	if one.moved(m.services) {
+		m.registry.Fact(one.resource, catalogue.FactUpstreamService, one.service)
+	}
+	if server, ok := m.upstreams.serverAt(one.Called, one.service != ""); ok {
 		m.registry.Fact(one.resource, catalogue.FactUpstreamServer, server.String())
 	}
 }
 
-// serverAt finds the server that listens at an address, if it is in the caller's network namespace.
-func (u *upstreams) serverAt(called requests.Called) (key, bool) {
+// moved updates the Service that has the upstream's address, and reports whether it is another one than before.
+func (o *upstream) moved(services *clusterips.Directory) bool {
+	service, known := services.At(netip.AddrFrom16(o.Address).Unmap())
+	if !known || service == o.service {
+		return false
+	}
+	o.service = service
+	return true
+}
+
+// serverAt finds the server that listens at an address, if it is in the caller's network namespace. The address of a
+// Service can be one of the node's own (IPVS): whoever listens on any address there does not get what is sent to it.
+func (u *upstreams) serverAt(called requests.Called, isService bool) (key, bool) {
 	at := requests.Endpoint{Namespace: called.Namespace, Endpoint: called.Endpoint}
 	if server, ok := u.behind[at]; ok {
 		return server, true
 	}
-	if !called.Local && !netip.AddrFrom16(called.Address).Unmap().IsLoopback() {
+	if isService || !called.Local && !netip.AddrFrom16(called.Address).Unmap().IsLoopback() {
 		return key{}, false
 	}
 	for _, any := range []dnswire.Address{{}, {10: 0xff, 11: 0xff}} {

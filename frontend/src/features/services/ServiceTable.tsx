@@ -14,7 +14,7 @@ import { SortHeadings, type SortColumn } from "@/widgets/SortHeadings";
 
 import { SORTING, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { hopParts, rateText, serverErrorTexts, throttledText, worstText } from "./words";
+import { calledName, hopParts, rateText, serverErrorTexts, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];
@@ -140,7 +140,7 @@ function Asks({ item }: { item: ServiceItem }): ReactElement {
       {item.asks.map((call) => (
         <li key={call.id}>
           <span aria-hidden="true">→ </span>
-          <ResourceLink id={call.server?.id ?? call.id}>{call.server?.name ?? call.name}</ResourceLink>
+          <ResourceLink id={call.server?.id ?? call.id}>{calledName(call)}</ResourceLink>
           <p data-hot={(call.p99_us ?? 0) > SLOW_US || undefined}>
             {hopParts(call).map((part, at) => (
               <span key={part}>

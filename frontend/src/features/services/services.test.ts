@@ -1,7 +1,7 @@
 import type { ServiceItem } from "@/api/services";
 
 import { servicesSearch } from "./search";
-import { hopParts, rateText, serverErrorTexts, throttledText, worstText } from "./words";
+import { calledName, hopParts, rateText, serverErrorTexts, throttledText, worstText } from "./words";
 
 const item = (values: Partial<ServiceItem>): ServiceItem => values as ServiceItem;
 
@@ -32,9 +32,19 @@ describe("words", () => {
   });
 
   it("shows the time of a hop if it was measured", () => {
-    const call = { p50_us: 900, p99_us: 31_000, max_us: 412_000, calls_per_s: 200 } as ServiceItem["asks"][number];
+    const call = { p50_us: 900, p99_us: 31_000, max_us: 412_000, calls_per_s: 200, name: "10.96.0.7:80", server: null, service: null, workloads: [] as string[] } as ServiceItem["asks"][number];
     expect(hopParts(call)).toEqual(["p50 900 µs", "p99 31 ms", "up to 412 ms", "200 calls/s"]);
     expect(hopParts({ ...call, p50_us: null, p99_us: null, max_us: null, calls_per_s: 0.5 })).toEqual(["0.5 calls/s"]);
+  });
+
+  it("names the Service that has the address of an upstream, and what is behind it", () => {
+    const call = { p50_us: null, p99_us: null, max_us: null, calls_per_s: 2, name: "10.96.0.7:80", server: null, service: "shop/stock" } as ServiceItem["asks"][number];
+    const shown = (more: Partial<typeof call>): string[] => [calledName({ ...call, workloads: [], ...more }), ...hopParts({ ...call, workloads: [], ...more })];
+    expect(shown({ workloads: ["Deployment/stock"] })).toEqual(["shop/stock", "Service of Deployment/stock", "2 calls/s"]);
+    expect(shown({ workloads: ["stock", "stock-canary"] })).toEqual(["shop/stock", "Service of stock, stock-canary", "2 calls/s"]);
+    expect(shown({})).toEqual(["shop/stock", "Service, its pods are not known", "2 calls/s"]);
+    expect(shown({ service: null })).toEqual(["10.96.0.7:80", "2 calls/s"]);
+    expect(shown({ server: { id: 1, kind: "tcp_server", key: "k", name: "web :80" } })).toEqual(["web :80", "2 calls/s"]);
   });
 
   it("leaves not throttled and not measured to the caller", () => {

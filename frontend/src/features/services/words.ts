@@ -18,11 +18,25 @@ export function serverErrorTexts({ server_errors_per_s: http, grpc_errors_per_s:
   return texts;
 }
 
-/** A hop to an upstream in parts that stay on one line each: its latency and its rate. */
-export function hopParts({ p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate }: ServiceItem["asks"][number]): string[] {
+type Hop = ServiceItem["asks"][number];
+
+/** What is called: the server, else the Service with that address, else the address. */
+export const calledName = ({ server, service, name }: Hop): string => server?.name ?? service ?? name;
+
+/** What a Service leads to; null if no Service is shown. */
+function behindText({ server, service, workloads }: Hop): string | null {
+  if (server !== null || service === null) return null;
+  if (workloads.length === 0) return "Service, its pods are not known";
+  return `Service of ${workloads.join(", ")}`;
+}
+
+/** A hop to an upstream in parts that stay on one line each: what a Service leads to, its latency, and its rate. */
+export function hopParts(hop: Hop): string[] {
+  const { p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate } = hop;
+  const behind = behindText(hop);
   const times = p50 === null || p99 === null ? [] : [`p50 ${inUnit(p50, "us")}`, `p99 ${inUnit(p99, "us")}`];
   if (max !== null) times.push(`up to ${inUnit(max, "us")}`);
-  return [...times, `${significant(rate)} calls/s`];
+  return [...(behind === null ? [] : [behind]), ...times, `${significant(rate)} calls/s`];
 }
 
 /** The sparkline as a sentence. `fromUs`: start of its first minute. */

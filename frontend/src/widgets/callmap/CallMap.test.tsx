@@ -11,18 +11,18 @@ import { MapPicture } from "./MapPicture";
 
 const place = (id: number, name: string, more: Partial<MapPlace> = {}): MapPlace => ({
   id: name, kind: "workload", name, namespace: "shop", opens: { id, kind: "tcp_server", key: name, name },
-  node: null, members: 2, slow_ratio: null, throttled_ms_per_min: null, incidents: [], ...more,
+  node: null, members: 2, workloads: [], slow_ratio: null, throttled_ms_per_min: null, incidents: [], ...more,
 });
 const call = (caller: string, called: string, more: Partial<MapCall> = {}): MapCall => ({
   caller, called, protocol: "tcp", opens: { id: 90, kind: "tcp_server", key: called, name: called },
-  calls_per_s: 12, slow_ratio: 0, p50_us: 900, p99_us: 1800, max_us: 9000, ...more,
+  services: [], calls_per_s: 12, slow_ratio: 0, p50_us: 900, p99_us: 1800, max_us: 9000, ...more,
 });
 const map = (calls: MapCall[], places: MapPlace[]): ServiceMap => ({
   from_us: 0, to_us: 1, center: null, places, calls, places_found: places.length, calls_found: calls.length, paths_seen: 1, paths_compared: 1,
 });
 
 const small = map(
-  [call("web", "stock", { slow_ratio: 0.04 }), call("Clients of dns", "dns", { protocol: "dns" })],
+  [call("web", "stock", { slow_ratio: 0.04, services: ["shop/stock"] }), call("Clients of dns", "dns", { protocol: "dns" })],
   [place(1, "web"), place(2, "stock", { throttled_ms_per_min: 40 }), place(3, "Clients of dns", { kind: "clients", opens: null }), place(4, "dns")],
 );
 const at = { minutes: 15, to: 1_000_000 };
@@ -64,10 +64,11 @@ describe("the picture", () => {
 
 it("has a row per call, and the rest on request", async () => {
   const user = userEvent.setup();
-  const many = Array.from({ length: 25 }, (_, number) => call("web", `store-${number}`));
+  const many = Array.from({ length: 25 }, (_, number) => call("web", `store-${number}`, { services: number === 0 ? ["shop/store-0"] : [] }));
   await show(<CallTable map={map([call("web", "dns", { protocol: "dns", max_us: null }), ...many], [place(1, "web"), place(4, "dns")])} window={at} />);
   const rows = (): HTMLElement[] => within(screen.getByRole("table", { name: "Calls" })).getAllByRole("rowheader");
   expect(rows()).toHaveLength(20);
+  expect(screen.getByText("Service shop/store-0")).toBeVisible();
   await user.click(screen.getByRole("button", { name: "Show all 26 calls" }));
   expect(rows()).toHaveLength(26);
   expect(screen.queryByRole("button")).toBeNull();
@@ -80,4 +81,5 @@ it("lists callers with their calls where there is no room for a picture", async 
   expect(callers.getByText("4 % over 20 ms")).toBeVisible();
   expect(callers.queryByRole("link", { name: "Clients of dns" })).toBeNull();
   expect(callers.getByText("12 queries/s")).toBeVisible();
+  expect(callers.getByText("· Service shop/stock")).toBeVisible();
 });

@@ -10,7 +10,7 @@ import { Table, tableStyles } from "@/ui/Table";
 import styles from "./CallMap.module.css";
 import { keyOf } from "./MapPicture";
 import { PlaceLink, type LinkWindow } from "./PlaceLink";
-import { levelOf, MARKS } from "./words";
+import { levelOf, MARKS, serviceText } from "./words";
 
 /** More rows than these only on request: the picture shows the same. */
 const FIRST_ROWS = 20;
@@ -47,6 +47,7 @@ export function CallTable({ map, window }: { map: ServiceMap; window: LinkWindow
 
 function Row({ call, caller, called, window }: { call: MapCall; caller: MapPlace | undefined; called: MapPlace | undefined; window: LinkWindow }): ReactElement {
   const level = levelOf(call);
+  const service = serviceText(call, called);
   return (
     <tr className={styles["row"]}>
       <th scope="row">
@@ -59,6 +60,7 @@ function Row({ call, caller, called, window }: { call: MapCall; caller: MapPlace
           {called?.name ?? call.called}
         </PlaceLink>{" "}
         <Chip tone="dim">{call.protocol === "dns" ? "DNS" : "TCP"}</Chip>
+        {service !== null && <p className={styles["dim"]}>{service}</p>}
       </td>
       <td className={tableStyles["number"]} data-hot={level === "slow" || level === "some" || undefined}>
         {level !== "unknown" && MARKS[level] !== "" && <span aria-hidden="true">{MARKS[level]} </span>}

@@ -1,12 +1,12 @@
 import type { ReactElement } from "react";
 
-import type { MapCall, ServiceMap } from "@/api/services";
+import type { MapCall, MapPlace, ServiceMap } from "@/api/services";
 
 import styles from "./CallMap.module.css";
 import { levelsOf } from "./levels";
 import { keyOf } from "./MapPicture";
 import { PlaceLink, type LinkWindow } from "./PlaceLink";
-import { callParts, isTroubled, levelOf, MARKS, placeNote } from "./words";
+import { callParts, isTroubled, levelOf, MARKS, placeNote, serviceText } from "./words";
 
 /** The map from top to bottom: each place that calls, with its calls below it. */
 export function MapList({ map, window }: { map: ServiceMap; window: LinkWindow }): ReactElement {
@@ -29,7 +29,7 @@ export function MapList({ map, window }: { map: ServiceMap; window: LinkWindow }
             {calls
               .filter(({ caller }) => caller === place.id)
               .map((call) => (
-                <Row key={keyOf(call)} call={call} name={places.find(({ id }) => id === call.called)?.name ?? call.called} window={window} />
+                <Row key={keyOf(call)} call={call} called={places.find(({ id }) => id === call.called)} window={window} />
               ))}
           </ul>
         </li>
@@ -38,15 +38,17 @@ export function MapList({ map, window }: { map: ServiceMap; window: LinkWindow }
   );
 }
 
-function Row({ call, name, window }: { call: MapCall; name: string; window: LinkWindow }): ReactElement {
+function Row({ call, called, window }: { call: MapCall; called: MapPlace | undefined; window: LinkWindow }): ReactElement {
   const level = levelOf(call);
+  const service = serviceText(call, called);
   return (
     <li>
       <span aria-hidden="true">→ </span>
       <PlaceLink opens={call.opens} window={window}>
-        {name}
+        {called?.name ?? call.called}
       </PlaceLink>
       {call.protocol === "dns" && " DNS"}
+      {service !== null && <span className={styles["dim"]}> · {service}</span>}
       <p data-hot={level === "slow" || level === "some" || undefined}>
         {MARKS[level] !== "" && <span aria-hidden="true">{MARKS[level]} </span>}
         {callParts(call).map((part, at) => (

@@ -4,7 +4,7 @@ import { labelsOf, overlap } from "./labels";
 import { along, columnsOf, layoutOf, type Box, type Layout } from "./layout";
 import { levelsOf, type Ends } from "./levels";
 import { moved } from "./moves";
-import { callParts, labelTexts, leftOut, levelOf, placeNote, placeText, worstShare } from "./words";
+import { callParts, labelTexts, leftOut, levelOf, placeNote, placeText, serviceText, worstShare } from "./words";
 
 /** "ab": a calls b. */
 const calls = (...pairs: string[]): Ends[] => pairs.map((pair) => ({ caller: pair.charAt(0), called: pair.charAt(1) }));
@@ -129,11 +129,11 @@ describe("arrow keys", () => {
 
 const place = (id: string, more: Partial<MapPlace> = {}): MapPlace => ({
   id, kind: "workload", name: id, namespace: "shop", opens: { id: 1, kind: "tcp_server", key: id, name: id },
-  node: { id: 2, kind: "node", key: "n", name: "node-1" }, members: 1, slow_ratio: null, throttled_ms_per_min: null, incidents: [], ...more,
+  node: { id: 2, kind: "node", key: "n", name: "node-1" }, members: 1, workloads: [], slow_ratio: null, throttled_ms_per_min: null, incidents: [], ...more,
 });
 const call = (caller: string, called: string, more: Partial<MapCall> = {}): MapCall => ({
   caller, called, protocol: "tcp", opens: { id: 1, kind: "tcp_server", key: called, name: called },
-  calls_per_s: 318.4, slow_ratio: 0, p50_us: 900, p99_us: 53_292, max_us: 90_000, ...more,
+  services: [], calls_per_s: 318.4, slow_ratio: 0, p50_us: 900, p99_us: 53_292, max_us: 90_000, ...more,
 });
 
 describe("words", () => {
@@ -159,6 +159,8 @@ describe("words", () => {
     expect(placeNote(place("web", { throttled_ms_per_min: 0 }))).toBe("shop · node-1");
     expect(placeNote(place("web", { members: 3, node: null }))).toBe("shop · 3 containers");
     expect(placeNote(place("1.1.1.1:53", { kind: "address" }))).toBe("outside, or not known");
+    expect(placeNote(place("stock", { kind: "service", members: 0, workloads: ["stock", "stock-canary"] }))).toBe("Service of stock, stock-canary");
+    expect(placeNote(place("kubernetes", { kind: "service", namespace: "default" }))).toBe("Service in default, its pods are not known");
     expect(placeNote(place("Clients of x", { kind: "clients", members: 2 }))).toBe("2 addresses");
   });
 
@@ -168,6 +170,12 @@ describe("words", () => {
     expect(worstShare(place("a"), all)).toBeNull();
     expect(worstShare(place("b"), [call("a", "b", { slow_ratio: null })])).toEqual({ slow_ratio: null });
     expect(placeText(place("b", { slow_ratio: 0.02 }), all)).toBe("b, shop · node-1, 2 % of its answers over 20 ms, 1 caller, calls 1");
+  });
+
+  it("name the Services through which a workload was called", () => {
+    expect(serviceText(call("a", "b"), place("b"))).toBeNull();
+    expect(serviceText(call("a", "b", { services: ["shop/b", "shop/b-all"] }), place("b"))).toBe("Service shop/b, shop/b-all");
+    expect(serviceText(call("a", "b", { services: ["shop/b"] }), place("b", { kind: "service" }))).toBeNull();
   });
 
   it("say what is left out", () => {

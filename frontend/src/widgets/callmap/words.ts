@@ -48,12 +48,18 @@ export function callParts(call: MapCall): string[] {
   return [...parts, rateText(call)];
 }
 
+/** Through which Services a place was called, unless it is one; null: none. */
+export function serviceText({ services }: MapCall, called: MapPlace | undefined): string | null {
+  return services.length === 0 || called?.kind === "service" ? null : `Service ${services.join(", ")}`;
+}
+
 /** What a place is, in a few words: what is wrong there, else where it is. */
 export function placeNote(place: MapPlace): string {
   if (place.incidents.length > 0) return plural(place.incidents.length, "active incident");
   if (place.throttled_ms_per_min !== null && place.throttled_ms_per_min > 0) return `throttled ${measure(place.throttled_ms_per_min, "ms/min")}`;
   if (place.kind === "clients") return plural(place.members, "address", "addresses");
   if (place.kind === "address") return "outside, or not known";
+  if (place.kind === "service") return place.workloads.length > 0 ? `Service of ${place.workloads.join(", ")}` : `Service in ${place.namespace ?? ""}, its pods are not known`;
   const parts = [place.namespace ?? "", place.members > 1 ? plural(place.members, "container") : "", place.members > 1 ? "" : (place.node?.name ?? "")];
   return parts.filter((part) => part !== "").join(" · ");
 }

@@ -1,7 +1,8 @@
 """The path of a query over the servers of a node: who queries whom, how long it takes at each, and where it waits.
 
 Edges come from settings (`dns.upstreams`), from addresses (a client of one server is another server) and, if a Service
-address hides the server behind it, from time: the queries of one server lie inside those of another.
+address hides the server behind it, from time: the queries of one server lie inside those of another. Which servers the
+Service selects (`dns.service_addresses`) narrows those down: it has others on other nodes, so alone it proves nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import quantile_us
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.programs.dns_upstreams import Upstream, endpoint, upstreams
+from jitterscope.diagnosis.programs.dns_upstreams import Upstream, endpoint, service_addresses, upstreams
 
 Known = Literal["settings", "address", "time"]
 WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound
@@ -157,7 +158,7 @@ def _by_time(edges: list[Edge], servers: dict[int, ResourceView]) -> Iterable[Ed
             yield edge
             continue
         inside = []
-        for view in servers.values():
+        for view in _candidates(edge.address, servers):
             free = view.id != edge.asker and view.id not in reached and (view.id, edge.asker) not in asked
             at = endpoint(view)
             if free and at is not None and at[1] == edge.port:
@@ -167,6 +168,11 @@ def _by_time(edges: list[Edge], servers: dict[int, ResourceView]) -> Iterable[Ed
         target = inside[0] if len(inside) == 1 else None
         known: Known = "time" if target is not None else edge.known
         yield Edge(edge.asker, target, edge.address, edge.port, edge.zone, known, edge.upstream)
+
+
+def _candidates(address: str, servers: dict[int, ResourceView]) -> list[ResourceView]:
+    """Servers that can be behind an address: those that its Service selects, or all if none is known to be selected."""
+    return [one for one in servers.values() if address in service_addresses(one)] or list(servers.values())
 
 
 def _clients(paths: Sequence[ResourceView], servers: dict[int, ResourceView]) -> tuple[Client, ...]:
