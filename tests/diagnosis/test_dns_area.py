@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 from jitterscope.recordings import file
 from jitterscope.recordings.snapshots import load_recording
 from jitterscope.series.catalogue import EVENTS, FACTS, METRICS
+from tests.diagnosis.dns_fix_cases import told
 from tests.diagnosis.scenarios import SCENARIOS, built
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
@@ -286,6 +288,22 @@ def test_the_servers_in_front_are_seen(exhausted: Snapshot) -> None:
     found = next(one for one in AREA.sightings if one.id == settings.IN_FRONT).read(exhausted)
     assert found is not None
     assert json.loads(found.value) == {"force_tcp": True, "software": ["coredns"], "upstreams": 1}
+
+
+@pytest.mark.parametrize(("selects", "seen"), [("10.0.1.5", False), ("10.113.0.53", True)])
+def test_a_server_that_forwards_to_a_service_is_in_front(exhausted: Snapshot, selects: str, seen: bool) -> None:
+    """Also where no single queries are read, as in the windows that are compared."""
+    [behind] = exhausted.dns_servers
+    [front] = [one for one in exhausted.neighbours if "force_tcp" in (one.fact("dns.upstreams") or "")]
+    service = json.dumps([up("10.113.0.53", force_tcp=True, port=int(behind.key.rpartition(":")[2]))])
+    whole = replace(
+        exhausted,
+        dns_servers=(told(behind, {"dns.service_addresses": json.dumps([selects])}),),
+        neighbours=(replace(told(front, {"dns.upstreams": service}), queries=None),),
+        dns_paths=(),
+    )
+    found = next(one for one in AREA.sightings if one.id == settings.IN_FRONT).read(whole)
+    assert (found is not None and json.loads(found.value)["force_tcp"]) == seen
 
 
 def test_ndots_of_the_clients_is_seen(searching: Snapshot) -> None:

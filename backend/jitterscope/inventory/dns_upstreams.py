@@ -26,8 +26,8 @@ def cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to
     if not servers and address.is_private and not local:
         clients = _own_addresses(session, cgroup_id, from_us, to_us)
         servers = dns_servers.asked_by(session, clients, endpoint.port, from_us) if clients else set()
-    homes = dns_servers.homes(session, servers) if servers else set()
-    return homes - {cgroup_id}
+    homes = dns_servers.homes(session, servers) if servers else {}
+    return set(homes.values()) - {cgroup_id}
 
 
 def _own_addresses(session: Session, cgroup_id: int, from_us: int, to_us: int) -> list[str]:

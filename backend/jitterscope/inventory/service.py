@@ -122,6 +122,11 @@ def event_kinds(session: Session, node_id: int, kinds: Sequence[str], from_us: i
     return events.kinds(session, node_id, kinds, from_us, to_us)
 
 
+def cgroups_of_servers(session: Session, server_ids: Sequence[int]) -> dict[int, int]:
+    """The cgroup that each server runs in, by the server's id."""
+    return dns_servers.homes(session, server_ids) if server_ids else {}
+
+
 def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
     """The tree with its DNS servers' clients, the node's other DNS servers, and cgroups with a known resolv.conf.
 

@@ -214,6 +214,8 @@ def _view(index: int, resource: RecordedResource) -> ResourceView:
 def _neighbour(index: int, resources: Sequence[RecordedResource]) -> ResourceView:
     """A server beside the subject, with the names of its workload."""
     above = resources[index].parent
+    while resources[above].kind == "process":
+        above = resources[above].parent
     return of_workload(_view(index, resources[index]), _facts_of(above, resources[above]).facts)
 
 

@@ -23,7 +23,7 @@ from labs.nodelocal.bench import NAMES
 _IMAGE = "jitterscope-lab/dnsmasq:1"
 _NODE_LOCAL, _KUBE_DNS = "node-local-dns", "kube-dns"
 # Where pods find NodeLocal DNSCache on each node.
-_ADDRESS, _LINK = "169.254.20.10", "nodelocaldns"
+_ADDRESS = "169.254.20.10"
 _BEHIND = 10053  # of kubedns
 
 
@@ -41,7 +41,12 @@ def _exhausted(cluster: Cluster, p: Queries, say: Say) -> Iterator[Fault]:
     say(f"Deploying {_KUBE_DNS} with {p.replicas} dnsmasq before a resolver that takes {p.delay_ms:g} ms")
     objects.load_coredns(cluster)
     objects.load_driver(cluster)
-    cluster.load(images.Image(_IMAGE, {"/dnsmasq": dnsmasq.executable()[0]}))
+    # dnsmasq looks up the user that it runs as.
+    passwd, group = cluster.files.folder / "passwd", cluster.files.folder / "group"
+    passwd.write_text("root:x:0:0:root:/:/bin/false\n")
+    group.write_text("root:x:0:\n")
+    parts = {"/dnsmasq": dnsmasq.executable()[0], "/etc/passwd": passwd, "/etc/group": group}
+    cluster.load(images.Image(_IMAGE, parts))
     server, cache = _kube_dns(p), _node_local()
     load = objects.driver(
         "dns-load",
@@ -53,21 +58,25 @@ def _exhausted(cluster: Cluster, p: Queries, say: Say) -> Iterator[Fault]:
     )
     with _address(cluster), objects.running(cluster, (server, cache, load)):
         pod = objects.pods_of(cluster, server)[0]
+
+        def goes_on() -> bool:
+            objects.must_run(cluster, server)  # a fix may replace its pods
+            return objects.must_run(cluster, load)
+
         # The kubelet writes a changed ConfigMap into pods within a minute, and CoreDNS reads it within 45 s.
-        yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, load), to_notice_s=150.0)
+        yield Fault(pod["metadata"]["name"], goes_on, to_notice_s=150.0)
 
 
 @contextmanager
 def _address(cluster: Cluster) -> Iterator[None]:
-    """The link that node-cache makes on its node."""
+    """What node-cache does on its node; it makes a dummy link for it, which not every kernel has."""
     try:
         for node in cluster.nodes:
-            cluster.on_node("ip", "link", "add", _LINK, "type", "dummy", node=node)
-            cluster.on_node("ip", "address", "add", f"{_ADDRESS}/32", "dev", _LINK, node=node)
+            cluster.on_node("ip", "address", "add", f"{_ADDRESS}/32", "dev", "lo", node=node)
         yield
     finally:
         for node in cluster.nodes:
-            cluster.on_node("sh", "-c", f"ip link delete {_LINK} || true", node=node)
+            cluster.on_node("sh", "-c", f"ip address delete {_ADDRESS}/32 dev lo || true", node=node)
 
 
 def _node_local() -> Workload:

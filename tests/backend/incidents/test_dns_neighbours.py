@@ -20,7 +20,7 @@ from jitterscope.inventory.types import ResourceRow
 from jitterscope.recordings import file
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.recordings.snapshots import recording_of, snapshot_of
-from tests.support.dns_node import CACHE, DNSMASQ, POD, RECORDS, load, recorded
+from tests.support.dns_node import CACHE, DNSMASQ, POD, PODS, RECORDS, load, recorded
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,14 @@ def test_a_dns_server_brings_its_neighbours(service: Any, chain: Recording) -> N
     assert "dns_latency_us" in cache.distributions
     assert cache.queries is not None
     assert any(event.kind == "dns.names" for event in cache.events)
+
+
+def test_a_neighbour_has_the_names_of_its_workload(service: Any, chain: Recording) -> None:
+    """Its server runs in a process of its container: a fix there needs namespace and owner."""
+    for snapshot in (loaded(service, service.feed(chain)), snapshot_of(chain)):
+        cache = next(one for one in snapshot.neighbours if one.key == CACHE)
+        named = [cache.fact(f"workload.{name}") for name in ("namespace", "pod", "container")]
+        assert "/".join(map(str, named)) == PODS[0]
 
 
 def test_a_comparison_sees_who_is_around(service: Any, chain: Recording) -> None:

@@ -113,8 +113,9 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
             session, [row.id for row in tree.processes], start_us - LONGEST_US, start_us, ["process.start"]
         )
         events |= {resource_id: [*found, *events.get(resource_id, ())] for resource_id, found in began.items()}
+    homes = inventory.cgroups_of_servers(session, [row.id for row in tree.neighbours])
     # Of these, only facts.
-    named = [row.id for row in tree.workloads] + [row.parent_id for row in tree.neighbours if row.parent_id]
+    named = [*(row.id for row in tree.workloads), *homes.values()]
     reader = Reader(
         values,
         histograms,
@@ -139,7 +140,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         called_servers=tuple(map(reader.view, tree.called_servers)),
         probes=tuple(map(reader.view, tree.probes)),
         dns_paths=tuple(map(reader.view, tree.dns_paths)),
-        neighbours=tuple(map(reader.neighbour, tree.neighbours)),
+        neighbours=tuple(reader.neighbour(row, homes.get(row.id)) for row in tree.neighbours),
         workloads=tuple(map(reader.view, tree.workloads)),
         cgroups=tuple(map(reader.view, tree.cgroups)),
         replicas=None if of_node else _replicas(session, reader.facts.get(tree.subject.id, ()), tree.subject, end_us),

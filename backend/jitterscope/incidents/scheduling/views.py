@@ -59,9 +59,9 @@ class Reader:
             objective=self.objectives.get(row.id),
         )
 
-    def neighbour(self, row: ResourceRow) -> ResourceView:
+    def neighbour(self, row: ResourceRow, cgroup_id: int | None) -> ResourceView:
         """A server beside the subject, with the names of its workload."""
-        return of_workload(self.view(row), map(_fact, self.facts.get(row.parent_id or 0, ())))
+        return of_workload(self.view(row), map(_fact, self.facts.get(cgroup_id or 0, ())))
 
     def container(self, tree: SubjectTree) -> ResourceView:
         """The subject with what its container's other lives recorded."""

@@ -59,12 +59,12 @@ _CLIENT_OF = text(
 _HOMES = text(
     """
     WITH RECURSIVE up AS (
-        SELECT parent_id AS at, 0 AS depth FROM resources WHERE id = ANY(:servers)
+        SELECT id AS server, parent_id AS at, 0 AS depth FROM resources WHERE id = ANY(:servers)
         UNION
-        SELECT r.parent_id, up.depth + 1 FROM up JOIN resources r ON r.id = up.at
+        SELECT up.server, r.parent_id, up.depth + 1 FROM up JOIN resources r ON r.id = up.at
          WHERE up.depth < 16 AND r.kind <> 'cgroup'
     )
-    SELECT DISTINCT r.id FROM up JOIN resources r ON r.id = up.at AND r.kind = 'cgroup'
+    SELECT up.server, r.id AS cgroup FROM up JOIN resources r ON r.id = up.at AND r.kind = 'cgroup'
     """
 ).bindparams(bindparam("servers", type_=ARRAY(BIGINT)))
 
@@ -115,6 +115,6 @@ def asked_by(session: Session, clients: Sequence[str], port: str, from_us: int) 
     return set(session.execute(_CLIENT_OF, wanted).scalars())
 
 
-def homes(session: Session, server_ids: Collection[int]) -> set[int]:
-    """The nearest cgroups above servers."""
-    return set(session.execute(_HOMES, {"servers": sorted(server_ids)}).scalars())
+def homes(session: Session, server_ids: Collection[int]) -> dict[int, int]:
+    """The nearest cgroup above each server."""
+    return {row.server: row.cgroup for row in session.execute(_HOMES, {"servers": sorted(server_ids)})}

@@ -8,8 +8,8 @@ from jitterscope.diagnosis.areas.dns.readings.path import path
 from jitterscope.diagnosis.areas.dns.readings.search_lists import addresses_of
 from jitterscope.diagnosis.core import answers
 from jitterscope.diagnosis.core.area import Sighting, WatchedFact
-from jitterscope.diagnosis.core.snapshot import FactValue, Snapshot
-from jitterscope.diagnosis.programs.dns_upstreams import endpoint, upstreams
+from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.programs.dns_upstreams import Upstream, endpoint, service_addresses, upstreams
 from jitterscope.diagnosis.programs.resolv_conf import parse
 
 IN_FRONT, RESOLV_CONF = "seen.dns_in_front", "seen.dns_resolv_conf"
@@ -19,12 +19,18 @@ RECEIVE_BUFFER = "node.rmem_default"
 def _in_front(snapshot: Snapshot) -> FactValue | None:
     """The node's DNS servers that ask the subject's: their software, and how each forwards here.
 
-    A server in front is seen by its settings, or as the address that asks. None where nobody is known to ask.
+    A server in front is seen by its settings, or as the address that asks. One that forwards to a Service which selects
+    the subject's pod is in front: some of its queries come here. None where nobody is known to ask.
     """
     graph = path(snapshot)
     own = {server.id for server in snapshot.dns_servers}
-    edges = [edge for server in sorted(own) for edge in graph.askers_of(server) if edge.asker not in own]
-    askers = {edge.asker: graph.servers[edge.asker] for edge in edges}
+    asking = {edge.asker for server in own for edge in graph.askers_of(server)}
+    asking |= {
+        view.id
+        for view in graph.servers.values()
+        if any(_reaches(upstream, server) for upstream in upstreams(view) for server in snapshot.dns_servers)
+    }
+    askers = {number: graph.servers[number] for number in sorted(asking - own)}
     if not askers and not any(client.server in own for client in graph.clients):
         return None
     value = {
@@ -34,6 +40,12 @@ def _in_front(snapshot: Snapshot) -> FactValue | None:
     }
     since = [fact.since_us for view in askers.values() for fact in view.facts if fact.name == "dns.upstreams"]
     return FactValue(IN_FRONT, json.dumps(value, sort_keys=True), max(since, default=snapshot.start_us))
+
+
+def _reaches(upstream: Upstream, server: ResourceView) -> bool:
+    """Whether this is the address of a Service that the server is behind."""
+    at = endpoint(server)
+    return at is not None and at[1] == upstream.port and upstream.address in service_addresses(server)
 
 
 def _resolv_conf(snapshot: Snapshot) -> FactValue | None:
