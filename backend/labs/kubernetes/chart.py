@@ -20,7 +20,18 @@ _IMAGE = "jitterscope-collector:0.1.0"
 _END_PATIENCE_S = 30.0
 # `collector.spoolFolder` of the chart.
 SPOOL = "/var/lib/jitterscope-collector"
-_PAGE = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9464/metrics').read().decode())"
+# A collector that has just started does not listen yet.
+_PAGE = """
+import time, urllib.error, urllib.request
+for left in reversed(range(40)):
+    try:
+        print(urllib.request.urlopen("http://127.0.0.1:9464/metrics").read().decode())
+        break
+    except urllib.error.URLError:
+        if not left:
+            raise
+        time.sleep(0.5)
+"""
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 

@@ -6,8 +6,9 @@ CoreDNS stands for node-cache, which is CoreDNS with a program around it that se
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from pydantic import Field
 
@@ -25,6 +26,8 @@ _NODE_LOCAL, _KUBE_DNS = "node-local-dns", "kube-dns"
 # Where pods find NodeLocal DNSCache on each node.
 _ADDRESS = "169.254.20.10"
 _BEHIND = 10053  # of kubedns
+# Services are listed every 2 min, or after 30 s if containers of another namespace started.
+_KNOWN_S = 45.0
 
 
 class Queries(Parameters):
@@ -56,7 +59,12 @@ def _exhausted(cluster: Cluster, p: Queries, say: Say) -> Iterator[Fault]:
         f"--qps={p.qps:g}",
         server=_ADDRESS,
     )
-    with _address(cluster), objects.running(cluster, (server, cache, load)):
+    with ExitStack() as stack:
+        stack.enter_context(_address(cluster))
+        stack.enter_context(objects.running(cluster, (server, cache)))
+        say(f"Waiting {_KNOWN_S:g} s until the collector has listed the Services")
+        time.sleep(_KNOWN_S)
+        stack.enter_context(objects.running(cluster, (load,)))
         pod = objects.pods_of(cluster, server)[0]
 
         def goes_on() -> bool:

@@ -12,6 +12,8 @@ from jitterscope.diagnosis.programs.resolv_conf import normal
 
 WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound
 
+SERVICE_ADDRESSES = "dns.service_addresses"
+
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
@@ -47,7 +49,7 @@ def parse_upstreams(text: str | None) -> list[Upstream]:
 def service_addresses(server: ResourceView) -> list[str]:
     """Addresses of the Kubernetes Services that select the server's pod; empty: none, or not known."""
     try:
-        listed = json.loads(server.fact("dns.service_addresses") or "[]")
+        listed = json.loads(server.fact(SERVICE_ADDRESSES) or "[]")
     except ValueError:
         return []
     return [found for one in listed if (found := parse_address(one)) is not None] if isinstance(listed, list) else []

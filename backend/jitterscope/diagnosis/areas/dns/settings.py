@@ -9,7 +9,13 @@ from jitterscope.diagnosis.areas.dns.readings.search_lists import addresses_of
 from jitterscope.diagnosis.core import answers
 from jitterscope.diagnosis.core.area import Sighting, WatchedFact
 from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
-from jitterscope.diagnosis.programs.dns_upstreams import Upstream, endpoint, service_addresses, upstreams
+from jitterscope.diagnosis.programs.dns_upstreams import (
+    SERVICE_ADDRESSES,
+    Upstream,
+    endpoint,
+    service_addresses,
+    upstreams,
+)
 from jitterscope.diagnosis.programs.resolv_conf import parse
 
 IN_FRONT, RESOLV_CONF = "seen.dns_in_front", "seen.dns_resolv_conf"
@@ -20,7 +26,8 @@ def _in_front(snapshot: Snapshot) -> FactValue | None:
     """The node's DNS servers that ask the subject's: their software, and how each forwards here.
 
     A server in front is seen by its settings, or as the address that asks. One that forwards to a Service which selects
-    the subject's pod is in front: some of its queries come here. None where nobody is known to ask.
+    the subject's pod is in front: some of its queries come here. None where nobody is known to ask, or if a server asks
+    an address that could be such a Service's.
     """
     graph = path(snapshot)
     own = {server.id for server in snapshot.dns_servers}
@@ -31,7 +38,9 @@ def _in_front(snapshot: Snapshot) -> FactValue | None:
         if any(_reaches(upstream, server) for upstream in upstreams(view) for server in snapshot.dns_servers)
     }
     askers = {number: graph.servers[number] for number in sorted(asking - own)}
-    if not askers and not any(client.server in own for client in graph.clients):
+    unresolved = any(edge.target is None and edge.asker not in own for edge in graph.edges)
+    told = all(server.fact(SERVICE_ADDRESSES) is not None for server in snapshot.dns_servers)
+    if not askers and ((unresolved and not told) or not any(client.server in own for client in graph.clients)):
         return None
     value = {
         "software": sorted({view.fact("dns.software") or "unknown" for view in askers.values()}),

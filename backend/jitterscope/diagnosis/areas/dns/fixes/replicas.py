@@ -166,7 +166,8 @@ def _undo(snapshot: Snapshot, linear: Linear | None, now: int | None) -> str:
 def _more_servers(before: Facts, after: Facts) -> bool:
     """More replicas in the cluster, or more servers that those in front spread their queries over."""
     old, new = (landing.in_front(facts).get("upstreams") for facts in (before, after))
-    spread = isinstance(old, int) and isinstance(new, int) and new > old
+    # With 0, none was known in front: a server that becomes known there is no change.
+    spread = isinstance(old, int) and isinstance(new, int) and new > old > 0
     return spread or landing.replicas(after) > landing.replicas(before)
 
 
