@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from jitterscope.settings import REPOSITORY
 from labs.errors import LabError
 from labs.kubernetes import (
     building,
-    burst,
     case,
     chart,
     cluster,
@@ -252,12 +252,15 @@ def test_the_patch_lands_and_is_verified(
 
 
 @pytest.mark.timeout(2400)
-@live(400, burst.CASE.cause, by_turn=False)
+@live(240, gc.CASE.cause, by_turn=False)
 def test_a_wrong_fix_is_told_from_a_right_one() -> None:
-    """A GOMEMLIMIT does not free what queries hold that wait."""
-    report = case.run(burst.CASE, burst.CASE.given([]), say, fix="gomemlimit")
+    """Somebody raises the limit, but by far too little."""
+    body = '{"spec":{"template":{"spec":{"containers":[{"name":"coredns","resources":{"limits":{"cpu":"510m"}}}]}}}}'
+    timid = f"kubectl -n kube-system patch deployment/coredns -p '{body}'"
+    with case.watched(say) as here, gc.CASE.made(here.cluster, gc.Load(), say) as fault:
+        tried = replace(fault, command=lambda _fix: timid)
+        report = case.tried(here, gc.CASE, gc.Load(), tried, say, gc.CASE.fix)
     say(report.model_dump_json())
-    assert report.command.startswith("kubectl -n kube-system set env deployment/coredns")
     assert (report.attempt.noticed, report.attempt.verdict) == ("seen", "did_not_help")
 
 

@@ -14,6 +14,7 @@ from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.fault import LOAD_S, Case, Fault, Parameters
 from labs.kubernetes.layout import DNS_SERVICE
 
+_FLOWS = 16
 _COREFILE = """.:53 {
     errors
     health
@@ -45,7 +46,15 @@ def _served(cluster: Cluster, p: Load, say: Say) -> Iterator[Fault]:
     objects.load_driver(cluster)
     limits = {"cpu": f"{p.cpu_limit_m}m", "memory": "1Gi"}
     server = objects.coredns("coredns", _COREFILE, DNS_SERVICE, limits=limits, hosts=str(hosts), replicas=p.replicas)
-    load = objects.driver("dns-load", f"--names={','.join(WIDE_NAMES)}", f"--seconds={LOAD_S}", f"--qps={p.qps:g}")
+    # A Service sends each UDP flow to one of the replicas.
+    sockets = 1 if p.replicas == 1 else _FLOWS * p.replicas
+    load = objects.driver(
+        "dns-load",
+        f"--names={','.join(WIDE_NAMES)}",
+        f"--seconds={LOAD_S}",
+        f"--qps={p.qps:g}",
+        f"--sockets={sockets}",
+    )
     with objects.running(cluster, (server, load)):
         pod = objects.pods_of(cluster, server)[0]
         yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, load))

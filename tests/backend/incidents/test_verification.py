@@ -9,8 +9,10 @@ import pytest
 from sqlalchemy import select
 
 from jitterscope.db import organization_session
+from jitterscope.diagnosis.areas.dns import settings
 from jitterscope.diagnosis.verification.looks import ALPHA
-from jitterscope.incidents.verification.measure import window_of
+from jitterscope.incidents.verification.measure import effective_s, window_of
+from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.notify.models import DeliveryRow
 from jitterscope.notify.payload import Payload
 from jitterscope.recordings.model import Recording
@@ -100,20 +102,33 @@ def test_being_quiet_is_no_resolution_where_a_change_was_not_looked_at_yet(
     assert visit(service, incident_id)["state"] == "verified"
 
 
-def test_later_windows_follow_one_another_and_share_what_is_left_of_the_error(
-    settings_override: Callable[..., Any],
-) -> None:
+def test_later_windows_follow_one_another_and_share_what_is_left_of_the_error() -> None:
     """Sliding along with the clock, every look would see other data."""
-    settings_override(verification_settle_s=10)
     minute_us = 60_000_000
-    first = [window_of(0, at * minute_us, of_node=False) for at in (1, 29)]
+    first = [window_of(0, at * minute_us, of_node=False, settle_s=10) for at in (1, 29)]
     assert {one.from_us for one in first} == {10_000_000}
-    later = [window_of(0, at * minute_us, of_node=False) for at in (31, 59, 61)]
+    later = [window_of(0, at * minute_us, of_node=False, settle_s=10) for at in (31, 59, 61)]
     assert [one.from_us for one in later] == [1_810_000_000, 1_810_000_000, 3_610_000_000]
     assert first[0].budget + 47 * later[0].budget == pytest.approx(ALPHA)
     # Until a window has its first block, the one before is shown.
-    assert window_of(0, 1_815_000_000, of_node=False) == first[0]
-    assert window_of(0, 61 * minute_us, of_node=True).from_us == 10_000_000
+    assert window_of(0, 1_815_000_000, of_node=False, settle_s=10) == first[0]
+    assert window_of(0, 61 * minute_us, of_node=True, settle_s=10).from_us == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("changed", "settle_s"),
+    [
+        (["dns.corefile", "dns.corefile_parsed"], 45.0),
+        ([settings.IN_FRONT], 45.0),
+        (["dns.corefile_parsed", "restart"], 0.0),
+        (["cpu.quota_us"], 0.0),
+        ([], 0.0),
+    ],
+)
+def test_a_corefile_takes_effect_when_it_is_reloaded(changed: list[str], settle_s: float) -> None:
+    """Until then the server goes on as before, which is not the fix's doing."""
+    row = VerificationRow(fix_id="prefer_udp", changes=[{"name": name} for name in changed])
+    assert effective_s("dns/dnsmasq_connection_exhaustion", row) == settle_s
 
 
 def test_visiting_again_changes_nothing(service: Any, fault: Recording, more_cpu: Recording) -> None:

@@ -121,7 +121,9 @@ MEMORY_LIMIT = WatchedFact("memory.limit_bytes", "Memory limit", "subject", mebi
 IMAGE = WatchedFact("workload.image", "Image", "subject", said=_image)
 DNS_VERSION = WatchedFact("dns.version", "DNS server version", "dns_servers", said=_dns_version)
 UDP_SOCKETS = WatchedFact("dns.udp_sockets", "UDP sockets", "dns_servers", listed=False)
-COREFILE = WatchedFact("dns.corefile", "Corefile", "dns_servers", said=_corefile)
+# The plugin `reload` looks at the file every 30 s, and up to 15 s later (https://coredns.io/plugins/reload/).
+RELOADED_S = 45.0
+COREFILE = WatchedFact("dns.corefile", "Corefile", "dns_servers", said=_corefile, effective_s=RELOADED_S)
 # A rollout, whatever it changes.
 REVISION = WatchedFact(
     "workload.revision", "Pod template", "subject", said=lambda *_: "New pod template", of_workload=True

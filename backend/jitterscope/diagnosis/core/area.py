@@ -145,7 +145,8 @@ class WatchedFact:
     (None: the default form). `listed` False: the collector measures it or a scheduler sets it on its own, so it is not
     a change made by a person. `of_namespace`, `of_workload`: it is the same for each container of a namespace or
     workload in Kubernetes, and is changed there. `late`: a container has it only minutes after its start; until then
-    it is as in the container that it replaces.
+    it is as in the container that it replaces. `effective_s`: how long a program that is not restarted may go on as
+    before the change.
     """
 
     fact: str
@@ -160,6 +161,7 @@ class WatchedFact:
     of_namespace: bool = False
     of_workload: bool = False
     late: bool = False
+    effective_s: float = 0.0
 
     def text(self, facts: Facts) -> str | None:
         """The value, formatted for display."""
@@ -177,6 +179,7 @@ class Sighting:
 
     It is stored among the facts that show a fix, under `id`, which starts with "seen.". `read` returns its value in a
     window and since when (µs); None: not seen there, which never counts as a change. `needs` as in a measure.
+    `effective_s` as for a WatchedFact.
     """
 
     id: str
@@ -184,6 +187,7 @@ class Sighting:
     needs: tuple[str, ...]
     read: Callable[[Snapshot], FactValue | None]
     show: Callable[[str | None], str | None] = lambda value: value
+    effective_s: float = 0.0
 
     def text(self, facts: Facts) -> str | None:
         """The value, formatted for display."""

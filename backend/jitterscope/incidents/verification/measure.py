@@ -15,9 +15,10 @@ from jitterscope.diagnosis.core.registry import fix_of
 from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.verification import looks
 from jitterscope.diagnosis.verification.blocks import BLOCK_US, Blocks, blocks
+from jitterscope.diagnosis.verification.changes import RESTART
 from jitterscope.diagnosis.verification.figures import Figure
 from jitterscope.diagnosis.verification.load import Comparable, comparable
-from jitterscope.diagnosis.verification.plan import Plan, plan
+from jitterscope.diagnosis.verification.plan import Plan, plan, sightings, watched
 from jitterscope.diagnosis.verification.verdict import Judgement, Verdict, judge
 from jitterscope.incidents.api.verification_schemas import BlockLane, BlockSeries, VerificationResult, VerifiedMeasure
 from jitterscope.incidents.api.views import time_of, us_of
@@ -64,9 +65,10 @@ def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measur
         late = datetime.now(UTC) - waiting.created_at > timedelta(microseconds=GIVE_UP_US)
         return Measured("waiting", gone, None, VerificationResult(), (), gave_up=late)
     gave_up = clock_us - applied_us > GIVE_UP_US
-    window = window_of(applied_us, clock_us, of_node=subject.kind == "node")
+    settle_s = max(settings().verification_settle_s, effective_s(cause_id, waiting))
+    window = window_of(applied_us, clock_us, of_node=subject.kind == "node", settle_s=settle_s)
     if clock_us - window.from_us < BLOCK_US:
-        wanted = f"Data from at least {settings().verification_settle_s:g} s after the change."
+        wanted = f"Data from at least {settle_s:g} s after the change."
         return Measured("waiting", wanted, None, VerificationResult(), (), gave_up)
     how = plan(cause_id, waiting.fix_id)
     before_window = us_of(waiting.before_from), us_of(waiting.before_to)
@@ -102,10 +104,21 @@ class Window:
     budget: float
 
 
-def window_of(applied_us: int, clock_us: int, *, of_node: bool) -> Window:
+def effective_s(cause_id: str, waiting: VerificationRow) -> float:
+    """How long what was changed may have had no effect yet."""
+    names = {str(step["name"]) for step in waiting.changes}
+    if RESTART.name in names:
+        return 0.0
+    fix_ids = [] if waiting.fix_id is None else [waiting.fix_id]
+    facts = {one.fact: one.effective_s for one in watched(cause_id, fix_ids)}
+    seen = {one.id: one.effective_s for one in sightings(cause_id, fix_ids)}
+    return max((found for name, found in (facts | seen).items() if name in names), default=0.0)
+
+
+def window_of(applied_us: int, clock_us: int, *, of_node: bool, settle_s: float) -> Window:
     """Each window begins where the one before ended without a verdict: sliding ones would be ever new looks."""
     span_us = int(BEFORE[of_node].total_seconds() * 1e6)
-    settled_us = applied_us + int(settings().verification_settle_s * 1e6)
+    settled_us = applied_us + int(settle_s * 1e6)
     number = max(0, (clock_us - settled_us - BLOCK_US) // span_us)
     return Window(settled_us + number * span_us, looks.budget(number, math.ceil(GIVE_UP_US / span_us)))
 

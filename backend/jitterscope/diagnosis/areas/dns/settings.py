@@ -126,11 +126,11 @@ FACTS = (
     answers.DNS_VERSION,
     answers.UDP_SOCKETS,
     answers.COREFILE,
-    WatchedFact("dns.corefile_parsed", "Corefile plugins", "dns_servers", _summary),
+    WatchedFact("dns.corefile_parsed", "Corefile plugins", "dns_servers", _summary, effective_s=answers.RELOADED_S),
     WatchedFact("dns.arguments", "Arguments of dnsmasq", "dns_servers", known_by="dns.upstreams"),
     WatchedFact("dns.child_limit", "Concurrent TCP connections", "dns_servers", known_by="dns.upstreams"),
     WatchedFact("dns.negative_cache", "Negative cache", "dns_servers", known_by="dns.upstreams"),
-    WatchedFact("dns.upstreams", "Upstreams", "dns_servers", _endpoints),
+    WatchedFact("dns.upstreams", "Upstreams", "dns_servers", _endpoints, effective_s=answers.RELOADED_S),
     answers.IMAGE,
     answers.MEMORY_LIMIT,
     WatchedFact("cpu.quota_us", "CPU quota per period", "subject"),
@@ -141,7 +141,13 @@ FACTS = (
 )
 LISTED = (WatchedFact("dns.resolv_conf", "resolv.conf", "subject", _resolver),)
 SIGHTINGS = (
-    Sighting(IN_FRONT, "Servers in front", ("dns.upstreams", "dns.software", "dns_queries"), _in_front),
+    Sighting(
+        IN_FRONT,
+        "Servers in front",
+        ("dns.upstreams", "dns.software", "dns_queries"),
+        _in_front,
+        effective_s=answers.RELOADED_S,
+    ),
     Sighting(
         RESOLV_CONF, "resolv.conf of the clients", ("dns.resolv_conf", "net.addresses", "dns_queries"), _resolv_conf
     ),
