@@ -141,8 +141,9 @@ def test_the_smallest_limit_is_found_and_tried(open_window: OpenWindow, product:
     panel.get_by_label("p99 goal in milliseconds").fill("5")
     panel.get_by_role("button", name="p99 under").click()
     found = panel.get_by_role("list", name="Smallest settings")
-    expect(found.get_by_role("listitem")).to_have_count(3)
-    expect(found).to_contain_text("GOMAXPROCS")
+    expect(found.get_by_role("listitem")).to_have_count(4)
+    for name in ("GOMAXPROCS", "Replicas"):
+        expect(found).to_contain_text(name)
     found.get_by_role("button", name=re.compile("Try .* CPU")).click()
     page.wait_for_url(re.compile(r"try=cpu_limit"))
     expect(told(panel)).to_contain_text("With CPU limit")
