@@ -36,12 +36,6 @@ def executable() -> tuple[Path, dict[str, str]]:
     return folder / "usr" / "sbin" / "dnsmasq", packages.environment(folder)
 
 
-def libraries() -> list[Path]:
-    """Folders of libraries that it needs and that this machine does not have installed."""
-    found = executable()[1].get("LD_LIBRARY_PATH", "")
-    return [Path(one) for one in found.split(":") if one]
-
-
 def arguments(upstream: tuple[str, int]) -> list[str]:
     """Those of kube-dns's dnsmasq: everything is forwarded to `upstream`."""
     target = f"{upstream[0]}#{upstream[1]}"

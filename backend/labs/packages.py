@@ -96,6 +96,11 @@ def environment(folder: Path) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": ":".join(str(one) for one in folder.glob("usr/lib/*-linux-*"))}
 
 
+def libraries(environment: Mapping[str, str]) -> list[Path]:
+    """The folders of libraries in such an environment."""
+    return [Path(one) for one in environment.get("LD_LIBRARY_PATH", "").split(":") if one]
+
+
 def missing_libraries(package: str) -> list[str]:
     """Libraries that a package needs, directly or not, and that are not installed here."""
     without = ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")

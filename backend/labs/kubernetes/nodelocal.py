@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from pydantic import Field
 
-from labs import coredns, dnsmasq
+from labs import coredns, dnsmasq, packages
 from labs.console import Say
 from labs.kubernetes import images, objects
 from labs.kubernetes.cluster import Cluster
@@ -143,7 +143,8 @@ def _kube_dns(p: Queries) -> Workload:
     labels = {"k8s-app": _KUBE_DNS}
     corefile = f".:{_BEHIND} {{\n    bind 127.0.0.1\n    errors\n    health\n    erratic {{\n        "
     corefile += f"{coredns.delay(p.delay_ms)}\n    }}\n}}\n"
-    volumes, mounts = objects.shown(*objects.programs(*dnsmasq.libraries()))
+    environment = dnsmasq.executable()[1]
+    volumes, mounts = objects.shown(*objects.programs(*packages.libraries(environment)))
     behind: Object = {
         "name": "kubedns",
         "image": COREDNS,
@@ -157,7 +158,7 @@ def _kube_dns(p: Queries) -> Workload:
         "image": _IMAGE,
         "imagePullPolicy": "Never",
         "command": ["/dnsmasq", *dnsmasq.arguments(("127.0.0.1", _BEHIND))],
-        "env": [{"name": name, "value": value} for name, value in dnsmasq.executable()[1].items()],
+        "env": [{"name": name, "value": value} for name, value in environment.items()],
         "volumeMounts": mounts,
     }
     pod: Object = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from labs import nss
+from labs import nss, packages
 from labs.console import Say
 from labs.kubernetes import images, objects
 from labs.kubernetes.cluster import Cluster
@@ -46,7 +46,7 @@ def _checked(cluster: Cluster, p: Checks, say: Say) -> Iterator[Fault]:
 
 
 def _workload(listing: nss.Certutil, folder: Path, p: Checks) -> Workload:
-    libraries = [Path(one) for one in listing.environment.get("LD_LIBRARY_PATH", "").split(":") if one]
+    libraries = packages.libraries(listing.environment)
     volumes, mounts = objects.shown(*objects.programs(*libraries))
     words = " ".join(("/certutil", *listing.command[1:]))
     container: Object = {
