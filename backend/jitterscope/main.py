@@ -17,6 +17,7 @@ from jitterscope import __doc__ as description
 from jitterscope import answers, bounds, db, errors, health, ui
 from jitterscope.bounds import OPEN, bounded
 from jitterscope.bulk import Bulk, Elsewhere
+from jitterscope.draining import Draining, DrainingMiddleware
 from jitterscope.errors import Problem
 from jitterscope.http import RequestMiddleware
 from jitterscope.kit import startup_objects
@@ -47,6 +48,8 @@ def create_app() -> FastAPI:
     )
     app.state.slots = Slots()
     app.state.bulk = Bulk() if settings().api_lane == "front" else None
+    # The bulk lane ends with its parent.
+    app.state.draining = Draining(0 if settings().api_lane == "bulk" else settings().drain_seconds)
     errors.install(app, refusals.afterwards)
     app.add_exception_handler(Elsewhere, _elsewhere)
     routers = list(_routers(app))
@@ -59,6 +62,7 @@ def create_app() -> FastAPI:
         RequestMiddleware, hsts=settings().cookie_secure, request_ids_given=settings().api_lane == "bulk"
     )
     app.add_middleware(ClientAddressMiddleware, trusted=settings().trusted_proxies)
+    app.add_middleware(DrainingMiddleware, draining=app.state.draining)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
@@ -80,7 +84,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = bounds.THREADS
     bulk: Bulk | None = app.state.bulk
     async with nullcontext() if bulk is None else bulk.running():
-        with health.metrics_served():
+        with health.metrics_served(), app.state.draining.on_sigterm():
             startup_objects.freeze()
             yield
     db.dispose()

@@ -42,6 +42,8 @@ class Settings(BaseSettings):
     login_attempts_per_network: int = Field(default=100, ge=1)
     # Addresses and networks of proxies whose X-Forwarded-For is trusted, separated by commas; "*": all.
     trusted_proxies: str = ""
+    # How long the API answers requests after SIGTERM, until load balancers and clients have moved to other processes.
+    drain_seconds: float = Field(default=0.0, ge=0, le=600)
     # Email for invitations and for links that verify an address. Without a host, invitation links are handed over by
     # hand and no address is verified.
     smtp_host: str = ""

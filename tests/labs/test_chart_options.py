@@ -105,7 +105,7 @@ def test_a_pod_of_the_api_ends_in_the_time_that_it_has(everything: Path) -> None
     schema = json.loads((chart.CHART / "values.schema.json").read_text())
     longest = schema["properties"]["api"]["properties"]["drainSeconds"]["maximum"]
     api = by_name(rendered("1.34.0", "--values", everything))["Deployment", "jitterscope-api"]["spec"]["template"]
-    assert api["spec"]["containers"][0]["lifecycle"]["preStop"] == {"sleep": {"seconds": 10}}
+    assert {"name": "JITTERSCOPE_DRAIN_SECONDS", "value": "10"} in api["spec"]["containers"][0]["env"]
     assert longest + int(graceful[1]) < api["spec"].get("terminationGracePeriodSeconds", 30)
 
 
