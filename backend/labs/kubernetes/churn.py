@@ -19,6 +19,7 @@ from labs.kubernetes.case import Watched
 from labs.kubernetes.churn_names import Seen
 from labs.kubernetes.churn_report import Collector, Report
 from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.configuration import KUBELET
 from labs.kubernetes.layout import SANDBOX_IMAGE, Node
 from labs.kubernetes.objects import Object
 
@@ -129,7 +130,7 @@ class _Churn:
         def restart() -> float:
             say(f"Restarting the kubelet of {first.name}")
             began, known = time.monotonic(), set(self.seen)
-            self._cluster.restart_kubelet(first)
+            self._cluster.restart(first, KUBELET)
             say("The kubelet is running again")
             while not any(
                 one.node == first.name and one.ran for one in self.seen.copy().values() if one.uid not in known

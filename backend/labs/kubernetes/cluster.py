@@ -84,14 +84,14 @@ class Cluster:
             raise LabError(f"{node.name} has ended.")
         return pid
 
-    def restart_kubelet(self, node: Node) -> None:
-        """End a node's kubelet and start it again. Raises LabError if that fails."""
-        starts, pid = self.files.of(node).kubelet_starts, self.pid(node)
-        before, deadline = starts.read_text(), time.monotonic() + _END_PATIENCE_S
-        os.kill(pid, signal.SIGHUP)
-        while starts.read_text() == before:
+    def restart(self, node: Node, name: str) -> None:
+        """End a node's kubelet or container runtime and start it again. Raises LabError if that fails."""
+        asked, deadline = self.files.of(node).restart, time.monotonic() + _END_PATIENCE_S
+        asked.write_text(name)
+        os.kill(self.pid(node), signal.SIGHUP)
+        while asked.exists():
             if time.monotonic() > deadline:
-                raise LabError(f"The kubelet of {node.name} did not start again: see {self.files.of(node).logs}.")
+                raise LabError(f"The {name} of {node.name} did not start again: see {self.files.of(node).logs}.")
             time.sleep(0.05)
 
     @contextmanager

@@ -23,7 +23,7 @@ from labs.kubernetes.layout import (
 )
 from labs.kubernetes.pki import USERS, Authority
 
-KUBELET = "kubelet"
+KUBELET, CONTAINERD = "kubelet", "containerd"
 _API_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 # The kubelet sets these machine-wide if they have other values.
 WANTED_SYSCTLS = {
@@ -58,7 +58,6 @@ def _write_node(files: Files, node: Node, programs: Programs) -> None:
     own = files.of(node)
     for folder in (own.folder, own.logs, own.pod_network.parent, own.plugins):
         folder.mkdir()
-    own.kubelet_starts.write_text("1")
     write_pod_network(files, node)
     for one in (programs.debian / "usr/lib/cni").iterdir():
         (own.plugins / one.name).symlink_to(one)
@@ -85,7 +84,7 @@ def runtime(files: NodeFiles, programs: Programs) -> list[Command]:
     """What a node starts first: the journal, where nodes keep their kubelet's log, and the container runtime."""
     return [
         Command("systemd-journald", [JOURNALD]),
-        Command("containerd", [f"{programs.debian}/usr/bin/containerd", f"--config={files.folder}/containerd.toml"]),
+        Command(CONTAINERD, [f"{programs.debian}/usr/bin/containerd", f"--config={files.folder}/containerd.toml"]),
     ]
 
 

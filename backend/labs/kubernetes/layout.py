@@ -84,9 +84,9 @@ class NodeFiles:
         return self.folder / "failure"
 
     @property
-    def kubelet_starts(self) -> Path:
-        """How often its kubelet was started."""
-        return self.folder / "kubelet-starts"
+    def restart(self) -> Path:
+        """The program that the node ends and starts again at SIGHUP; it removes the file then."""
+        return self.folder / "restart"
 
     @property
     def plugins(self) -> Path:

@@ -24,7 +24,7 @@ from labs import packages, processes
 from labs.errors import LabError
 from labs.kubernetes import api, building, configuration, control_plane, tree
 from labs.kubernetes.building import Programs
-from labs.kubernetes.configuration import KUBELET, WANTED_SYSCTLS
+from labs.kubernetes.configuration import WANTED_SYSCTLS
 from labs.kubernetes.control_plane import Command
 from labs.kubernetes.layout import FIRST, HOST_ADDRESS, LINK_BITS, Files, Node
 
@@ -54,13 +54,13 @@ class Running:
             self._spawn(command)
         self._own.ready.touch()
 
-    def restart_kubelet(self) -> None:
-        """End it and start it again; pods keep running."""
-        processes.terminate(self._running[KUBELET], _END_PATIENCE_S)
-        for command in configuration.agents(self._files, self._node, self._programs):
-            if command.name == KUBELET:
+    def restart(self, name: str) -> None:
+        """End the kubelet or the container runtime and start it again; pods keep running."""
+        processes.terminate(self._running[name], _END_PATIENCE_S)
+        runtime = configuration.runtime(self._own, self._programs)
+        for command in (*runtime, *configuration.agents(self._files, self._node, self._programs)):
+            if command.name == name:
                 self._spawn(command)
-        self._own.kubelet_starts.write_text(str(1 + int(self._own.kubelet_starts.read_text())))
 
     def _spawn(self, command: Command) -> None:
         with (self._own.logs / f"{command.name}.log").open("ab") as log:
@@ -184,7 +184,8 @@ def main() -> int:
             while not ends():
                 if signal.SIGHUP in told:
                     told.remove(signal.SIGHUP)
-                    running.restart_kubelet()
+                    running.restart(own.restart.read_text())
+                    own.restart.unlink()
                 running.check()
                 time.sleep(0.2)
         except (LabError, OSError) as error:

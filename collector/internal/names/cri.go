@@ -16,7 +16,10 @@ import (
 //
 // It is one unary gRPC call, which is an HTTP/2 request with a five-byte prefix; a gRPC library would be larger than
 // the rest of the collector.
-type CRISocket struct{ Path string }
+type CRISocket struct {
+	Path string
+	Proc string // where the kernel shows processes: /proc
+}
 
 // Name implements Directory.
 func (c CRISocket) Name() string { return "container runtime at " + c.Path }
@@ -62,7 +65,7 @@ func (c CRISocket) call(ctx context.Context, method string) ([]byte, error) {
 	}
 	request.Header.Set("Content-Type", "application/grpc")
 	request.Header.Set("Te", "trailers")
-	transport := overSocket(c.Path)
+	transport := overSocket(c.Path, c.Proc)
 	transport.DisableKeepAlives = false // would add a "Connection" header, which HTTP/2 does not have
 	transport.Protocols = new(http.Protocols)
 	transport.Protocols.SetUnencryptedHTTP2(true)

@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/procroot"
 )
 
 // Container is what a directory knows about a container or, with an empty ID, about a pod.
@@ -101,11 +104,18 @@ const (
 	answerTimeout  = 5 * time.Second
 )
 
-// overSocket is a transport to a Unix socket.
-func overSocket(socket string) *http.Transport {
+// overSocket is a transport to a Unix socket. A container in which the socket is mounted keeps the one that was there
+// when it started: after a restart of the service, only the node's own root directory has the new one.
+func overSocket(socket, proc string) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			connection, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			if errors.Is(err, syscall.ECONNREFUSED) {
+				if there, instead := procroot.Dial(ctx, proc, 1, socket); instead == nil {
+					return there, nil
+				}
+			}
+			return connection, err
 		},
 		DisableKeepAlives: true, // called once a minute: a connection is not worth its memory
 	}

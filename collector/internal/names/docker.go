@@ -10,7 +10,10 @@ import (
 )
 
 // DockerSocket queries a Docker engine.
-type DockerSocket struct{ Path string }
+type DockerSocket struct {
+	Path string
+	Proc string // where the kernel shows processes: /proc
+}
 
 // Name implements Directory.
 func (d DockerSocket) Name() string { return "Docker at " + d.Path }
@@ -26,7 +29,7 @@ func (d DockerSocket) List(ctx context.Context) ([]Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := (&http.Client{Transport: overSocket(d.Path)}).Do(request)
+	response, err := (&http.Client{Transport: overSocket(d.Path, d.Proc)}).Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -81,15 +81,44 @@ func TestDocker(t *testing.T) {
 			{"Id":"` + otherID + `","Names":["/k8s_POD_web"],"Image":"pause:3.10","Labels":{"io.kubernetes.pod.uid":"` + uid + `",
 			"io.kubernetes.docker.type":"podsandbox","io.kubernetes.container.name":"POD"}}]`))
 	})
-	found, err := DockerSocket{path}.List(context.Background())
+	found, err := DockerSocket{Path: path}.List(context.Background())
 	want := []Container{
 		{ID: id, Name: "web-1", Image: "nginx:1.27", Said: Said{PartOf: "shop"}}, {ID: otherID, PodUID: uid, Name: "POD", Image: "pause:3.10", Sandbox: true},
 	}
 	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%+v, %v", found, err)
 	}
-	if _, err := (DockerSocket{path + "-none"}).List(context.Background()); !errors.Is(err, ErrAbsent) {
+	if _, err := (DockerSocket{Path: path + "-none"}).List(context.Background()); !errors.Is(err, ErrAbsent) {
 		t.Errorf("no socket: %v", err)
+	}
+}
+
+// TestARestartedServiceIsReachedThroughTheNode mounts a socket at its path of which only the file is left.
+func TestARestartedServiceIsReachedThroughTheNode(t *testing.T) {
+	mounted := filepath.Join(t.TempDir(), "s")
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: mounted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.SetUnlinkOnClose(false)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	restarted := onSocket(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[{"Id":"` + id + `"}]`)) })
+	proc, root := t.TempDir(), t.TempDir()
+	for _, directory := range []string{filepath.Join(proc, "1"), filepath.Join(root, filepath.Dir(mounted))} {
+		if err := os.MkdirAll(directory, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(root, filepath.Join(proc, "1", "root")), os.Link(restarted, filepath.Join(root, mounted))); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := (DockerSocket{Path: mounted, Proc: proc}).List(t.Context()); err != nil || len(found) != 1 || found[0].ID != id {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if found, err := (DockerSocket{Path: mounted, Proc: t.TempDir()}).List(t.Context()); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("without the node's root: %+v, %v", found, err)
 	}
 }
 
@@ -130,11 +159,11 @@ func TestCRI(t *testing.T) {
 	})
 	want := Container{ID: id, PodUID: uid, Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "coredns:1.12.0", Said: Said{Objective: "p99<50ms", Version: "1.12.0"}}
 	sandbox := Container{ID: otherID, PodUID: uid, Said: Said{Objective: "p99<50ms", Version: "1.12.0"}, Sandbox: true}
-	found, err := CRISocket{path}.List(context.Background())
+	found, err := CRISocket{Path: path}.List(context.Background())
 	if err != nil || len(found) != 2 || found[0] != want || found[1] != sandbox {
 		t.Errorf("%+v, %v", found, err)
 	}
-	resolver := NewResolver(CRISocket{path})
+	resolver := NewResolver(CRISocket{Path: path})
 	resolver.Ask(context.Background())
 	for asked, want := range map[string]Kind{id: Workload, otherID: Sandbox, strings.Repeat("0", 64): UnknownKind} {
 		if got := resolver.Kind(asked); got != want {
@@ -142,7 +171,7 @@ func TestCRI(t *testing.T) {
 		}
 	}
 	status = "12"
-	if _, err := (CRISocket{path}).List(context.Background()); err == nil || !strings.Contains(err.Error(), "12") {
+	if _, err := (CRISocket{Path: path}).List(context.Background()); err == nil || !strings.Contains(err.Error(), "12") {
 		t.Errorf("gRPC status 12 (unimplemented): %v", err)
 	}
 	for cut := range len(message) { // a truncated message is an error or fewer containers, never a crash
@@ -298,7 +327,7 @@ func TestFactsStayWhereADirectoryFails(t *testing.T) {
 func TestAServiceThatIsGoneIsMissing(t *testing.T) {
 	container := Container{ID: "c", PodUID: "u1", Pod: "web-1", Name: "web", Image: "web:1"}
 	runtime := &failing{listed: listed{container}}
-	resolver := NewResolver(runtime, DockerSocket{"/none"})
+	resolver := NewResolver(runtime, DockerSocket{Path: "/none"})
 	resolver.Ask(t.Context())
 	if using, problems := resolver.Status(); using != "failing" || problems != "" {
 		t.Errorf("using %q, problems %q", using, problems)

@@ -57,7 +57,7 @@ func Inspect(proc string, pid uint32, path string) (Info, bool) {
 	if version == "" {
 		return Info{}, false
 	}
-	return Info{version, valueIn(environment), fileSystemOf(mounts.Parse(string(mountinfo)), path)}, true
+	return Info{version, ValueIn(environment), fileSystemOf(mounts.Parse(string(mountinfo)), path)}, true
 }
 
 // libraryIn finds the mapped file with NSS's database code, or else NSS itself.
@@ -79,7 +79,8 @@ func libraryIn(maps string) string {
 	return found
 }
 
-func valueIn(environment []byte) *string {
+// ValueIn is NSS_SDB_USE_CACHE in the contents of /proc/PID/environ, its first 64 bytes; nil if it is not set.
+func ValueIn(environment []byte) *string {
 	for entry := range bytes.SplitSeq(environment, []byte{0}) {
 		if value, ok := bytes.CutPrefix(entry, []byte(variable)); ok {
 			text := string(value[:min(len(value), 64)])

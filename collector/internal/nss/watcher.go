@@ -78,6 +78,13 @@ func (w *Watcher) inspect(next *request) {
 	}
 }
 
+// Seen reports whether any program with NSS was inspected.
+func (w *Watcher) Seen() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return len(w.found) > 0
+}
+
 // Told is what is known about a command's NSS, as JSON; empty if nothing is.
 func (w *Watcher) Told(command string) string {
 	w.mutex.Lock()

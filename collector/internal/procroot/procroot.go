@@ -1,11 +1,14 @@
-// Package procroot reads files as another process sees them, in its own root directory. Content that a container
-// controls cannot lead outside of it: symbolic links stay inside, and only regular files are read.
+// Package procroot reads files as another process sees them, in its own root directory, and connects to sockets there.
+// Content that a container controls cannot lead outside of it: symbolic links stay inside, and only regular files are
+// read.
 package procroot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -59,29 +62,20 @@ func List(proc string, pid int, path string, limit int) ([]string, error) {
 	return names, err
 }
 
+// Dial connects to a Unix socket, found as ReadFile finds a file.
+func Dial(ctx context.Context, proc string, pid int, path string) (net.Conn, error) {
+	fd, err := find(proc, pid, path, unix.O_PATH)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return (&net.Dialer{}).DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(fd))
+}
+
 func open(proc string, pid int, path string, flags uint64) (*os.File, os.FileInfo, error) {
-	directory := filepath.Join(proc, strconv.Itoa(pid))
-	if !filepath.IsAbs(path) {
-		working, err := os.Readlink(filepath.Join(directory, "cwd"))
-		if err != nil {
-			return nil, nil, err
-		}
-		path = filepath.Join(working, path)
-	}
-	root, err := unix.Open(filepath.Join(directory, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := find(proc, pid, path, flags|unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY) // a pipe must not block
 	if err != nil {
-		return nil, nil, fmt.Errorf("root of process %d: %w", pid, err)
-	}
-	defer func() { _ = unix.Close(root) }()
-	fd, err := unix.Openat2(root, path, &unix.OpenHow{
-		Flags:   flags | unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY, // a pipe must not block
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
-	})
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // before Linux 5.6, or a seccomp filter that does not know the call
-		fd, err = openPlainly(root, path, flags)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s of process %d: %w", path, pid, err)
+		return nil, nil, err
 	}
 	file := os.NewFile(uintptr(fd), path)
 	info, err := file.Stat()
@@ -89,6 +83,33 @@ func open(proc string, pid int, path string, flags uint64) (*os.File, os.FileInf
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	return file, info, nil
+}
+
+func find(proc string, pid int, path string, flags uint64) (int, error) {
+	directory := filepath.Join(proc, strconv.Itoa(pid))
+	if !filepath.IsAbs(path) {
+		working, err := os.Readlink(filepath.Join(directory, "cwd"))
+		if err != nil {
+			return -1, err
+		}
+		path = filepath.Join(working, path)
+	}
+	root, err := unix.Open(filepath.Join(directory, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("root of process %d: %w", pid, err)
+	}
+	defer func() { _ = unix.Close(root) }()
+	fd, err := unix.Openat2(root, path, &unix.OpenHow{
+		Flags:   flags | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // before Linux 5.6, or a seccomp filter that does not know the call
+		fd, err = openPlainly(root, path, flags)
+	}
+	if err != nil {
+		return -1, fmt.Errorf("%s of process %d: %w", path, pid, err)
+	}
+	return fd, nil
 }
 
 // openPlainly follows no symbolic links at all.
@@ -99,7 +120,7 @@ func openPlainly(root int, path string, flags uint64) (int, error) {
 	}
 	elements := splitPath(path)
 	for i, element := range elements {
-		how := int(flags) | unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
+		how := int(flags)
 		if i < len(elements)-1 {
 			how = unix.O_PATH | unix.O_DIRECTORY
 		}

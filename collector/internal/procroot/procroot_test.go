@@ -1,6 +1,7 @@
 package procroot
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -73,5 +74,26 @@ func TestOldKernelsFollowNoLinks(t *testing.T) {
 		if err == nil {
 			_ = unix.Close(fd)
 		}
+	}
+}
+
+func TestSocketsStayInside(t *testing.T) {
+	proc, root := fakeProcess(t)
+	for path, where := range map[string]string{"/etc/socket": root, "/outside": filepath.Dir(root)} {
+		listener, err := net.Listen("unix", filepath.Join(where, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = listener.Close() }()
+		connection, err := Dial(t.Context(), proc, 7, path)
+		if inside := where == root; inside != (err == nil) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err == nil {
+			_ = connection.Close()
+		}
+	}
+	if _, err := Dial(t.Context(), proc, 7, "/etc/plain"); err == nil {
+		t.Error("a file is no socket")
 	}
 }

@@ -44,9 +44,8 @@ def made() -> Snapshot:
     looks = Event("fs.lookup_failures", EPOCH_US + 2_000_000, 1_000_000, {"rows": ROWS, "total": "900"})
     busy = view(1, "cgroup", "/kubepods/storm", {"lookup_failures": np.full(TICKS, 90.0)}, {}, (looks,))
     idle = view(2, "cgroup", "/kubepods/idle", {"cpu_usage_us": np.full(TICKS, 90.0)}, {})
-    nss = view(3, "process", "17:1", {}, {"process.executable": "curl", "process.nss": '{"version": "3.53"}'})
-    other = view(4, "process", "18:1", {}, {"process.executable": "nginx"})
-    return Snapshot(EPOCH_US, TICKS, node, node, processes=(nss, other), cgroups=(busy, idle))
+    process = view(4, "process", "18:1", {}, {"process.executable": "nginx"})
+    return Snapshot(EPOCH_US, TICKS, node, node, processes=(process,), cgroups=(busy, idle))
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +73,14 @@ def test_a_node_is_a_subject(service: Any, recording: Recording) -> None:
     assert busy.key == "/kubepods/storm"
     assert np.nansum(busy.series["lookup_failures"]) == 90 * TICKS
     assert busy.events[0].attributes["rows"] == ROWS
-    assert [one.fact("process.nss") for one in snapshot.processes] == ['{"version": "3.53"}', None]
+    assert [one.fact("process.executable") for one in snapshot.processes] == ["nginx"]
     assert (snapshot.ancestors, snapshot.workloads) == ((), ())
 
 
-def test_of_many_processes_those_with_nss_are_read(service: Any, recording: Recording) -> None:
+def test_of_many_processes_some_are_read(service: Any, recording: Recording) -> None:
     crowd = [replace(recording.resources[-1], key=f"{pid}:1") for pid in range(100, 200)]
-    nss = replace(recording.resources[-2], key="99:1")
-    snapshot = loaded(service, service.feed(replace(recording, resources=(*recording.resources, *crowd, nss))))
+    snapshot = loaded(service, service.feed(replace(recording, resources=(*recording.resources, *crowd))))
     assert len(snapshot.processes) == MAX_PROCESSES
-    assert sum(one.fact("process.nss") is not None for one in snapshot.processes) == 2
 
 
 def test_a_trigger_of_the_node_and_the_schedule_diagnose_it(service: Any, recording: Recording) -> None:

@@ -109,7 +109,7 @@ class Snapshot:
 
     For a cgroup, `node` is where it runs, and `cgroups` are the node's others that used the most CPU in the window. For
     a node, `node` is the subject itself; `cgroups` are those of its cgroups that events of the window name and those of
-    its DNS servers; `processes` and `dns_servers` are those of the whole node (processes whose NSS is known first);
+    its DNS servers; `processes` and `dns_servers` are those of the whole node;
     there are no ancestors, paths, or workloads.
 
     `processes`, `dns_servers`, `tcp_servers`, and `tcp_upstreams` (addresses that it calls) belong to the subject;

@@ -17,13 +17,11 @@ from jitterscope.inventory.types import ResourceRow, SubjectTree
 MAX_SERVERS, MAX_PROCESSES, MAX_CGROUPS = 8, 48, 32
 # Events of a cgroup or a process that reveal something about the node's kernel.
 TELLING = ("fs.lookup_failures", "process.mass_exit", "bpf.load", "memory.oom_kill", "pod.start")
-_NSS = "process.nss"
 
 _SEEN = "last_seen_at >= to_timestamp(:from_us / 1e6) AND first_seen_at < to_timestamp(:to_us / 1e6)"
 _PROCESSES = text(
     f"SELECT {COLUMNS} FROM resources r WHERE node_id = :node AND kind = 'process' AND {_SEEN} "  # noqa: S608
-    "ORDER BY EXISTS (SELECT FROM facts f WHERE f.resource_id = r.id AND f.name = :fact) DESC, last_seen_at DESC, id "
-    "LIMIT :limit"
+    "ORDER BY last_seen_at DESC, id LIMIT :limit"
 )
 _CGROUPS = text(
     f"""
@@ -58,8 +56,7 @@ def tree(session: Session, node_id: int, from_us: int, to_us: int) -> SubjectTre
     serving = sorted(found for row in servers if (found := _cgroup_of(session, row)) is not None)
     processes = session.execute(
         _PROCESSES,
-        {"node": node_id, "fact": _NSS, "limit": MAX_PROCESSES, "from_us": from_us - SEEN_SLACK_US,
-         "to_us": to_us + SEEN_SLACK_US},
+        {"node": node_id, "limit": MAX_PROCESSES, "from_us": from_us - SEEN_SLACK_US, "to_us": to_us + SEEN_SLACK_US},
     )  # fmt: skip
     cgroups = session.execute(
         _CGROUPS,

@@ -1,16 +1,13 @@
 package dns
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,14 +26,13 @@ func init() {
 }
 
 const (
-	resolvAgain   = time.Second // a young container might still lack its network and files; then after 2, 4, 8 … seconds
-	resolvMost    = 64 * time.Second
-	resolvAtOnce  = 32              // cgroups per round of discovery
-	resolvCheck   = 5 * time.Second // how often a known file is checked: a replaced or changed one is read at once
-	resolvChecks  = 64              // of those per round
-	resolvMaxPIDs = 4               // tried per cgroup
-	maxAddresses  = 32
-	resolvPath    = "/etc/resolv.conf"
+	resolvAgain  = time.Second // a young container might still lack its network and files; then after 2, 4, 8 … seconds
+	resolvMost   = 64 * time.Second
+	resolvAtOnce = 32              // cgroups per round of discovery
+	resolvCheck  = 5 * time.Second // how often a known file is checked: a replaced or changed one is read at once
+	resolvChecks = 64              // of those per round
+	maxAddresses = 32
+	resolvPath   = "/etc/resolv.conf"
 )
 
 // resolvConf records how containers resolve names, and from which addresses they send queries. It samples nothing on
@@ -142,7 +138,7 @@ func (r *resolvConf) Discover(ctx context.Context) {
 // to them. It returns the file from which the facts were read.
 func (r *resolvConf) look(group *sampler.Group, watched bool) *resolvFile {
 	proc := r.registry.Roots.Proc
-	for _, pid := range processesIn(group) {
+	for _, pid := range group.Processes() {
 		info, err := procroot.Stat(proc, pid, resolvPath) // before it is read, so that a later change is seen
 		if err != nil {
 			continue // another process might still exist, or have one
@@ -175,25 +171,6 @@ func (r *resolvConf) fact(group *sampler.Group, name string, value any) {
 	if text, err := json.Marshal(value); err == nil {
 		r.registry.Fact(group.Resource, name, string(text))
 	}
-}
-
-// processesIn returns some processes of a cgroup.
-func processesIn(group *sampler.Group) (pids []int) {
-	directory := cmp.Or(group.CPU, group.CPUAcct, group.Memory, group.Pids)
-	file, err := os.Open(filepath.Join(directory, "cgroup.procs"))
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = file.Close() }()
-	var buffer [256]byte
-	n, _ := file.Read(buffer[:])
-	lines := strings.Split(string(buffer[:n]), "\n")
-	for _, line := range lines[:min(len(lines)-1, resolvMaxPIDs)] { // the last one is empty or truncated
-		if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // addressesOf lists the addresses of a process's network namespace, without loopback and link-local ones.

@@ -33,6 +33,7 @@ type failedLookups struct {
 	growth   lookups.Growth
 	wanted   atomic.Bool // by growth, for Discover
 	nss      *nss.Watcher
+	settings *nssEnvironments
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 	buffer   [128]byte
@@ -91,6 +92,10 @@ func (f *failedLookups) Start(ctx context.Context, registry *sampler.Registry) e
 	f.cgroups, f.shared = sharedCgroupInodes(registry), sharedDentrySample(registry)
 	registry.OnCgroups(f.forget)
 	f.nss = nss.NewWatcher(registry.Roots.Proc)
+	f.settings = newNSSEnvironments(registry.Roots.Proc, func(group *sampler.Group, value string) {
+		registry.Fact(group.Resource, catalogue.FactNssSdbUseCache, value)
+	})
+	registry.OnCgroups(f.settings.change)
 	ctx, f.cancel = context.WithCancel(ctx)
 	f.running.Go(func() { f.nss.Run(ctx) })
 	f.running.Go(func() { f.glimpses(ctx, filepath.Join(registry.Roots.Proc, "sys/fs/dentry-state")) })
@@ -183,6 +188,7 @@ func (f *failedLookups) forget(_, removed []*sampler.Group) {
 
 // Discover turns tracing on and off and reports the results.
 func (f *failedLookups) Discover(context.Context) {
+	f.settings.look(time.Now(), f.nss.Seen())
 	wanted, now := f.wanted.Load(), time.Now().UnixMicro()
 	switch {
 	case wanted && !f.tracing:

@@ -66,7 +66,7 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 	w.registry, w.evictions = registry, newEvictions(time.Now())
 	w.groups, w.complete = map[string]*sampler.Group{}, map[string]bool{}
 	w.named, w.promised = map[string]bool{}, map[string]bool{}
-	w.resolver = names.NewResolver(options.directories()...)
+	w.resolver = names.NewResolver(options.directories(registry.Roots.Proc)...)
 	w.ends = registry.Shared("container_ends", func() any { return &names.Ends{} }).(*names.Ends)
 	w.spaces = sharedNamespaces(registry)
 	w.wake = make(chan struct{}, 1)
@@ -77,7 +77,7 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 }
 
 // directories lists the services to query: the kubelet first, because it alone knows the owners of pods.
-func (o nameOptions) directories() []names.Directory {
+func (o nameOptions) directories(proc string) []names.Directory {
 	var list []names.Directory
 	switch o.Kubelet {
 	case "off":
@@ -89,9 +89,9 @@ func (o nameOptions) directories() []names.Directory {
 		list = append(list, names.Kubelet{URL: o.Kubelet, TokenFile: o.KubeletTokenFile, CAFile: o.KubeletCAFile, Insecure: o.KubeletInsecureTLS})
 	}
 	for _, socket := range o.CRISockets {
-		list = append(list, names.CRISocket{Path: socket})
+		list = append(list, names.CRISocket{Path: socket, Proc: proc})
 	}
-	return append(list, names.DockerSocket{Path: o.DockerSocket})
+	return append(list, names.DockerSocket{Path: o.DockerSocket, Proc: proc})
 }
 
 func (w *workloadNames) change(added, removed []*sampler.Group) {

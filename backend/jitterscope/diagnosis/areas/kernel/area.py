@@ -84,6 +84,7 @@ AREA = Area(
         WatchedFact("node.dentry_limit", "Kernel limits for dentries", "node", settings.show_limits),
         WatchedFact("node.watermarks", "Memory watermarks", "node", settings.show_watermarks),
         WatchedFact("node.vfs_cache_pressure", "vm.vfs_cache_pressure", "node"),
+        WatchedFact(settings.NSS_VARIABLE, "NSS_SDB_USE_CACHE", "neighbours", settings.show_variable),
     ),
     sightings=(
         Sighting(
@@ -91,7 +92,7 @@ AREA = Area(
             settings.show_time,
         ),
         Sighting(
-            settings.NSS, "NSS library", ("fs.lookup_failures", "process.nss"), settings.nss_library, settings.show_nss
+            settings.NSS, "NSS library", ("fs.lookup_failures",), settings.nss_library, settings.show_nss
         ),
         Sighting(
             settings.LOOKER_LIMIT, "Memory limit of the container that looks up names",

@@ -74,9 +74,11 @@ class _Kernel(KernelRun):
             if not self.node.traced or count < 1:
                 continue
             rows = [[command, pid, pattern, round(count * share)] for command, pid, pattern, share in storm.rows]
+            attributes = {"rows": json.dumps(rows), "total": str(round(count))}
+            if self.node.nss is not None:
+                attributes["nss"] = json.dumps({"command": storm.rows[0][0], **self.node.nss})
             event = Event(
-                "fs.lookup_failures", EPOCH_US + low * TICK_US, (high - low) * TICK_US,
-                {"rows": json.dumps(rows), "total": str(round(count))},
+                "fs.lookup_failures", EPOCH_US + low * TICK_US, (high - low) * TICK_US, attributes
             )  # fmt: skip
             self.events.append(event)
             if storm.cgroup is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
@@ -64,13 +62,7 @@ def snapshot_of(run: KernelRun) -> Snapshot:
     run.events.sort(key=lambda event: event.start_us)
     made = view(0, "node", "node-1", series, facts, tuple(run.events))
     servers = (_dns(run),) if node.serves_dns else ()
-    processes: tuple[ResourceView, ...] = ()
-    if node.nss is not None:
-        known = {"process.executable": "curl", "process.nss": json.dumps(node.nss)}
-        processes = (view(5, "process", "4242:1", {"process_threads": np.ones(run.n)}, known),)
-    return Snapshot(
-        EPOCH_US, run.n, made, made, processes=processes, dns_servers=servers, cgroups=_cgroups(run)
-    )  # fmt: skip
+    return Snapshot(EPOCH_US, run.n, made, made, dns_servers=servers, cgroups=_cgroups(run))
 
 
 def _cgroups(run: KernelRun) -> tuple[ResourceView, ...]:

@@ -65,7 +65,7 @@ def find(snapshot: Snapshot) -> Storm | NotFound | NotEnoughData:
             reason=f"{count:,} of {who.total:,} failed lookups were for names that NSS makes up.",
             numbers={"nss": float(count), "of": float(who.total)},
         )
-    return Storm(who, lookers, nss.known(snapshot, lookers), growth(snapshot), passing(snapshot))
+    return Storm(who, lookers, nss.known(snapshot), growth(snapshot), passing(snapshot))
 
 
 def _not_traced(snapshot: Snapshot) -> NotFound | NotEnoughData:

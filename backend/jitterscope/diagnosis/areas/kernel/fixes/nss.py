@@ -130,14 +130,24 @@ def _seen(before: Facts, after: Facts) -> tuple[Nss, Nss] | None:
     return None if old is None or new is None else (nss.parsed(old), nss.parsed(new))
 
 
+def _variable(before: Facts, after: Facts) -> tuple[str, str] | None:
+    """The variable of the container that starts the program, before and after; None unless both were read."""
+    old, new = before.get(settings.NSS_VARIABLE), after.get(settings.NSS_VARIABLE)
+    return None if old is None or new is None else (old, new)
+
+
 def _decided(before: Facts, after: Facts) -> bool:
-    seen = _seen(before, after)
-    return seen is not None and seen[1].stopped and not seen[0].stopped
+    seen, read = _seen(before, after), _variable(before, after)
+    if seen is not None and seen[1].stopped and not seen[0].stopped:
+        return True
+    return read is not None and nss.stops(read[1]) and not nss.stops(read[0])
 
 
 def _removed(before: Facts, after: Facts) -> bool:
-    seen = _seen(before, after)
-    return seen is not None and seen[0].env is not None and seen[1].env is None
+    seen, read = _seen(before, after), _variable(before, after)
+    if seen is not None and seen[0].env is not None and seen[1].env is None:
+        return True
+    return read is not None and read[0] != "" and read[1] == ""
 
 
 def _updated(before: Facts, after: Facts) -> bool:
@@ -151,7 +161,11 @@ FIXES = (
         id="nss_variable",
         title=f"Set {_VARIABLE}=no",
         precondition="The environment of the program that opens the NSS database can be set.",
-        landing=Seen(f"A program with NSS runs with {_VARIABLE} set to yes or no.", (settings.NSS,), _decided),
+        landing=Seen(
+            f"A program with NSS, or the container that starts it, runs with {_VARIABLE} set to yes or no.",
+            (settings.NSS, settings.NSS_VARIABLE),
+            _decided,
+        ),
         measures=_MEASURES,
         lab="negative-dentries --variant nss --apply nss_variable",
     ),
@@ -166,7 +180,11 @@ FIXES = (
         id="nss_unset",
         title=f"Unset {_VARIABLE}",
         precondition="NSS 3.38 or later, and its database on a local file system.",
-        landing=Seen(f"A program with NSS runs without {_VARIABLE}.", (settings.NSS,), _removed),
+        landing=Seen(
+            f"A program with NSS, or the container that starts it, runs without {_VARIABLE}.",
+            (settings.NSS, settings.NSS_VARIABLE),
+            _removed,
+        ),
         measures=_MEASURES,
     ),
 )

@@ -123,11 +123,13 @@ def who_evidence(snapshot: Snapshot, who: Lookups, lookers: Sequence[Looker]) ->
     if not who.traced or not lookers:
         return None
     shown = [f"{maker(one)}: {one.pattern} ({say.percent(one.count / who.total)})" for one in lookers[:3]]
+    # Their settings are compared when a fix may have been applied.
+    cgroups = {one.cgroup.id: one.cgroup for one in lookers[:3] if one.cgroup is not None}
     return Evidence(
         id="who",
         statement="Programs and patterns with the most failed lookups",
         value="; ".join(shown),
         comparison=f"{who.total:,} failed lookups traced in {who.seconds:,.0f} s",
         numbers={"traced": float(who.total), "seconds": who.seconds, "top_ratio": lookers[0].count / max(1, who.total)},
-        series=kernel_memory.refs(snapshot, "lookup_failures"),
+        series=kernel_memory.refs(snapshot, "lookup_failures", beside=cgroups.values()),
     )

@@ -6,6 +6,7 @@ A dentry is a cached name; a negative one caches that a name does not exist. Neg
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,9 +121,11 @@ def not_enough(cause: str, gone: list[str], snapshot: Snapshot) -> NotEnoughData
     return found
 
 
-def refs(snapshot: Snapshot, *metrics: str, low: int = 0, high: int | None = None) -> list[SeriesRef]:
-    """References to those of the node's series that were recorded, over the ticks [low, high)."""
+def refs(
+    snapshot: Snapshot, *metrics: str, low: int = 0, high: int | None = None, beside: Iterable[ResourceView] = ()
+) -> list[SeriesRef]:
+    """References to what the node, and resources `beside` it, recorded of the metrics in the ticks [low, high)."""
     end = snapshot.ticks if high is None else min(high, snapshot.ticks)
     from_us = snapshot.start_us + max(0, low) * snapshot.step_us
     to_us = snapshot.start_us + max(low + 1, end) * snapshot.step_us
-    return references.recorded((from_us, to_us), (snapshot.node,), *metrics)
+    return references.recorded((from_us, to_us), (snapshot.node, *beside), *metrics)

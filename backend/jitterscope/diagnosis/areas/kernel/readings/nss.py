@@ -34,6 +34,11 @@ _NAME = re.compile(r"[d%][o][e%]snot[e%]xist", re.IGNORECASE)
 _REMOTE = frozenset({"nfs", "nfs4", "fuse", "fuseblk", "coda", "ncpfs", "smb", "smb2", "cifs", "afs"})
 
 
+def stops(value: str | None) -> bool:
+    """Whether a value of NSS_SDB_USE_CACHE ends the probing."""
+    return (value or "").lower() in ("yes", "no")
+
+
 @dataclass(frozen=True, slots=True)
 class Nss:
     """What is known of the library in the process that looks names up; None if not observed."""
@@ -47,7 +52,7 @@ class Nss:
     @property
     def stopped(self) -> bool:
         """Whether the variable says yes or no: then nothing is probed."""
-        return (self.env or "").lower() in ("yes", "no")
+        return stops(self.env)
 
     @property
     def skips_local(self) -> bool | None:
@@ -72,40 +77,19 @@ def share(who: Lookups) -> float:
     return min(1.0, sum(looker.count for looker in probes(who)) / max(1, who.total))
 
 
-def known(snapshot: Snapshot, lookers: list[Looker]) -> Nss:
-    """What the tracer read of a program that looks names up, while it lived.
-
-    Else the facts of a process that was traced, of one with the same program, or of the only one with NSS.
-    """
-    found: list[tuple[int, str]] = []
-    pids = {pid for looker in lookers for pid in looker.pids}
-    commands = {looker.command for looker in lookers}
+def known(snapshot: Snapshot) -> Nss:
+    """What the tracer last read of a program that looks names up, while it lived."""
     told = [
         event.attributes["nss"]
         for view in (snapshot.node, *snapshot.cgroups)
         for event in view.events
         if event.kind == "fs.lookup_failures" and "nss" in event.attributes
     ]
-    if told:
-        return parsed(told[-1])
-    for process in snapshot.processes:
-        text = process.fact("process.nss")
-        if text is None:
-            continue
-        head = process.key.partition(":")[0]
-        rank = 0 if head.isdigit() and int(head) in pids else 1
-        if rank and not commands & {process.fact("process.executable"), process.fact("process.command")}:
-            rank = 2
-        found.append((rank, text))
-    # Another program says nothing about this one, unless it is the only one.
-    chosen = sorted(found)
-    if not chosen or (chosen[0][0] == 2 and len(chosen) > 1):
-        return Nss()
-    return parsed(chosen[0][1])
+    return parsed(told[-1]) if told else Nss()
 
 
 def parsed(text: str) -> Nss:
-    """The JSON of the fact process.nss; unreadable values are unknown."""
+    """The JSON that an event fs.lookup_failures has of the library; unreadable values are unknown."""
     try:
         told = json.loads(text)
     except ValueError:

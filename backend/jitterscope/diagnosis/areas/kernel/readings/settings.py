@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 
 from jitterscope.diagnosis.areas.kernel.readings import nss
 from jitterscope.diagnosis.areas.kernel.readings.lookups import lookups
+from jitterscope.diagnosis.core.area import NEIGHBOUR
 from jitterscope.diagnosis.core.signals import number, series
 from jitterscope.diagnosis.core.snapshot import FactValue, Snapshot
 
 LAST_DROP, NSS, LOOKER_LIMIT = "seen.drop_caches", "seen.nss", "seen.lookup_limit"
+# In the environment of the container that starts the program, and of the one that replaces it.
+NSS_VARIABLE = f"{NEIGHBOUR}nss.sdb_use_cache"
 
 
 def last_drop(snapshot: Snapshot) -> FactValue | None:
@@ -23,15 +26,12 @@ def last_drop(snapshot: Snapshot) -> FactValue | None:
 
 
 def nss_library(snapshot: Snapshot) -> FactValue | None:
-    """NSS of the program that was seen last: of a traced one, else of the process whose NSS was read last."""
+    """NSS of the program that was traced last."""
     told = [
         (event.end_us, event.attributes["nss"])
         for view in (snapshot.node, *snapshot.cgroups)
         for event in view.events
         if event.kind == "fs.lookup_failures" and "nss" in event.attributes
-    ]
-    told += [
-        (fact.since_us, fact.value) for view in snapshot.processes for fact in view.facts if fact.name == "process.nss"
     ]
     if not told:
         return None
@@ -83,6 +83,11 @@ def show_nss(text: str | None) -> str | None:
     seen = nss.parsed(text)
     value = "not set" if seen.env is None else seen.env
     return f"{seen.version_text or 'version not known'}, NSS_SDB_USE_CACHE {value}"
+
+
+def show_variable(text: str | None) -> str | None:
+    """The value of NSS_SDB_USE_CACHE; empty: not set."""
+    return "not set" if text == "" else text
 
 
 def show_bytes(text: str | None) -> str | None:
