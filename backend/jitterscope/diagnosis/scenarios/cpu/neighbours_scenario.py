@@ -83,6 +83,17 @@ def _waits_before() -> Snapshot:
     return contended(one_socket.split(made, wait_all=True), waited, 0.1 + 0.9 * hiccup_ticks(spans, made.ticks))
 
 
+def _waits_for_another(load: Workload) -> Snapshot:
+    """Queries are read at once, and answered late by what the server asks; its many threads always wait for a CPU."""
+    made = simulate(replace(load, hiccups=MOMENTS)).snapshot
+    queries = made.dns_servers[0].queries
+    assert queries is not None
+    read = replace(queries, queue_wait_us=np.minimum(queries.latency_us // 2, 4_000))
+    asked = replace(made, dns_servers=(replace(made.dns_servers[0], queries=read),))
+    waited = 50_000.0 + 400_000.0 * hiccup_ticks(MOMENTS, made.ticks)
+    return contended(one_socket.split(asked), waited, 1.0, weight="100")
+
+
 def _waits_by_load(own_ms: float) -> Snapshot:
     """Each answer takes that long, as its upstream does, and threads wait all the time, more with more queries."""
     bursts = tuple((1.5 * n, 0.8, 700.0) for n in range(40))
@@ -157,6 +168,11 @@ SCENARIOS = (
     ),
     Scenario("neighbours/look-alike: pinned to one of the CPUs", "unexplained/slow_answers", _pinned),
     Scenario("neighbours/look-alike: a full node that is shared fairly", None, _fair),
+    Scenario(
+        "neighbours/look-alike: queries are read at once and wait for another server",
+        "unexplained/slow_answers",
+        partial(_waits_for_another, replace(BASE, seed=48)),
+    ),
     *(
         Scenario(f"neighbours/look-alike: each answer takes {ms} ms", None, partial(_waits_by_load, ms))
         for ms in (22, 2_500)

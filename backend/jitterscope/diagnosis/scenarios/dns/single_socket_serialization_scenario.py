@@ -34,8 +34,11 @@ def split(snapshot: Snapshot, cpu_us: float | None = None, cpus: int = 4, wait_a
     waits = queries.queue_wait_us
     if wait_all or waits is None:
         waits = np.maximum(0, queries.latency_us - 300)
-        # A dropped datagram is answered when the client retries: it was in the queue only then.
-        waits = np.where(queries.latency_us >= 4_900_000, 0, waits)
+        if not wait_all:
+            # A dropped datagram is answered when the client retries: it was in the queue only then.
+            waits = np.where(queries.latency_us >= 4_900_000, 0, waits)
+        # Whether a query without an answer was read is not known.
+        waits = np.where(queries.result == TIMEOUT, -1, waits)
     whole = replace(queries, queue_wait_us=waits)
     came = queries.result != TIMEOUT
 

@@ -6,6 +6,7 @@ calls are long at the same time, all of them may also wait for a connection or a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.sketch import quantile_us, value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
+from jitterscope.diagnosis.core.unread import unread
 
 # A late answer waited for calls that take this share of its time. A call is long if it takes this share of the late
 # time.
@@ -236,13 +238,5 @@ def _account(snapshot: Snapshot, upstream: ResourceView, long_us: float, ticks: 
         return None
     near = dilate(ticks, 0, 1)
     chosen = near[part.tick] & (value_of(part.bucket) >= OWN * long_us)
-    return Account(server, float(part.count[chosen].sum()), _unread(server, OWN * long_us))
-
-
-def _unread(server: ResourceView, over_us: float) -> float | None:
-    single = server.queries
-    if single is None or single.queue_wait_us is None:
-        return None
-    chosen = (single.latency_us >= over_us) & (single.queue_wait_us >= 0)
-    took = float(single.latency_us[chosen].sum())
-    return min(1.0, float(single.queue_wait_us[chosen].sum()) / took) if took > 0 else None
+    share = unread([server], [OWN * long_us]).ratio
+    return Account(server, float(part.count[chosen].sum()), None if math.isnan(share) else share)

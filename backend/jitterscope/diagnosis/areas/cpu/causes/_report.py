@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has, number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
+from jitterscope.diagnosis.core.unread import unread
 from jitterscope.diagnosis.programs import runtimes
 
 _GC = "gc_active_us"
@@ -206,18 +208,12 @@ def usage_evidence(context: Context, judged: list[Judged]) -> Evidence:
 
 def queue_evidence(context: Context, judged: list[Judged]) -> list[Evidence]:
     """Where slow answers spent their time, when the kernel-level split was recorded."""
-    waited = total = 0.0
     servers, over_us = context.throttling.served.servers, slow_answers(context.snapshot, context.throttling).over_us
-    for server, limit_us in zip(servers, over_us, strict=True):
-        queries = server.queries
-        if queries is None or queries.queue_wait_us is None or limit_us < SLOW_US:
-            continue
-        slow = queries.latency_us > limit_us
-        waited += float(queries.queue_wait_us[slow].sum())
-        total += float(queries.latency_us[slow].sum())
-    if total <= 0:
+    # Only some of the quicker answers are kept.
+    kept = [(one, limit_us) for one, limit_us in zip(servers, over_us, strict=True) if limit_us >= SLOW_US]
+    share = unread([one for one, _ in kept], [limit_us for _, limit_us in kept]).ratio
+    if math.isnan(share):
         return []
-    share = min(1.0, waited / total)
     return [
         Evidence(
             id="waiting_in_socket",

@@ -23,6 +23,7 @@ from jitterscope.diagnosis.core.served import metric, not_timed, read_served
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
+from jitterscope.diagnosis.core.unread import Unread, unread
 
 # Ticks without waiting that show what a server needs.
 ENOUGH_TICKS = 20
@@ -33,7 +34,8 @@ class Waiting:
     """Who was hurt while threads waited; `share` of the time that they wanted a CPU for (0..1).
 
     `own_late`: of the node's CPU time while late answers were on their way, what the subject used itself, at most; NaN
-    where no answer was late or the use is not known. `ticks`: those of waits with late answers on their way; all of
+    where no answer was late or the use is not known. `unread`: how long the requests of late answers waited until the
+    server read them. `ticks`: those of waits with late answers on their way; all of
     waits where there is none, or nobody times answers. Threads of many servers also wait while nobody is hurt, on idle
     nodes too: that says nothing about the trouble.
     """
@@ -44,10 +46,12 @@ class Waiting:
     noun: str
     own_late: float
     ticks: BoolArray
+    unread: Unread
 
     @property
     def numbers(self) -> dict[str, float]:
-        told = {"share": self.share, "late": self.hurt.late, "held_up": self.held.hits, "own_late": self.own_late}
+        told = {"share": self.share, "late": self.hurt.late, "held_up": self.held.hits, "own_late": self.own_late,
+                "unread": self.unread.ratio}  # fmt: skip
         return {name: float(value) for name, value in told.items() if math.isfinite(value)}
 
 
@@ -64,6 +68,7 @@ def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
         served.noun,
         run_waits.own_share(snapshot, late_time_us),
         waits.spans & hurtful if (waits.free & hurtful).any() else waits.spans,
+        unread(served.servers, [late_us] * len(served.servers)),
     )
 
 

@@ -7,7 +7,7 @@ from jitterscope.diagnosis.areas.cpu.causes._waiting import Waiting
 from jitterscope.diagnosis.areas.cpu.fixes import cpu_weight, dedicated_cpus, move_apart, neighbour_limit
 from jitterscope.diagnosis.areas.cpu.readings import run_waits
 from jitterscope.diagnosis.areas.cpu.readings.run_waits import CpuUse, Neighbour, RunWaits
-from jitterscope.diagnosis.core import held_up, missing_data
+from jitterscope.diagnosis.core import held_up, missing_data, unread
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
@@ -28,6 +28,9 @@ OTHERS, IDLE = 0.5, 0.2
 MORE_THAN_OWN = 1.5
 # A neighbor with this share of the node's CPUs is named in the title.
 NOTABLE = 0.05
+# Whoever has no CPU to read requests lets them wait: most of a late answer's time where its threads starve. A tenth is
+# as if the threads of each request had waited as long ten times, one after the other.
+UNREAD = 0.1
 # Those named had all that others had where they had this share of it: not every process is in a cgroup that is read.
 ALL_OF_THEM = 0.8
 
@@ -102,6 +105,11 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
         return (
             f"Late answers took {say.ms(found.held.typical_us)} (median), and only "
             f"{say.percent(found.held.slow_ratio)} of the answers sent meanwhile were slow: its threads ran."
+        )
+    if found.unread.answers >= unread.LEAST and found.unread.ratio < UNREAD:
+        return (
+            f"Requests of late answers lay unread for {say.percent(found.unread.ratio)} of the time that the answers "
+            "took: the server's threads ran, and then waited for something else."
         )
     if not found.held.often:
         return (
@@ -258,7 +266,7 @@ CAUSE = Cause(
     "neighbors runs rarely: its threads stay runnable, requests wait in its sockets, and its own CPU use falls. No "
     "counter of the server shows it because the server is neither throttled nor busy. Found where its threads waited "
     "for a CPU (run delay) outside throttled periods, other cgroups used the node's CPUs meanwhile, hardly any CPU "
-    "time was idle, and late answers fall into these waits.",
+    "time was idle, and late answers fall into these waits, during which their requests lay unread.",
     needs=NEEDS,
     rivals=(
         "app/lock_or_dependency",
