@@ -105,13 +105,13 @@ const (
 )
 
 // overSocket is a transport to a Unix socket. A container in which the socket is mounted keeps the one that was there
-// when it started: after a restart of the service, only the node's own root directory has the new one.
+// when it started. After a restart of the service, the new one is at the same path for whoever started the container.
 func overSocket(socket, proc string) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			connection, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 			if errors.Is(err, syscall.ECONNREFUSED) {
-				if there, instead := procroot.Dial(ctx, proc, 1, socket); instead == nil {
+				if there, instead := procroot.Dial(ctx, proc, os.Getppid(), socket); instead == nil {
 					return there, nil
 				}
 			}

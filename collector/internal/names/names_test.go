@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,8 +94,8 @@ func TestDocker(t *testing.T) {
 	}
 }
 
-// TestARestartedServiceIsReachedThroughTheNode mounts a socket at its path of which only the file is left.
-func TestARestartedServiceIsReachedThroughTheNode(t *testing.T) {
+// TestARestartedServiceIsReachedWhereTheContainerWasStarted mounts a socket at its path of which only the file is left.
+func TestARestartedServiceIsReachedWhereTheContainerWasStarted(t *testing.T) {
 	mounted := filepath.Join(t.TempDir(), "s")
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: mounted})
 	if err != nil {
@@ -106,19 +107,19 @@ func TestARestartedServiceIsReachedThroughTheNode(t *testing.T) {
 	}
 	restarted := onSocket(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[{"Id":"` + id + `"}]`)) })
 	proc, root := t.TempDir(), t.TempDir()
-	for _, directory := range []string{filepath.Join(proc, "1"), filepath.Join(root, filepath.Dir(mounted))} {
+	for _, directory := range []string{filepath.Join(proc, strconv.Itoa(os.Getppid())), filepath.Join(root, filepath.Dir(mounted))} {
 		if err := os.MkdirAll(directory, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Symlink(root, filepath.Join(proc, "1", "root")), os.Link(restarted, filepath.Join(root, mounted))); err != nil {
+	if err := errors.Join(os.Symlink(root, filepath.Join(proc, strconv.Itoa(os.Getppid()), "root")), os.Link(restarted, filepath.Join(root, mounted))); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := (DockerSocket{Path: mounted, Proc: proc}).List(t.Context()); err != nil || len(found) != 1 || found[0].ID != id {
 		t.Errorf("%+v, %v", found, err)
 	}
 	if found, err := (DockerSocket{Path: mounted, Proc: t.TempDir()}).List(t.Context()); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("without the node's root: %+v, %v", found, err)
+		t.Errorf("without its root: %+v, %v", found, err)
 	}
 }
 
