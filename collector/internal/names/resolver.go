@@ -183,6 +183,15 @@ func (r *Resolver) Kind(containerID string) Kind {
 	return Workload
 }
 
+// IsPartial reports whether only the runtime has listed a container so far, although a kubelet answers: it does not know
+// the image's name, nor the pod's controller.
+func (r *Resolver) IsPartial(cgroupPath string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, known := r.containers[Identify(cgroupPath).ContainerID]
+	return known && r.kubelet && !found.Sandbox && found.PodUID != "" && (found.Created == "" || found.Image == "")
+}
+
 // Selectable is what Services find the pod of a container by; nil: not known.
 func (r *Resolver) Selectable(containerID string) *Selectable {
 	r.mu.Lock()

@@ -30,6 +30,7 @@ type workloadNames struct {
 	mu       sync.Mutex
 	ended    time.Time // when a pod's container ended, if the kubelet has not been queried since; zero: none
 	groups   map[string]*sampler.Group
+	found    map[string]time.Time
 	complete map[string]bool // facts are final
 	named    map[string]bool // a directory has known it
 	promised map[string]bool // an objective was recorded
@@ -41,6 +42,8 @@ const (
 	// The kubelet reports how a container ended some seconds later. If many end it is not queried more often than this.
 	endSettles = 3 * time.Second
 	endsEvery  = 10 * time.Second
+	// The runtime lists a new container first. If the kubelet does not list it by then, it is not asked for it alone.
+	kubeletTells = 30 * time.Second
 )
 
 // nameOptions are the [sources.names] table.
@@ -64,7 +67,7 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 		return err
 	}
 	w.registry, w.evictions = registry, newEvictions(time.Now())
-	w.groups, w.complete = map[string]*sampler.Group{}, map[string]bool{}
+	w.groups, w.found, w.complete = map[string]*sampler.Group{}, map[string]time.Time{}, map[string]bool{}
 	w.named, w.promised = map[string]bool{}, map[string]bool{}
 	w.resolver = names.NewResolver(options.directories(registry.Roots.Proc)...)
 	w.ends = registry.Shared("container_ends", func() any { return &names.Ends{} }).(*names.Ends)
@@ -101,13 +104,14 @@ func (w *workloadNames) change(added, removed []*sampler.Group) {
 			w.ended = time.Now()
 		}
 		delete(w.groups, group.Path)
+		delete(w.found, group.Path)
 		delete(w.complete, group.Path)
 		delete(w.named, group.Path)
 		delete(w.promised, group.Path)
 		w.spaces.remove(group.Path)
 	}
 	for _, group := range added {
-		w.groups[group.Path] = group
+		w.groups[group.Path], w.found[group.Path] = group, time.Now()
 	}
 	w.mu.Unlock()
 	select {
@@ -169,7 +173,7 @@ func (w *workloadNames) askable() bool {
 	return false
 }
 
-// state records the facts of all cgroups that lack some and counts those that still do.
+// state records the facts of all cgroups that lack some and counts those that soon have more.
 func (w *workloadNames) state() (unknown int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,14 +193,15 @@ func (w *workloadNames) state() (unknown int) {
 			group.Resource, path, facts[catalogue.FactWorkloadNamespace], facts[catalogue.FactWorkloadOwner], facts[catalogue.FactWorkloadContainer],
 			w.resolver.Selectable(names.Identify(path).ContainerID),
 		})
-		w.complete[path], w.named[path] = known, known
+		more := !known || w.resolver.IsPartial(path) && time.Since(w.found[path]) < kubeletTells
+		w.complete[path], w.named[path] = !more, known
 		if promised := facts[catalogue.FactWorkloadObjective] != ""; known && promised != w.promised[path] {
 			w.promised[path] = promised
 			if !promised { // the annotation was removed
 				w.registry.Fact(group.Resource, catalogue.FactWorkloadObjective, "")
 			}
 		}
-		if !known {
+		if more {
 			unknown++
 		}
 	}

@@ -107,6 +107,44 @@ func TestANameIsKept(t *testing.T) {
 	}
 }
 
+// TestANewContainerIsWaitedFor: the runtime lists it first, with an ID instead of an image's name; the kubelet lists it
+// after the first question, when it would not be asked again for a minute.
+func TestANewContainerIsWaitedFor(t *testing.T) {
+	const pod = "9118fc9a-5622-43c2-a6a9-ea0a582ea247"
+	id := strings.Repeat("0123456789abcdef", 4)
+	path := "/kubepods/burstable/pod" + pod + "/" + id
+	cgroups := sourcetest.Tree(t, map[string]string{"cgroup.controllers": "cpu\n", path[1:] + "/cpu.stat": "usage_usec 1\nuser_usec 1\nsystem_usec 0\n"})
+	var asked atomic.Int32
+	kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		statuses := ""
+		if asked.Add(1) > 1 {
+			statuses = fmt.Sprintf(`{"name":"cart","image":"cart:1","containerID":"docker://%s"}`, id)
+		}
+		_, _ = fmt.Fprintf(w, `{"items":[{"metadata":{"name":"cart-1","namespace":"shop","uid":%q,"creationTimestamp":"2026-11-28T21:00:00Z"},
+			"spec":{"containers":[{"name":"cart","image":"cart:1"}]},"status":{"containerStatuses":[%s]}}]}`, pod, statuses)
+	}))
+	t.Cleanup(kubelet.Close)
+	socket := filepath.Join(t.TempDir(), "docker")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `[{"Id":%q,"Names":["/k8s_cart"],"Image":"sha256:c029","Labels":{"io.kubernetes.pod.uid":%q,
+			"io.kubernetes.pod.name":"cart-1","io.kubernetes.pod.namespace":"shop","io.kubernetes.container.name":"cart"}}]`, id, pod)
+	})}
+	go func() { _ = runtime.Serve(listener) }()
+	t.Cleanup(func() { _ = runtime.Close() })
+	r := sourcetest.Start(t, sourcetest.Setup{
+		Cgroup: cgroups, Options: fmt.Sprintf("kubelet = %q\ndocker_socket = %q\ncri_sockets = []\n", kubelet.URL, socket),
+		Sources: []sampler.Source{&workloadNames{}},
+	})
+	r.Eventually("it has the name of its image", func() bool { return r.Fact(path, "workload.image") == "cart:1" })
+	if got := r.Fact(path, "workload.container"); got != "cart" {
+		t.Error(got)
+	}
+}
+
 // TestEvictedPods has a kubelet with a pod that was evicted long before the collector started, and later another one.
 func TestEvictedPods(t *testing.T) {
 	const pod = `{"metadata":{"name":%[1]q,"namespace":"shop","uid":%[1]q},"spec":{},"status":{"conditions":[
