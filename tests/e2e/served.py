@@ -25,7 +25,8 @@ SERVERS = (
     ),
     Serving(
         "stock", 9090, 42, per_tick=5, usual_us=3000.0,
-        runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"}, asks={"203.0.113.5:5432": ""},
+        runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"}, asks={"10.96.3.5:5432": ""},
+        of_services={"10.96.3.5:5432": "shop/orders-db"},
     ),
     Serving(
         "cart", 3000, 44, per_tick=4, usual_us=26_000.0, grpc_errors=dict.fromkeys(range(1400, 1418), 4),

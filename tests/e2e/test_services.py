@@ -162,7 +162,7 @@ def test_looks_of_the_map(look: Look) -> None:
     look.at("services-map")
     page.get_by_role("link", name="stock").first.click()
     region = page.get_by_role("region", name="Callers and calls")
-    expect(region.get_by_text("203.0.113.5:5432").first).to_be_visible()
+    expect(region.get_by_text("orders-db").first).to_be_visible()
     below_the_bar(page, region)
     look.at("service-neighborhood")
     page.route("**/api/v1/services/map*", lambda route: route.fulfill(json=crowded()))

@@ -26,6 +26,7 @@ class Serving:
     """A container with one listening program.
 
     `asks`: by address, the key of the server there, "" if it is not known; every call takes as long as the answers.
+    `of_services`: by address, the Kubernetes Service that has it.
     `slow`: the slowest answer (µs) of ticks that have slow ones. `throttled`: throttled µs by tick. `lost`: requests
     without an answer by tick. `errors`: answers with status 5xx by tick, if it speaks plaintext HTTP. `grpc_errors`:
     with a code of a failed server, if it speaks plaintext gRPC. `kinds`: rows of the event about kinds of requests, the
@@ -47,6 +48,7 @@ class Serving:
     runtime: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "shop"
     asks: Mapping[str, str] = field(default_factory=dict)
+    of_services: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, first: int, ticks: int) -> Serving:
         """The same server from tick `first` on."""
@@ -136,6 +138,8 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
     for address, asked in serving.asks.items():
         upstream = builder.resource(TCP_UPSTREAM, f"{serving.path}>{address}", container)
         builder.fact(upstream, "upstream.server", asked, start_us)
+        if address in serving.of_services:
+            builder.fact(upstream, "upstream.service", serving.of_services[address], start_us)
         calls = {
             "upstream_calls": np.full(ticks, float(serving.per_tick)),
             "upstream_calls_slow": np.where(late, float(SLOW_PER_TICK), usually_slow),
