@@ -43,6 +43,19 @@ def test_a_kill_between_two_readings_ends_with_the_last_one() -> None:
     assert "after growing by" in found.title  # and not filled by files
 
 
+def test_what_filled_a_limit_at_once_is_not_known() -> None:
+    """No sample shows it: neither that it were files, nor that it grew."""
+    sudden = MemoryWorkload(seconds=40, go=False, limit_mib=48, leaks=((20, 0.1, 4_000.0),))
+    found = limit_oom.detect(simulate_memory(sudden).snapshot)
+    assert isinstance(found, Found)
+    assert found.title.endswith("was OOM-killed at its memory limit of 48 MiB, which was filled at once")
+    assert "the killed program held 48 MiB of its own" in found.summary
+    assert [one.id for one in found.evidence if one.id == "growth"] == []
+    files = limit_oom.detect(simulate_memory(MemoryWorkload(seconds=40, tmpfs=True, files=((5, 60, 9.0),))).snapshot)
+    assert isinstance(files, Found)
+    assert files.title.endswith("filled by tmpfs or shared memory")
+
+
 def test_the_fall_after_a_kill_alone_is_no_life() -> None:
     run = simulate_memory(LEAK)
     [kill] = run.kills

@@ -17,6 +17,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, Severity
 from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -24,6 +25,8 @@ ID = "memory/limit_oom"
 NEEDS = ("memory_usage_bytes",)
 # Under this share of the limit in use at a kill, the memory that filled it counts as page cache: files in memory.
 FILLED = 0.5
+# A collector that is short of CPU reads memory this seldom.
+SAMPLED_EVERY_S = 1.0
 SOON_S = 60.0
 
 
@@ -48,9 +51,20 @@ class Case:
         return float(self.memory.net[self.life.end - 1])
 
     @property
+    def sampled(self) -> float:
+        """All memory in use at the last sample, with page cache (bytes)."""
+        return float(self.memory.usage[self.life.end - 1])
+
+    @property
     def in_files(self) -> bool:
         """What filled it counts as page cache but could not be given back (tmpfs, shared memory)."""
-        return self.life.killed and self.used < FILLED * self.limit
+        return self.life.killed and self.used < FILLED * self.limit <= self.sampled
+
+    @property
+    def sudden(self) -> bool:
+        """It was filled after the last sample, faster than it had grown until then: what with, no sample shows."""
+        grown = 0.0 if self.rise is None else self.rise.rate * SAMPLED_EVERY_S
+        return self.life.killed and self.sampled + grown < FILLED * self.limit
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -189,7 +203,7 @@ def _confidence(case: Case) -> Confidence:
     if case.unseen:
         return "low"
     known = np.isfinite(case.memory.file).any()
-    if case.rise is None or case.in_files or not known:
+    if case.rise is None or case.in_files or case.sudden or not known:
         return "medium"
     return "high" if case.life.killed or case.rise.seconds >= 10 else "medium"
 
@@ -198,6 +212,8 @@ def _title(snapshot: Snapshot, case: Case) -> str:
     who, limit = say.who(snapshot), say.mebibytes(case.limit)
     if case.in_files:
         return f"{who} was OOM-killed at its memory limit of {limit}, filled by tmpfs or shared memory"
+    if case.sudden:
+        return f"{who} was OOM-killed at its memory limit of {limit}, which was filled at once"
     if case.alarm is not None and case.rise is not None:
         rate, when = report.per_second(case.rise.rate), report.about(case.alarm.seconds)
         return f"{who}'s memory grows by {rate} and reaches its limit of {limit} in about {when}"
@@ -213,6 +229,8 @@ def _summary(snapshot: Snapshot, case: Case) -> str:
             f"Only {say.mebibytes(case.used)} was not page cache. {say.mebibytes(file)} was, but not reclaimable: "
             "files on a tmpfs (an emptyDir with medium Memory) and shared memory count as page cache."
         )
+    if case.sudden:
+        return _sudden(snapshot, case)
     if case.rise is None:
         return f"{say.mebibytes(case.used)} was in use from the beginning of the window. {case.not_queries}"
     rise = case.rise
@@ -228,6 +246,17 @@ def _summary(snapshot: Snapshot, case: Case) -> str:
     )
 
 
+def _sudden(snapshot: Snapshot, case: Case) -> str:
+    """What the last sample shows, and the kernel's record of the killed program."""
+    event = report.record(snapshot, case.memory, case.life)
+    anon = None if event is None else number(event.attributes.get("anon_bytes"))
+    held = "" if anon is None else f" The kernel's record: the killed program held {say.mebibytes(anon)} of its own."
+    return (
+        f"The last sample before the kill shows {say.mebibytes(case.sampled)} in use: the rest was filled before the "
+        f"next one.{held} {case.not_queries}"
+    )
+
+
 def _evidence(snapshot: Snapshot, case: Case) -> list[Evidence]:
     memory, rise = case.memory, case.rise
     items: list[Evidence] = []
@@ -236,7 +265,7 @@ def _evidence(snapshot: Snapshot, case: Case) -> list[Evidence]:
         items.append(report.prediction(snapshot, memory, case.alarm, first, case.limit))
     if case.life.killed:
         items += report.killed(snapshot, memory, case.life, case.first, case.limit)
-    if rise is not None:
+    if rise is not None and not case.sudden:
         items.append(
             Evidence(
                 id="growth",
@@ -270,7 +299,8 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     case = find(snapshot)
     if not isinstance(case, Case):
         return []
-    return memory_limit.for_growth(snapshot, case.memory, case.rise, case.limit, in_files=case.in_files)
+    rise = None if case.sudden else case.rise
+    return memory_limit.for_growth(snapshot, case.memory, rise, case.limit, in_files=case.in_files)
 
 
 CAUSE = Cause(
