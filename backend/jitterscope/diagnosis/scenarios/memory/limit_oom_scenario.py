@@ -36,7 +36,7 @@ SCENARIOS = (
     _fault("files in memory", MemoryWorkload(
         seconds=40, tmpfs=True, files=((5, 60, 9.0),), seed=6)),
     _fault("all of it within a tick", MemoryWorkload(
-        seconds=40, serves_dns=False, go=False, software="dd", limit_mib=48, leaks=((20, 0.1, 4_000.0),), seed=12)),
+        seconds=40, go=False, software="unbound", limit_mib=48, leaks=((20, 0.1, 4_000.0),), seed=12)),
     _fault("just started", MemoryWorkload(seconds=24, started_s=1.0, leaks=((2, 60, 6.0),), seed=7)),
     _fault("beside page cache", until(replace(LEAK, files=((0, 60, 1.0),), seed=8), 27)),
     _fault("with gaps", until(replace(LEAK, seen_ratio=0.7, seed=9), 28)),
