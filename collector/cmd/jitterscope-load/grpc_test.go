@@ -20,7 +20,7 @@ func TestCallsDoNotWaitForEachOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const delay = 50 * time.Millisecond
+	const delay, timeout = 50 * time.Millisecond, 4 * time.Second
 	server := grpc.NewServer()
 	labgrpc.Register(server, func(ctx context.Context, order []byte) ([]byte, error) {
 		switch order[len(order)-1] % 10 {
@@ -40,10 +40,10 @@ func TestCallsDoNotWaitForEachOther(t *testing.T) {
 	}
 	defer g.close()
 	p := plan{startNs: time.Now().UnixNano(), durationNs: 5e8, qps: 100}
-	if err := g.run(&p, time.Second); err != nil {
+	if err := g.run(&p, timeout); err != nil {
 		t.Fatal(err)
 	}
-	r := g.result(p, time.Second)
+	r := g.result(p, timeout)
 	if len(r.sentUs) != 50 {
 		t.Fatalf("%d calls were sent", len(r.sentUs))
 	}
@@ -51,7 +51,7 @@ func TestCallsDoNotWaitForEachOther(t *testing.T) {
 		want, least := uint8(resultNoError), delay
 		switch i % 10 {
 		case 3:
-			want, least = resultTimeout, time.Second
+			want, least = resultTimeout, timeout
 		case 5:
 			want, least = resultServFail, 0
 		}
