@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,27 +9,18 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
-
-func put(t *testing.T, file, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestTheVariableIsReadFromTheFirstProcessOfACgroup(t *testing.T) {
 	proc, root := t.TempDir(), t.TempDir()
 	made := func(name, pids string) *sampler.Group {
-		put(t, filepath.Join(root, name, "cgroup.procs"), pids)
+		sourcetest.Write(t, root, filepath.Join(name, "cgroup.procs"), pids)
 		return &sampler.Group{Location: cgroup.Location{Path: "/" + name, CPU: filepath.Join(root, name)}}
 	}
 	process := func(pid, command, environ string) {
-		put(t, filepath.Join(proc, pid, "comm"), command+"\n")
-		put(t, filepath.Join(proc, pid, "environ"), environ)
+		sourcetest.Write(t, proc, filepath.Join(pid, "comm"), command+"\n")
+		sourcetest.Write(t, proc, filepath.Join(pid, "environ"), environ)
 	}
 	container := func(letter string) string { return "docker/" + strings.Repeat(letter, 64) }
 	process("7", "sh", "PATH=/bin\x00NSS_SDB_USE_CACHE=auto\x00")

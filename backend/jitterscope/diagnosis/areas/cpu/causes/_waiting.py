@@ -34,10 +34,10 @@ class Waiting:
     """Who was hurt while threads waited; `share` of the time that they wanted a CPU for (0..1).
 
     `own_late`: of the node's CPU time while late answers were on their way, what the subject used itself, at most; NaN
-    where no answer was late or the use is not known. `unread`: how long the requests of late answers waited until the
-    server read them. `ticks`: those of waits with late answers on their way; all of
+    where no answer was late or the use is not known. `ticks`: those of waits with late answers on their way; all of
     waits where there is none, or nobody times answers. Threads of many servers also wait while nobody is hurt, on idle
-    nodes too: that says nothing about the trouble.
+    nodes too: that says nothing about the trouble. `unread`: how long the requests of late answers waited until the
+    server read them.
     """
 
     hurt: AnswersHarm

@@ -77,15 +77,20 @@ def share(who: Lookups) -> float:
     return min(1.0, sum(looker.count for looker in probes(who)) / max(1, who.total))
 
 
-def known(snapshot: Snapshot) -> Nss:
-    """What the tracer last read of a program that looks names up, while it lived."""
-    told = [
-        event.attributes["nss"]
+def read_while_traced(snapshot: Snapshot) -> list[tuple[int, str]]:
+    """What the tracer read of programs while they looked names up: until when (µs), and the JSON for `parsed`."""
+    return [
+        (event.end_us, event.attributes["nss"])
         for view in (snapshot.node, *snapshot.cgroups)
         for event in view.events
         if event.kind == "fs.lookup_failures" and "nss" in event.attributes
     ]
-    return parsed(told[-1]) if told else Nss()
+
+
+def known(snapshot: Snapshot) -> Nss:
+    """The library of the traced program."""
+    told = read_while_traced(snapshot)
+    return parsed(told[-1][1]) if told else Nss()
 
 
 def parsed(text: str) -> Nss:

@@ -27,12 +27,7 @@ def last_drop(snapshot: Snapshot) -> FactValue | None:
 
 def nss_library(snapshot: Snapshot) -> FactValue | None:
     """NSS of the program that was traced last."""
-    told = [
-        (event.end_us, event.attributes["nss"])
-        for view in (snapshot.node, *snapshot.cgroups)
-        for event in view.events
-        if event.kind == "fs.lookup_failures" and "nss" in event.attributes
-    ]
+    told = nss.read_while_traced(snapshot)
     if not told:
         return None
     since_us, text = max(told)
