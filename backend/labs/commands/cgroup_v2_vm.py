@@ -27,7 +27,7 @@ def command(
     suite = sources.NEWEST if newest else ""
     try:
         with tempfile.TemporaryDirectory(prefix="jitterscope-lab-vm-") as folder:
-            seen = compare(Path(folder), progress(), quota_us, period_us, seconds, suite)
+            seen = compare(Path(folder), progress(), quota_us, period_us, seconds, suite=suite)
     except LabError as error:
         fail(str(error))
     if store:

@@ -47,10 +47,18 @@ class Comparison:
 
 
 def compare(
-    folder: Path, say: Say, quota_us: int = 20_000, period_us: int = 100_000, busy_s: int = 8, suite: str = ""
+    folder: Path,
+    say: Say,
+    quota_us: int = 20_000,
+    period_us: int = 100_000,
+    busy_s: int = 8,
+    throttled_us: int = 0,
+    suite: str = "",
 ) -> Comparison:
     """Boot, throttle a busy loop in its own cgroup while the collector samples it, and compare.
 
+    The loop runs for `busy_s` and then, up to a minute more, until it was throttled for `throttled_us`: an emulator
+    beside other work leaves it little CPU time.
     `suite`: of Debian, whose kernel boots; without: what this machine's apt has.
     """
     if missing := machine.missing_tools():
@@ -59,12 +67,12 @@ def compare(
         raise LabError(f"{COLLECTOR} is missing: run `make build` first.")
     kernel_image = machine.kernel(suite)
     say(f"Booting {kernel_image.name} with cgroup v2 in qemu")
-    image = machine.initramfs(folder, _script(quota_us, period_us, busy_s), {"collector": COLLECTOR})
+    image = machine.initramfs(folder, _script(quota_us, period_us, busy_s, throttled_us), {"collector": COLLECTOR})
     outcome = machine.boot(folder, image, kernel_image=kernel_image)
     return _judge(outcome)
 
 
-def _script(quota_us: int, period_us: int, busy_s: int) -> str:
+def _script(quota_us: int, period_us: int, busy_s: int, throttled_us: int) -> str:
     """The cgroup is idle while the collector starts and before it ends, so that its samples miss nothing."""
     folder = f"/sys/fs/cgroup{CGROUP}"
     return f"""{sources.SCRIPT}
@@ -80,6 +88,11 @@ sleep 1
 sh -c 'echo $$ > {folder}/cgroup.procs; while :; do :; done' &
 busy=$!
 sleep {busy_s}
+more=60
+while [ $more -gt 0 ] && [ "$(sed -n 's/^throttled_usec //p' {folder}/cpu.stat)" -lt {throttled_us} ]; do
+    sleep 1
+    more=$((more - 1))
+done
 kill -9 $busy
 sleep 3
 kill -INT $dump
