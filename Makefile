@@ -270,6 +270,9 @@ bench-nodes: build-python ## Replay 20 nodes at once, half of them faulty: CPU o
 bench-tenants: build-python ## Send random expensive requests from four principals for 30 min: memory, and waiting time of another organization
 	$(RUN) python ../tests/bench/tenants.py $(ARGS)
 
+bench-services: build-python ## Measure the list of servers and the map of calls over a day of 12 busy servers
+	$(RUN) python ../tests/bench/services.py $(ARGS)
+
 bench-fixes: build ## Apply one fix per cause three times while its fault continues (five hours): predictions, outcomes, verdicts
 	$(RUN) python ../tests/bench/fixes.py $(ARGS)
 

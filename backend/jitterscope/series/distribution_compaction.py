@@ -1,4 +1,4 @@
-"""Merges the short rows of latency histograms into one row per series and window."""
+"""Merges the short rows of latency histograms into one row per series and window, which also has their sum."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.kit.allowance import borrowed
 from jitterscope.series.compaction import GRACE_US, WINDOW_US
+from jitterscope.series.read_distributions import ROW_TYPES
 from jitterscope.series.store import distributions as store
 from jitterscope.series.types import IntArray
 
@@ -46,7 +47,7 @@ def _join(session: Session, organization_id: int, series: list[int], step_us: in
     with store.take(session, series, step_us, start_us, start_us + WINDOW_US, _ROWS_AT_ONCE) as found:
         for row in found:
             taken.setdefault(row[0], []).append(row[1:])
-    columns: list[list[object]] = [[] for _ in range(6)]
+    columns: list[list[object]] = [[] for _ in range(8)]
     for identity, rows in sorted(taken.items()):
         for column, value in zip(columns, (identity, *_joined(rows, step_us)), strict=True):
             column.append(value)
@@ -55,8 +56,11 @@ def _join(session: Session, organization_id: int, series: list[int], step_us: in
     return len(columns[0])
 
 
-def _joined(rows: list[tuple[Any, ...]], step_us: int) -> tuple[int, int, bytes, bytes, bytes]:
-    """(start, ticks, entries, buckets, counts) of rows (start, ticks, entries, buckets, counts) that may overlap."""
+def _joined(rows: list[tuple[Any, ...]], step_us: int) -> tuple[int, int, bytes, bytes, bytes, bytes, bytes]:
+    """(start, ticks, entries, buckets, counts, buckets of all ticks together, their counts) of one row.
+
+    From rows (start, ticks, entries, buckets, counts), which may overlap.
+    """
     start_us = min(row[0] for row in rows)
     ticks = max((row[0] - start_us) // step_us + row[1] for row in rows)
     keys: list[IntArray] = []
@@ -68,10 +72,14 @@ def _joined(rows: list[tuple[Any, ...]], step_us: int) -> tuple[int, int, bytes,
     key, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     counts = np.bincount(inverse, weights, len(key)).clip(max=2**32 - 1)
     entries = np.bincount(key // _BUCKETS, minlength=ticks)
+    whole = np.bincount(key % _BUCKETS, counts)
+    seen = np.flatnonzero(whole)
     return (
         start_us,
         ticks,
         entries.astype("<u2").tobytes(),
         (key % _BUCKETS).astype("<u2").tobytes(),
         counts.astype("<u4").tobytes(),
+        seen.astype(ROW_TYPES[0]).tobytes(),
+        whole[seen].astype(ROW_TYPES[1]).tobytes(),
     )

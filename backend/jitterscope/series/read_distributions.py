@@ -18,11 +18,10 @@ from jitterscope.series.window import MAX_ROW_US, Window
 _PIECE_US = 1_800_000_000
 # Rows received together.
 _ROWS_AT_ONCE = 50
-# Series whose histograms are read together.
-_SERIES_AT_ONCE = 8
-
 # Types of its last columns.
 _TYPES = ("<u2", "<u2", "<u4")
+# Types of the buckets and counts of a whole row.
+ROW_TYPES = ("<u2", "<u8")
 
 
 def extent(session: Session, series: int, window: Window) -> tuple[int, int] | None:
@@ -61,29 +60,29 @@ def pieces(session: Session, series: int, from_us: int, to_us: int) -> Iterator[
 
 def whole(session: Session, series: Sequence[int], from_us: int, to_us: int) -> IntArray:
     """One histogram over all series and all ticks of a window: a count per bucket."""
-    counts = np.zeros(BUCKETS, np.int64)
-    for first in range(0, len(series), _SERIES_AT_ONCE):
-        counts += _whole(session, series[first : first + _SERIES_AT_ONCE], from_us, to_us)
-    return counts
-
-
-def _whole(session: Session, series: Sequence[int], from_us: int, to_us: int) -> IntArray:
     window = Window.around(from_us, to_us, TICK_US)
+    edges = np.array([window.start_us, window.end_us])
     counts = np.zeros(BUCKETS)
-    for after_us in range(window.earliest_row_us, window.end_us, _PIECE_US):
-        span = window.rows._replace(after_us=after_us, before_us=min(after_us + _PIECE_US + 1, window.end_us))
-        with borrowed(), store.rows(session, series, span, _ROWS_AT_ONCE) as rows:
-            for _, start_us, *columns in rows:
+    with store.summed(session, series, window.rows, window.start_us, window.end_us, _ROWS_AT_ONCE) as rows:
+        for start_us, entries, *columns in rows:
+            with borrowed():
                 hold(3 * sum(map(len, columns)))  # buckets and counts are widened for adding
-                entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))
-                # Entries are ordered by tick: those of the window are contiguous.
-                ends = np.concatenate(([0], np.cumsum(entries, dtype=np.int64)))
-                first, last = np.clip(
-                    (np.array([window.start_us, window.end_us]) - start_us) // TICK_US, 0, len(entries)
-                )
-                part = slice(ends[first], ends[last])
-                counts += np.bincount(bucket[part], count[part], BUCKETS)
+                if entries is None:
+                    bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, ROW_TYPES, strict=True))
+                else:
+                    bucket, count = _inside((edges - start_us) // TICK_US, entries, *columns)
+                counts += np.bincount(bucket, count, BUCKETS)
     return counts.astype(np.int64)
+
+
+def _inside(ticks: IntArray, *columns: bytes) -> tuple[IntArray, IntArray]:
+    """Buckets and counts of a row's ticks in [first, last)."""
+    entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))
+    # Entries are ordered by tick: those of the window are contiguous.
+    ends = np.concatenate(([0], np.cumsum(entries, dtype=np.int64)))
+    first, last = np.clip(ticks, 0, len(entries))
+    part = slice(ends[first], ends[last])
+    return bucket[part], count[part]
 
 
 def _joined(parts: Sequence[tuple[int, bytes, bytes, bytes]], ticks: int) -> StoredDistribution:

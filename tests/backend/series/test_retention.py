@@ -238,6 +238,52 @@ def test_histograms_of_a_window_become_one_row(client: TestClient, organization:
     assert distribution_compaction.compact(organization.id, now_us()) == 0
 
 
+def test_quantiles_of_a_window_read_what_compaction_summed(client: TestClient, organization: Any) -> None:
+    start_us = now_us() // compaction.WINDOW_US * compaction.WINDOW_US - 3 * compaction.WINDOW_US
+    spool = None
+    for number in range(40):  # 20 batches of 30 s in each of two windows
+        builder = BatchBuilder(spool=spool, sequence=number + 1)
+        spool = builder.batch.spool_id
+        server = builder.resource(DNS_SERVER, "10.0.0.1:53", 0)
+        ticks = [{100 + number: 1 + tick % 3} for tick in range(300)]
+        builder.distribution(server, "dns_latency_us", start_us + number * 300 * TICK_US, ticks)
+        answer = client.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+        assert answer.status_code == 200, answer.text
+
+    def read() -> list[Any]:
+        """Of both windows, one, parts of one, and parts of both."""
+        with db.organization_session(organization.id) as session:
+            server_id = session.execute(text("SELECT id FROM resources WHERE kind = 'dns_server'")).scalar_one()
+            spans = (
+                (0, 12_000),
+                (0, 6000),
+                (6000, 12_000),
+                (0, 1),
+                (17, 4000),
+                (3000, 7001),
+                (5999, 6001),
+                (12_000, 13_000),
+            )
+            return [
+                series.read_quantiles(
+                    session, [server_id], "dns_latency_us", (0.0, 0.1, 0.5, 0.99, 1.0),
+                    start_us + first * TICK_US, start_us + end * TICK_US,
+                )
+                for first, end in spans
+            ]  # fmt: skip
+
+    before = read()
+    assert before[-1] is None
+    assert distribution_compaction.compact(organization.id, now_us()) == 2
+    assert read() == before
+    # Whole rows are not read by tick: what is there does not matter. Parts of rows are.
+    with db.organization_session(organization.id) as session:
+        session.execute(text("UPDATE distributions SET buckets = set_byte(buckets, 0, get_byte(buckets, 0) + 100)"))
+    after = read()
+    assert after[:3] == before[:3]
+    assert after[3] != before[3]
+
+
 def test_partitions_are_made_ahead(database: Any) -> None:
     ahead_us = now_us() + 5 * DAY_US
     partitions.ensure(ahead_us, ahead_us)

@@ -15,6 +15,13 @@ _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "  # noqa: S608
     f"WHERE series_id = ANY(%b) AND {IN_SPAN} ORDER BY start_us"
 )
+# Of rows inside the window that have it, only the histogram of the whole row: their columns by tick stay unread.
+_SUMMED = (
+    "SELECT start_us, CASE WHEN NOT summed THEN entries END, CASE WHEN summed THEN row_buckets ELSE buckets END, "  # noqa: S608
+    "CASE WHEN summed THEN row_counts ELSE counts END FROM (SELECT *, row_counts IS NOT NULL AND start_us >= %b AND "
+    "start_us + tick_count::bigint * step_us <= %b AS summed FROM distributions "
+    f"WHERE series_id = ANY(%b) AND {IN_SPAN}) AS found"
+)
 _EXTENT = (
     "SELECT min(start_us), max(start_us) FROM distributions "
     "WHERE series_id = %b AND start_us > %b AND start_us < %b AND step_us = %b"
@@ -31,9 +38,9 @@ _TAKE = (
     "RETURNING series_id, start_us, tick_count, entries, buckets, counts"
 )
 _PUT = (
-    "INSERT INTO distributions (organization_id, step_us, series_id, start_us, tick_count, entries, buckets, counts) "
-    "SELECT %b, %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[], %b::bytea[], "
-    "%b::bytea[]) AS one"
+    "INSERT INTO distributions (organization_id, step_us, series_id, start_us, tick_count, entries, buckets, counts, "
+    "row_buckets, row_counts) SELECT %b, %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[], "
+    "%b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[]) AS one"
 )
 
 
@@ -42,6 +49,13 @@ def rows(
 ) -> AbstractContextManager[Iterator[counted.Row]]:
     """(series, start, entries, buckets, counts) of rows."""
     return counted.arriving(session, _ROWS, (list(series), *span), at_once=at_once)
+
+
+def summed(
+    session: Session, series: Sequence[int], span: Span, from_us: int, to_us: int, at_once: int
+) -> AbstractContextManager[Iterator[counted.Row]]:
+    """(start, entries, buckets, counts) of rows. Without entries: one histogram of a row inside [from, to)."""
+    return counted.arriving(session, _SUMMED, (from_us, to_us, list(series), *span), at_once=at_once)
 
 
 def extent(session: Session, series: int, after_us: int, before_us: int, step_us: int) -> tuple[int | None, int | None]:
@@ -65,6 +79,6 @@ def take(
 
 
 def put(session: Session, organization_id: int, step_us: int, columns: Sequence[list[object]]) -> None:
-    """`columns`: series, starts, ticks, entries, buckets, counts."""
+    """`columns`: series, starts, ticks, entries, buckets, counts, and the buckets and counts of all ticks together."""
     with driver(session).cursor(binary=True) as cursor:
         cursor.execute(_PUT, (organization_id, step_us, *columns))
