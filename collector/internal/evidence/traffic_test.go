@@ -108,7 +108,7 @@ func askUDP(t *testing.T, server testServer, names []string) {
 			_, _ = connection.Write(query)
 			continue
 		}
-		_ = connection.SetReadDeadline(time.Now().Add(2 * time.Second))
+		_ = connection.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := connection.Read(buffer); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -131,7 +131,7 @@ func askTCP(t *testing.T, server testServer, names []string, piece int) {
 	if piece == 0 {
 		piece = len(stream)
 	}
-	_ = connection.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = connection.SetDeadline(time.Now().Add(time.Minute))
 	for at := 0; at < len(stream); at += piece {
 		_, _ = connection.Write(stream[at:min(at+piece, len(stream))])
 		if piece < len(stream) {

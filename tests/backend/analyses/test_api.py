@@ -23,6 +23,7 @@ from jitterscope.events.publish import channel_of
 from jitterscope.settings import Settings, settings
 from tests.backend.conftest import Database, Organization
 from tests.backend.tenancy.principals import Cast, bearer
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.slow
@@ -58,8 +59,14 @@ def test_a_file_from_upload_to_report(api: TestClient, organization: Organizatio
     with cache.valkey().pubsub() as events:  # type: ignore[no-untyped-call]
         events.subscribe(channel_of(organization.id))
         tasks.analyse(organization.id, added["id"])
-        told = [json.loads(message["data"]) for _ in range(20) if (message := events.get_message(timeout=0.2))
-                and message["type"] == "message"]  # fmt: skip
+        told: list[dict[str, Any]] = []
+
+        def ended() -> bool:
+            if (message := events.get_message(timeout=0.2)) and message["type"] == "message":
+                told.append(json.loads(message["data"]))
+            return any(event["type"] == "analysis" and event["state"] == "done" for event in told)
+
+        wait_for(ended)
     done = read(api, added["id"])
     assert (done["state"], done["kind"], done["progress_ratio"]) == ("done", "process_count", 1)
     assert {fact["id"]: fact["numbers"] for fact in done["report"]["facts"]}["child_limit"]["at_limit"] == 2
@@ -253,13 +260,11 @@ def test_deleting_while_it_is_read_ends_the_reader(api: TestClient, organization
     added = upload(api, b"".join(LOOP.encode() for _ in range(400_000)))
     reader = threading.Thread(target=tasks.analyse, args=(organization.id, added["id"]))
     reader.start()
-    deadline = time.monotonic() + 20
-    while read(api, added["id"])["progress_ratio"] == 0 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(lambda: read(api, added["id"])["progress_ratio"] > 0)
     seen = read(api, added["id"])
     assert (seen["state"], 0 < seen["progress_ratio"] < 1) == ("running", True)
     assert api.delete(f"/api/v1/analyses/{added['id']}").status_code == 204
-    reader.join(timeout=20)
+    reader.join(timeout=PATIENCE_S)
     assert not reader.is_alive()
     assert api.get(f"/api/v1/analyses/{added['id']}").status_code == 404
     assert not folder.path_of(organization.id, added["id"]).exists()

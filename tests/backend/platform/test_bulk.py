@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 
 from jitterscope.bulk import FORWARDED, Lanes
 from jitterscope.settings import settings
+from tests.support.patience import wait_for
 from tests.support.serving import serving
 
 # A window of its own: by default it ends with the current minute.
@@ -55,13 +55,6 @@ def test_who_is_alone_gives_way_to_nobody() -> None:
 def forwarded() -> float:
     (metric,) = FORWARDED.collect()
     return sum(one.value for one in metric.samples if one.name.endswith("_total"))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def processes() -> list[int]:
@@ -108,7 +101,7 @@ def test_the_lane_answers_as_the_process_itself_does(
             asking = [crowd.submit(keep_asking, number) for number in range(8)]
             try:
                 assert http.get(f"{url}{SERVICES}", headers=other_organization.headers).status_code == 200
-                until(lambda: forwarded() > 0)
+                wait_for(lambda: forwarded() > 0)
                 there = http.get(f"{url}{SERVICES}")
                 refused = http.get(f"{url}/dns/names", params={"node": 987654321})
                 before = forwarded()
@@ -118,7 +111,7 @@ def test_the_lane_answers_as_the_process_itself_does(
                 assert os.sched_getscheduler(pid) == os.SCHED_IDLE
                 assert forwarded() >= before > 0
                 os.kill(pid, signal.SIGKILL)
-                until(lambda: processes() not in ([], [pid]))
+                wait_for(lambda: processes() not in ([], [pid]))
             finally:
                 busy = False
         assert set.union(*(one.result() for one in asking)) <= {200, 429, 503}

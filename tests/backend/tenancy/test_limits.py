@@ -20,6 +20,7 @@ from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.settings import Settings, settings
 from jitterscope.tenancy import limits
 from tests.support.batches import CGROUP, BatchBuilder, now_us
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.serving import serving
 
 Change = Callable[..., Settings]
@@ -135,15 +136,12 @@ def test_streams(api: TestClient, organization: Any, settings_override: Change) 
     settings_override(limit_streams=1)
     with (
         serving() as url,
-        httpx.Client(base_url=f"{url}/api/v1", headers=organization.headers, timeout=30) as http,
+        httpx.Client(base_url=f"{url}/api/v1", headers=organization.headers, timeout=PATIENCE_S) as http,
         http.stream("GET", "/events/stream") as stream,
     ):
         lines = stream.iter_lines()  # the stream ends with it
         assert next(lines)
-        deadline = time.monotonic() + 30
-        while used(api)["streams"] != (1, True) and time.monotonic() < deadline:
-            time.sleep(0.05)  # the server records the subscription a moment later
-        assert used(api)["streams"] == (1, True)
+        wait_for(lambda: used(api)["streams"] == (1, True))  # the server records the subscription a moment later
         refused(http.get("/events/stream"), "may use 1 streams")
 
 
@@ -159,9 +157,7 @@ def test_diagnoses_above_the_limit_stay_due(api: TestClient, organization: Any, 
     builder.block({(cgroup, "cpu_usage_us"): np.ones(20)}, now_us() - 10_000_000)
     builder.batch.triggers.add(resource=cgroup, reason="throttled", at_us=now_us())
     assert api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers).is_success
-    deadline = time.monotonic() + 30
-    while not due() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(due)
     assert due() == [organization.id]
     assert dispatch.next_claim() is None
     assert due() == [organization.id]
