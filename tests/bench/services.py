@@ -28,8 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from jitterscope import db
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.pb import ingest_pb2 as pb
-from jitterscope.series import distribution_compaction, tasks
-from jitterscope.series.compaction import WINDOW_US
+from jitterscope.series import tasks
 from tests.bench.ingest_parts.product import Product
 from tests.support.batches import BatchBuilder
 from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, add, minute_ago
@@ -134,8 +133,6 @@ def main() -> None:
         started = time.perf_counter()
         post(product, batches(arguments.servers, arguments.minutes, until_us))
         sent = time.perf_counter()
-        for hours in range(arguments.minutes // 60, -1, -3):  # each run looks back some hours
-            distribution_compaction.compact(product.organization_id, until_us - hours * 60 * MINUTE_US + WINDOW_US)
         tasks.compact_organization(product.organization_id)
         tasks.merge_closed(product.organization_id, until_us)
         print(f"sent in {sent - started:.0f} s, compacted in {time.perf_counter() - sent:.0f} s", flush=True)

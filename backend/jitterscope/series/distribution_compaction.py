@@ -14,19 +14,19 @@ from jitterscope.series.read_distributions import ROW_TYPES
 from jitterscope.series.store import distributions as store
 from jitterscope.series.types import IntArray
 
-# How far back each run looks for windows: later data stays in short rows, which read the same.
+# How far back a run looks for windows. Short rows read the same, more slowly.
 _LOOK_BACK_US = 6 * 3_600_000_000
 _SERIES_AT_ONCE, _ROWS_AT_ONCE = 500, 50
 # More than any bucket number (limits.MAX_BUCKET of ingest).
 _BUCKETS = 2048
 
 
-def compact(organization_id: int, now_us: int) -> int:
-    """Merge rows in the closed windows of the last hours; returns how many rows were written."""
+def compact(organization_id: int, now_us: int, back_us: int = _LOOK_BACK_US) -> int:
+    """Merge rows in the closed windows that began in the last `back_us`; returns how many rows were written."""
     closed_us = (now_us - GRACE_US) // WINDOW_US * WINDOW_US
     windows: dict[tuple[int, int], list[int]] = {}
     with db.organization_session(organization_id) as session:
-        found = store.in_several_rows(session, WINDOW_US, closed_us - _LOOK_BACK_US, closed_us)
+        found = store.in_several_rows(session, WINDOW_US, closed_us - back_us, closed_us)
     for start_us, step_us, series_id in found:
         windows.setdefault((start_us, step_us), []).append(series_id)
     made = 0

@@ -50,12 +50,14 @@ def compact_external() -> None:
 
 @periodic(seconds=900)
 def merge_rollups() -> None:
-    """Merge rollup rows of closed hours and days to one row each."""
+    """Merge rollup rows of closed hours and days to one row each, and histograms that came late."""
     db.each_organization("merge rollups", lambda organization_id: merge_closed(organization_id, _now_us()))
 
 
 def merge_closed(organization_id: int, now_us: int, back_us: int = _MERGE_BACK_US) -> None:
-    """Merge the rollup rows of every closed row span that began in the last `back_us`."""
+    """Merge the rollup rows of every closed row span that began in the last `back_us`, and short histogram rows."""
+    with db.isolated("compact late histograms", organization=organization_id):
+        distribution_compaction.compact(organization_id, now_us, back_us)
     for level in rollups.LEVELS:
         closed_us = (now_us - _MERGE_GRACE_US) // level.row_us * level.row_us
         first_us = (now_us - back_us) // level.row_us * level.row_us
