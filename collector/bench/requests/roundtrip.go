@@ -20,6 +20,8 @@ const (
 	trips    = 200
 	warm     = 500 // round trips before a round
 	quietest = 10  // percentile of the batches: what else the machine does only adds to one
+	// What a server does for a request evicts what the kernel needed for the last one: more than a CPU's own caches hold.
+	evicting = 2 << 20
 )
 
 // roundTrip is one connection of which this thread has both ends: all that a request and its answer cost in the kernel is its CPU time,
@@ -29,6 +31,7 @@ type roundTrip struct {
 	request, answer []byte
 	stream          uint32 // of HTTP/2: the number of the next one; 0: another protocol
 	buffer          []byte
+	evicts          []byte // read before each exchange; none: the caches stay warm
 }
 
 // exchange is what a client and a server say to each other.
@@ -75,18 +78,25 @@ func (r *roundTrip) close() {
 	_ = unix.Close(r.server)
 }
 
-func (r *roundTrip) times(times int) error {
+// times exchanges so often, and returns the CPU time that it took, without that of evicting caches.
+func (r *roundTrip) times(times int) (time.Duration, error) {
+	var took time.Duration
 	for range times {
 		r.number()
+		for at := 0; at < len(r.evicts); at += 64 {
+			r.evicts[at]++
+		}
+		before := alternating.ThreadTime()
 		_, sent := unix.Write(r.client, r.request)
 		_, read := unix.Read(r.server, r.buffer)
 		_, answered := unix.Write(r.server, r.answer)
 		_, got := unix.Read(r.client, r.buffer)
 		if sent != nil || read != nil || answered != nil || got != nil {
-			return errors.Join(sent, read, answered, got)
+			return 0, errors.Join(sent, read, answered, got)
 		}
+		took += alternating.ThreadTime() - before
 	}
-	return nil
+	return took, nil
 }
 
 // number gives the frames of a request and its answer the number of a new stream.
@@ -100,7 +110,7 @@ func (r *roundTrip) number() {
 }
 
 // measureRoundTrip returns the CPU nanoseconds of a round trip unobserved and observed.
-func measureRoundTrip(kind exchange) (off, on float64, err error) {
+func measureRoundTrip(kind exchange, evicts []byte) (off, on float64, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	address, err := freePort()
@@ -110,7 +120,7 @@ func measureRoundTrip(kind exchange) (off, on float64, err error) {
 	costs := map[bool][]float64{}
 	for round := range rounds {
 		observed := round%2 == 1
-		if err := measureRound(address, kind, observed, costs); err != nil {
+		if err := measureRound(address, kind, evicts, observed, costs); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -121,7 +131,7 @@ func measureRoundTrip(kind exchange) (off, on float64, err error) {
 	return at(false), at(true), nil
 }
 
-func measureRound(address netip.AddrPort, kind exchange, observed bool, costs map[bool][]float64) error {
+func measureRound(address netip.AddrPort, kind exchange, evicts []byte, observed bool, costs map[bool][]float64) error {
 	read := func() {}
 	if observed {
 		o, err := observe(address)
@@ -139,16 +149,17 @@ func measureRound(address netip.AddrPort, kind exchange, observed bool, costs ma
 		return err
 	}
 	defer r.close()
-	if err := r.times(warm); err != nil {
+	r.evicts = evicts
+	if _, err := r.times(warm); err != nil {
 		return err
 	}
 	for range batches {
 		read()
-		before := alternating.ThreadTime()
-		if err := r.times(trips); err != nil {
+		took, err := r.times(trips)
+		if err != nil {
 			return err
 		}
-		costs[observed] = append(costs[observed], float64((alternating.ThreadTime()-before).Nanoseconds())/trips)
+		costs[observed] = append(costs[observed], float64(took.Nanoseconds())/trips)
 	}
 	return nil
 }
@@ -164,12 +175,17 @@ func printRoundTrips() error {
 		{"Redis", "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n", "$5\r\nvalue\r\n"},
 		{"TLS", "\x17\x03\x03\x00\x60" + string(make([]byte, 96)), "\x17\x03\x03\x01\x00" + string(make([]byte, 256))},
 	} {
-		off, on, err := measureRoundTrip(kind)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Printf("%s round trip: %.0f ns, timed %.0f ns: %+.0f ns\n", kind.name, off, on, on-off); err != nil {
-			return err
+		for _, caches := range []struct {
+			name   string
+			evicts []byte
+		}{{"warm", nil}, {"cold", make([]byte, evicting)}} {
+			off, on, err := measureRoundTrip(kind, caches.evicts)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Printf("%s round trip, %s caches: %.0f ns, timed %.0f ns: %+.0f ns\n", kind.name, caches.name, off, on, on-off); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
