@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import json
 import secrets
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,14 @@ def measure(product: Product, path: str, rounds: int, **parameters: Any) -> list
     return taken
 
 
+def tell(name: str, taken: Sequence[float]) -> None:
+    print(f"{name}: {statistics.median(taken):.2f} s, at most {max(taken):.2f} s", flush=True)
+
+
+def at(us: int) -> str:
+    return datetime.fromtimestamp(us / 1e6, UTC).isoformat()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", type=int, default=12)
@@ -139,8 +149,11 @@ def main() -> None:
         print(f"histograms: {histogram_bytes(product) / 1e6:.0f} MB of {3 * arguments.servers} series", flush=True)
         for name, (path, minutes, more) in ASKED.items():
             window = {"from": until_us - minutes * MINUTE_US, "to": until_us}
-            taken = measure(product, path, arguments.rounds, **window, **more)
-            print(f"{name}: {statistics.median(taken):.2f} s, at most {max(taken):.2f} s", flush=True)
+            tell(name, measure(product, path, arguments.rounds, **window, **more))
+        first = json.loads(product.get("/api/v1/services"))["items"][0]["id"]
+        day = {"from": at(until_us - 1440 * MINUTE_US), "to": at(until_us)}
+        chart = {"resource": first, "metric": "request_latency_us", **day}
+        tell("a server's p50 and p99 over time, 24 h", measure(product, "series/query", arguments.rounds, **chart))
 
 
 if __name__ == "__main__":
