@@ -33,6 +33,7 @@ INITIALISMS = {
     "os": "OS",
     "udp": "UDP",
     "irq": "IRQ",
+    "jit": "JIT",
 }
 WIDTHS = {"f64": "F64", "i32": "I32", "i16": "I16", "distribution": "UNSPECIFIED"}
 

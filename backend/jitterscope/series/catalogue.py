@@ -75,6 +75,7 @@ METRICS: Final[dict[str, Metric]] = {
     "gc_pause_us": Metric(74, "gc_pause_us", "us", "delta", ("process",), "i32", "go_runtime", "Stop-the-world time in the tick"),
     "heap_live_bytes": Metric(75, "heap_live_bytes", "bytes", "gauge", ("process",), "f64", "go_runtime", "Heap in use after the last GC, where the runtime reports it"),
     "heap_goal_bytes": Metric(76, "heap_goal_bytes", "bytes", "gauge", ("process",), "f64", "go_runtime", "Heap size that starts the next GC, where the runtime reports it"),
+    "jit_compile_us": Metric(251, "jit_compile_us", "us", "delta", ("process",), "i32", "jvm_gc", "Wall time of a JVM's compiler threads for compilations that ended in the tick, summed over threads (java.ci.totalTime); includes time throttled by a CPU limit"),
     "process_run_delay_us": Metric(77, "process_run_delay_us", "us", "delta", ("process",), "i32", "run_delay", "Time threads of the process were runnable and waited for a CPU, summed over threads and counted in the tick in which the wait ended; includes time throttled by a CPU limit"),
     "process_blocked_us": Metric(240, "process_blocked_us", "us", "delta", ("process",), "i32", "blocked", "Time threads of the process were blocked in the kernel (state D), summed over threads; includes waits still in progress"),
     "process_io_wait_us": Metric(241, "process_io_wait_us", "us", "delta", ("process",), "i32", "blocked", "The part of process_blocked_us in which threads waited for I/O itself; waits for a file system's lock or journal are not included"),

@@ -19,7 +19,7 @@ def command(
     variant: Annotated[Variant, typer.Option(help="The runtime of the fault, or a look-alike")] = Variant.GO,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [60]")] = None,
     settle_s: Annotated[
-        float | None, typer.Option(help="Load before the window in s [10; start-up 0: it begins with the service]")
+        float | None, typer.Option(help="Load before the window in s [10; start-up 1: until the service is found]")
     ] = None,
     runtime: Annotated[Runtime | None, typer.Option(help="Runtime of the service [set by the variant]")] = None,
     quota_us: Annotated[int | None, typer.Option(help="CPU time per period (µs) [50000]; -1: no limit")] = None,

@@ -103,7 +103,7 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     ),
     Variant.OVERLOAD: ("cpu/limit_too_low", {**_SMALL, "quota_us": None, "hashed_kib": 1_000}),
     Variant.OWN_CODE: ("none", {**_SMALL, "slow_every": 50, "slow_ms": 60}),
-    Variant.START_UP: ("none", {**_JVM, **_SMALL, "settle_s": 0.0}),
+    Variant.START_UP: ("none", {**_JVM, **_SMALL, "settle_s": 1.0}),
 }
 
 

@@ -45,6 +45,7 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   gc_pause_us: "delta",
   heap_live_bytes: "gauge",
   heap_goal_bytes: "gauge",
+  jit_compile_us: "delta",
   process_run_delay_us: "delta",
   process_blocked_us: "delta",
   process_io_wait_us: "delta",

@@ -1,8 +1,12 @@
 package runtime
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +33,30 @@ func addJVM(t *testing.T, proc, capture string) {
 	}
 	sourcetest.Write(t, proc, fmt.Sprintf("%d/maps", pid), maps)
 	sourcetest.Write(t, proc, fmt.Sprintf("%d/cmdline", pid), "java\x00-Xmx1g\x00-XX:-UsePerfData\x00Main\x00")
+}
+
+// addCompilation adds to the time that the compiler of the JVM took, in its file.
+func addCompilation(t *testing.T, proc string, took time.Duration) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(proc, "[0-9]*/root/tmp/hsperfdata_app/1"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	file, err := os.OpenFile(files[0], os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := bytes.Index(data, []byte("java.ci.totalTime\x00")) - 20 // the name follows the head of the entry
+	at := entry + int(binary.LittleEndian.Uint32(data[entry+16:]))
+	value := binary.LittleEndian.AppendUint64(nil, binary.LittleEndian.Uint64(data[at:])+uint64(took.Nanoseconds()))
+	if _, err := file.WriteAt(value, int64(at)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // discoverUntil looks again as discovery does, without the pauses in between.
@@ -68,6 +96,15 @@ func TestJVM(t *testing.T) {
 	live, goal := r.Values(key, catalogue.HeapLiveBytes), r.Values(key, catalogue.HeapGoalBytes)
 	if len(live) == 0 || live[0] < 1<<20 || goal[0] <= live[0] {
 		t.Errorf("live %v, goal %v", live, goal)
+	}
+	addCompilation(t, proc, 7*time.Millisecond)
+	r.Ticks(3)
+	compiled := 0.0
+	for _, us := range r.Values(key, catalogue.JITCompileUS) {
+		compiled += us
+	}
+	if compiled != 7000 {
+		t.Errorf("compilations took %v us, want 7000", compiled)
 	}
 	j := g.jvms.found[0]
 	data, _ := j.file.Read(g.buffer[:j.used])

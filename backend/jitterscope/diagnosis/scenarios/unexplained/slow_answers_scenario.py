@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu import gc_throttling_scenario, limit_too_low_scenario, periodic_burst_scenario
@@ -32,6 +34,23 @@ def _hiccups() -> Snapshot:
     """Beside answers that are late on their own, now and then."""
     hiccups = ((10.0, 0.15), (31.0, 0.3), (47.0, 0.08))
     return run(Workload(live_mb=3, hiccups=hiccups, stray_slow_ratio=0.003, seed=4)).snapshot
+
+
+def _compiling(at_s: float, compiled_us: float) -> Snapshot:
+    """A program that started 3 s before the window has used up its CPU limit, in the last tick of which methods were
+    compiled that took so long."""
+    hold, limit = Hold(at_s, 0.3, "loop"), {"cpu.quota_us": "100000"}
+    snapshot = simulate(Service(holds=(hold,), starts_s=-3.0, seconds=at_s + 20.0, facts=limit))
+    first, last = round(at_s * 10), round(at_s * 10) + 3
+    throttled, compiled = np.zeros(snapshot.ticks), np.zeros(snapshot.ticks)
+    throttled[first:last], compiled[last] = 40_000.0, compiled_us
+    limited = {"cpu_throttled_us": throttled, "cpu_throttled_periods": (throttled > 0).astype(np.float64)}
+    subject, process = snapshot.subject, snapshot.processes[0]
+    return replace(
+        snapshot,
+        subject=replace(subject, series={**subject.series, **limited}),
+        processes=(replace(process, series={**process.series, "jit_compile_us": compiled}),),
+    )
 
 
 def _start_up() -> Snapshot:
@@ -96,6 +115,9 @@ SCENARIOS = (
     Scenario(
         "slow_answers/soon after a calm start", ID, partial(simulate, _held("stopped", 0.3, starts_s=1.0, rate=200.0))
     ),
+    Scenario("slow_answers/compiled late in its start", None, partial(_compiling, 30.0, 250_000.0)),
+    Scenario("slow_answers/hardly compiled", ID, partial(_compiling, 30.0, 20_000.0)),
+    Scenario("slow_answers/compiled long after its start", ID, partial(_compiling, 200.0, 250_000.0)),
     Scenario("slow_answers/not over yet", None, partial(simulate, _held("stopped", 0.3, seconds=16.0))),
     Scenario(
         "slow_answers/full node, waits not recorded", None,

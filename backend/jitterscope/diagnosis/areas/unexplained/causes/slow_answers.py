@@ -160,8 +160,10 @@ CAUSE = Cause(
     "program, how long its threads were ready to run, whether its limit throttled it, and what its threads waited in: "
     "the flight recorder reads that while a server owes answers and gives none for 30 ms. Late means over the "
     "server's objective where one is set, otherwise over 20 ms and over three times its median. An objective that is "
-    "missed without any stall is reported too. A stall is judged 5 s after its end, or once it lasts 10 s: until then "
-    "other causes take precedence, and a stall that one of them explains becomes an incident of that cause.",
+    "missed without any stall is reported too. A program that starts is slow for reasons of its own until it has been "
+    "calm for 10 s: for 30 s at most, or 3 min while its CPU limit throttles it. Stalls in which the JIT compiler of a "
+    "JVM uses up the limit belong to its start for 3 min. A stall is judged 5 s after its end, or once it lasts 10 s: "
+    "until then other causes take precedence, and a stall that one of them explains becomes an incident of that cause.",
     needs=(),
     rivals=(),
     detect=detect,

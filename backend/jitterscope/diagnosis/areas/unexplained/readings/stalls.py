@@ -31,6 +31,8 @@ GAP_US = 100_000
 FEWEST, SHARE, BY_CHANCE = 3, 0.2, 0.01
 # Shorter ones are explained by a cause or ignored: any machine has some. An objective itself defines what is too long.
 LEAST_US = 40_000
+# A compilation counts when it ends: so long after the stall at most. Share of the CPU time that makes it the reason.
+COMPILED_US, COMPILING = 500_000, 0.3
 # The first part of a stall, as a share of its length.
 BEGIN = 0.1
 
@@ -223,11 +225,14 @@ def _is_early(snapshot: Snapshot, stall: Stall, answered: FloatArray, over_us: f
 def _is_starting(snapshot: Snapshot, stall: Stall, began_us: int, answered: FloatArray, over_us: float) -> bool:
     """Whether a stall belongs to the start of a process: it has not been calm since, and is young or throttled.
 
-    What ends the start of a throttled one is time without throttling: late answers in it have another reason.
+    What ends the start of a throttled one is time without throttling: late answers in it have another reason, unless
+    a JIT compiler uses up the limit, which goes on with what is called often after any calm.
     """
     age_us = stall.start_us - began_us
     if not 0 <= age_us <= LONGEST_US:
         return False
+    if _is_throttled(snapshot, stall) and _is_compiling(snapshot, stall):
+        return True
     if age_us <= WARM_UP_US:
         calm_from = settled(snapshot, began_us, answered, slow_of(snapshot, stall.server, over_us))
     elif _is_throttled(snapshot, stall):
@@ -240,6 +245,17 @@ def _is_starting(snapshot: Snapshot, stall: Stall, began_us: int, answered: Floa
 def _is_throttled(snapshot: Snapshot, stall: Stall) -> bool:
     cpu, part = read_cpu(snapshot), ticks_of(snapshot, stall)
     return bool(np.nansum(cpu.throttled[part.start : part.stop + cpu.lag]) > 0)
+
+
+def _is_compiling(snapshot: Snapshot, stall: Stall) -> bool:
+    """Whether a JIT compiler took a large part of the CPU time."""
+    part = ticks_of(snapshot, stall)
+    ended = slice(part.start, part.stop + COMPILED_US // snapshot.step_us)
+    compiled = sum(
+        float(np.nansum(series(one, "jit_compile_us", snapshot.ticks)[ended]))
+        for one in serving(snapshot, stall.server)
+    )
+    return compiled > 0 and compiled >= COMPILING * float(np.nansum(read_cpu(snapshot).usage_us[part]))
 
 
 def ticks_of(snapshot: Snapshot, stall: Stall) -> slice:
