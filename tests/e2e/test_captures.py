@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from jitterscope.captures import wire
 from jitterscope.diagnosis.scenarios.kernel import dentry_reclaim_contention_scenario
@@ -143,6 +143,33 @@ def test_a_flame_graph_is_searched_and_pressed(open_window: OpenWindow, incident
     expect(box(section, "coredns")).to_have_count(0)
     section.get_by_role("button", name="Show all").click()
     expect(box(section, "coredns")).to_be_visible()
+
+
+def test_a_capture_in_use_stays_when_others_arrive(open_window: OpenWindow, incidents: Incidents) -> None:
+    page = open_window().page
+    address = f"**/api/v1/incidents/{incidents.node}/captures"
+    first: list[int] = []
+
+    def all_but_the_one_of_the_trigger(route: Route) -> None:
+        answer = route.fetch()
+        items = answer.json()["items"]
+        assert len(items) == 2
+        alone = min(items, key=lambda one: int(one["start_us"]))
+        first.append(alone["id"])
+        route.fulfill(response=answer, json={"items": [alone]})
+
+    page.route(address, all_but_the_one_of_the_trigger)
+    section = open_captures(page, incidents.node)
+    expect(section.get_by_label("Capture", exact=True)).to_have_count(0)
+    box(section, "kswapd0").click()
+    expect(box(section, "coredns")).to_have_count(0)
+    page.unroute(address)
+    page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")  # as when one returns to the page
+    captures = section.get_by_label("Capture", exact=True)
+    expect(captures.get_by_role("option")).to_have_count(2)
+    expect(captures).to_have_value(str(first[0]))
+    expect(box(section, "kswapd0")).to_be_visible()
+    expect(box(section, "coredns")).to_have_count(0)
 
 
 def test_seconds_and_processes(open_window: OpenWindow, incidents: Incidents) -> None:

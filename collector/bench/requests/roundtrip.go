@@ -31,7 +31,7 @@ type roundTrip struct {
 	request, answer []byte
 	stream          uint32 // of HTTP/2: the number of the next one; 0: another protocol
 	buffer          []byte
-	evicts          []byte // read before each exchange; none: the caches stay warm
+	evicts          []byte // written before each exchange; none: the caches stay warm
 }
 
 // exchange is what a client and a server say to each other.

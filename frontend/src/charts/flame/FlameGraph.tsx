@@ -4,7 +4,7 @@ import { useWidth } from "@/charts/useWidth";
 import { milliseconds, percent, plural } from "@/lib/format";
 import { Button } from "@/ui/Button";
 
-import { boxes, neighbor, placed, search, type Box, type FlameData, type FrameKind, type PlacedFrame } from "./frames";
+import { boxes, neighbor, placed, search, type Box, type FlameData, type Found, type FrameKind, type PlacedFrame } from "./frames";
 import styles from "./FlameGraph.module.css";
 
 const ROW_PX = 20;
@@ -88,11 +88,10 @@ export function FlameGraph({ data, msPerSample, label }: FlameGraphProps): React
       <p className={styles["told"]}>
         <strong>{told.data.name}</strong> <span>{words(told, total, msPerSample)}</span>
       </p>
-      {wanted.trim() !== "" && (
-        <p className={styles["found"]} role="status">
-          {found.ids.size === 0 ? "No matching frames." : `${plural(found.ids.size, "matching frame")}, ${percent(total === 0 ? 0 : found.samples / total)} of samples.`}
-        </p>
-      )}
+      {/* Always there: what is found must not move the boxes. */}
+      <p className={styles["found"]} role="status">
+        {wanted.trim() !== "" && matches(found, total)}
+      </p>
       <div ref={host} className={styles["picture"]}>
         {/* Its boxes take the focus, one of them with Tab. */}
         {/* eslint-disable-next-line jsx-a11y/interactive-supports-focus */}
@@ -151,6 +150,11 @@ function FrameBox({ box, words: told, tabbable, zoomed, matched, onZoom, onHover
       {box.width >= TEXT_PX && <span>{name}</span>}
     </div>
   );
+}
+
+function matches(found: Found, total: number): string {
+  if (found.ids.size === 0) return "No matching frames.";
+  return `${plural(found.ids.size, "matching frame")}, ${percent(total === 0 ? 0 : found.samples / total)} of samples.`;
 }
 
 function words(frame: PlacedFrame, total: number, msPerSample: number): string {

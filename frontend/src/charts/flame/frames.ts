@@ -103,8 +103,14 @@ export function neighbor(shown: readonly Box[], id: number, key: string): number
   }
 }
 
-/** Frames whose name contains the text, ignoring case, and their samples; nested matches count once. */
-export function search(root: PlacedFrame, text: string): { readonly ids: ReadonlySet<number>; readonly samples: number } {
+/** Frames that a search found, and their samples; nested matches count once. */
+export interface Found {
+  readonly ids: ReadonlySet<number>;
+  readonly samples: number;
+}
+
+/** Frames whose name contains the text, ignoring case. */
+export function search(root: PlacedFrame, text: string): Found {
   const wanted = text.trim().toLowerCase();
   const ids = new Set<number>();
   let samples = 0;

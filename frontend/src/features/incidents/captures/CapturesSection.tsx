@@ -32,16 +32,21 @@ export const CapturesSection = memo(function CapturesSection({ incident }: { inc
       title="What was running"
       note="The flight recorder samples the stacks of every CPU and keeps them in memory. The trigger saved the samples around it."
     >
-      {items.length > 1 && (
-        <select className={styles["select"]} aria-label="Capture" value={capture.id} onChange={(event) => setChosen(Number(event.target.value))}>
-          {items.map((one) => (
-            <option key={one.id} value={one.id}>
-              {captureTitle(one)}
-            </option>
-          ))}
-        </select>
-      )}
-      <Capture key={capture.id} incident={incident} capture={capture} />
+      {/* Whoever is in it keeps it: a capture that arrives later can be closer to the trigger, and so can a trigger that moves. */}
+      {/* It only learns that something in it is used. */}
+      {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions */}
+      <div className={styles["kept"]} onFocus={() => setChosen(capture.id)}>
+        {items.length > 1 && (
+          <select className={styles["select"]} aria-label="Capture" value={capture.id} onChange={(event) => setChosen(Number(event.target.value))}>
+            {items.map((one) => (
+              <option key={one.id} value={one.id}>
+                {captureTitle(one)}
+              </option>
+            ))}
+          </select>
+        )}
+        <Capture key={capture.id} incident={incident} capture={capture} />
+      </div>
     </Section>
   );
 });
