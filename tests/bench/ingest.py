@@ -147,7 +147,7 @@ def measure_read(arguments: argparse.Namespace, folder: Path) -> list[Row]:
         def ours() -> bytes:
             return js.get(
                 "/api/v1/series/query", resource=resource, metric="cpu_usage_us", points=points, mean="false",
-                to=_iso(end_us), **{"from": _iso(workload.start_us)},
+                to=iso(end_us), **{"from": iso(workload.start_us)},
             )  # fmt: skip
 
         _check_answers(json.loads(ours()), json.loads(theirs()), values["cpu_usage_us"][cgroup])
@@ -182,7 +182,7 @@ def _resource(js: product.Product, cgroup: int) -> int:
     return int(found["items"][0]["id"])
 
 
-def _iso(at_us: int) -> str:
+def iso(at_us: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at_us / 1e6))
 
 

@@ -9,7 +9,6 @@ Printed: seconds of each request (median and slowest), and what the histograms t
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import secrets
 import statistics
@@ -17,20 +16,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import zstandard
-from sqlalchemy import text
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from jitterscope import db
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series import tasks
+from tests.bench.ingest import INGEST, iso, post_all
 from tests.bench.ingest_parts.product import Product
 from tests.support.batches import BatchBuilder
 from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, add, minute_ago
@@ -93,28 +90,6 @@ def batches(servers: int, minutes: int, until_us: int) -> Iterator[bytes]:
         yield zstandard.ZstdCompressor(level=1).compress(batch.SerializeToString())
 
 
-def post(product: Product, bodies: Iterator[bytes]) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", product.port, timeout=300)
-    headers = {"Authorization": f"Bearer {product.ingest_token}"}
-    for body in bodies:
-        connection.request("POST", "/api/v1/ingest", body=body, headers=headers)
-        response = connection.getresponse()
-        answer = response.read()
-        if response.status >= 300:
-            raise SystemExit(f"ingest answered {response.status}: {answer[:500]!r}")
-    connection.close()
-
-
-def histogram_bytes(product: Product) -> int:
-    """With indexes and out-of-line values, after a vacuum."""
-    sizes = "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'distributions'::regclass"
-    with db.make_engine(product.postgres.url("jitterscope")).connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT")
-        connection.execute(text("SET statement_timeout = 0"))
-        connection.execute(text("VACUUM (FULL, ANALYZE) distributions"))
-        return int(connection.execute(text(sizes)).scalar_one())
-
-
 def measure(product: Product, path: str, rounds: int, **parameters: Any) -> list[float]:
     taken = []
     for _ in range(rounds):
@@ -128,10 +103,6 @@ def tell(name: str, taken: Sequence[float]) -> None:
     print(f"{name}: {statistics.median(taken):.2f} s, at most {max(taken):.2f} s", flush=True)
 
 
-def at(us: int) -> str:
-    return datetime.fromtimestamp(us / 1e6, UTC).isoformat()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", type=int, default=12)
@@ -140,18 +111,22 @@ def main() -> None:
     arguments = parser.parse_args()
     until_us = minute_ago(0, time.time_ns() // 1000)
     with tempfile.TemporaryDirectory(prefix="jitterscope-bench-") as folder, Product(Path(folder)) as product:
-        started = time.perf_counter()
-        post(product, batches(arguments.servers, arguments.minutes, until_us))
-        sent = time.perf_counter()
+        bodies = list(batches(arguments.servers, arguments.minutes, until_us))
+        sent_s = post_all(product.port, INGEST, bodies, 1, {"Authorization": f"Bearer {product.ingest_token}"})
+        began = time.perf_counter()
         tasks.compact_organization(product.organization_id)
         tasks.merge_closed(product.organization_id, until_us)
-        print(f"sent in {sent - started:.0f} s, compacted in {time.perf_counter() - sent:.0f} s", flush=True)
-        print(f"histograms: {histogram_bytes(product) / 1e6:.0f} MB of {3 * arguments.servers} series", flush=True)
+        print(f"sent in {sent_s:.0f} s, compacted in {time.perf_counter() - began:.0f} s", flush=True)
+        product.reclaim(["distributions"])
+        print(
+            f"histograms: {product.size_bytes(['distributions']) / 1e6:.0f} MB of {3 * arguments.servers} series",
+            flush=True,
+        )
         for name, (path, minutes, more) in ASKED.items():
             window = {"from": until_us - minutes * MINUTE_US, "to": until_us}
             tell(name, measure(product, path, arguments.rounds, **window, **more))
         first = json.loads(product.get("/api/v1/services"))["items"][0]["id"]
-        day = {"from": at(until_us - 1440 * MINUTE_US), "to": at(until_us)}
+        day = {"from": iso(until_us - 1440 * MINUTE_US), "to": iso(until_us)}
         chart = {"resource": first, "metric": "request_latency_us", **day}
         tell("a server's p50 and p99 over time, 24 h", measure(product, "series/query", arguments.rounds, **chart))
 

@@ -8,6 +8,7 @@ import secrets
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -31,10 +32,11 @@ from jitterscope.settings import Settings, override_settings
 from jitterscope.tenancy import founding
 from tests.bench.ingest_parts.workload import BYTES, COUNTS, TICK_US, Values, Workload, cgroup_key
 
+# Of series, and those from which compaction removes.
 _TABLES = (
-    "'series_blocks', 'series_segments', 'series_rollups_1s', 'series_rollups_5s', 'series_rollups_1m', "
-    "'series_layouts'"
-)
+    "series_blocks", "series_segments", "series_rollups_1s", "series_rollups_5s", "series_rollups_1m", "series_layouts",
+)  # fmt: skip
+_COMPACTED = ("series_blocks", "series_rollups_1s", "series_rollups_5s", "series_rollups_1m")
 
 
 def bodies(workload: Workload, values: dict[str, Values], per_batch: int) -> list[bytes]:
@@ -146,8 +148,8 @@ class Product:
         finally:
             connection.close()
 
-    def size_bytes(self) -> int:
-        """Bytes on disk of the tables that hold series, with indexes, partitions, and out-of-line values."""
+    def size_bytes(self, tables: Sequence[str] = _TABLES) -> int:
+        """Bytes on disk of tables, with indexes, partitions, and out-of-line values."""
         with db.make_engine(self.postgres.url("jitterscope")).connect() as connection:
             # Children of a partitioned table and chunks of a hypertable are both inheritance children.
             return int(
@@ -155,20 +157,19 @@ class Product:
                     text(
                         "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c LEFT JOIN pg_inherits i "
                         "ON i.inhrelid = c.oid LEFT JOIN pg_class p ON p.oid = i.inhparent "
-                        f"WHERE coalesce(p.relname, c.relname) IN ({_TABLES}) AND c.relkind IN ('r', 'p')"
-                    )
+                        "WHERE coalesce(p.relname, c.relname) = ANY(:tables) AND c.relkind IN ('r', 'p')"
+                    ),
+                    {"tables": list(tables)},
                 ).scalar_one()
             )
 
-    def reclaim(self) -> None:
+    def reclaim(self, tables: Sequence[str] = _COMPACTED) -> None:
         """Give back the space of what compaction removed, as vacuum and dropping of partitions do in time."""
         with db.make_engine(self.postgres.url("jitterscope")).connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT")
             connection.execute(text("SET statement_timeout = 0"))
-            connection.execute(text("VACUUM (FULL, ANALYZE) series_blocks"))
-            connection.execute(text("VACUUM (FULL, ANALYZE) series_rollups_1s"))
-            connection.execute(text("VACUUM (FULL, ANALYZE) series_rollups_5s"))
-            connection.execute(text("VACUUM (FULL, ANALYZE) series_rollups_1m"))
+            for table in tables:
+                connection.execute(text(f"VACUUM (FULL, ANALYZE) {table}"))
 
     def stored_samples(self) -> int:
         """Ticks that the database has, landed or compacted; counts those of rows, missing ones included."""

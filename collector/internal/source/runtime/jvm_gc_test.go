@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,19 +41,14 @@ func addCompilation(t *testing.T, proc string, took time.Duration) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	file, err := os.OpenFile(files[0], os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(file)
+	data, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := bytes.Index(data, []byte("java.ci.totalTime\x00")) - 20 // the name follows the head of the entry
 	at := entry + int(binary.LittleEndian.Uint32(data[entry+16:]))
-	value := binary.LittleEndian.AppendUint64(nil, binary.LittleEndian.Uint64(data[at:])+uint64(took.Nanoseconds()))
-	if _, err := file.WriteAt(value, int64(at)); err != nil {
+	binary.LittleEndian.PutUint64(data[at:], binary.LittleEndian.Uint64(data[at:])+uint64(took.Nanoseconds()))
+	if err := os.WriteFile(files[0], data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -32,8 +32,7 @@ export const CapturesSection = memo(function CapturesSection({ incident }: { inc
       title="What was running"
       note="The flight recorder samples the stacks of every CPU and keeps them in memory. The trigger saved the samples around it."
     >
-      {/* Whoever is in it keeps it: a capture that arrives later can be closer to the trigger, and so can a trigger that moves. */}
-      {/* It only learns that something in it is used. */}
+      {/* A capture in use stays when one arrives that is closer to the trigger, or the trigger moves. The div only learns of the use. */}
       {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions */}
       <div className={styles["kept"]} onFocus={() => setChosen(capture.id)}>
         {items.length > 1 && (

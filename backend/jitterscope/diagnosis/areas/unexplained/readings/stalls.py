@@ -231,11 +231,12 @@ def _is_starting(snapshot: Snapshot, stall: Stall, began_us: int, answered: Floa
     age_us = stall.start_us - began_us
     if not 0 <= age_us <= LONGEST_US:
         return False
-    if _is_throttled(snapshot, stall) and _is_compiling(snapshot, stall):
+    throttled = _is_throttled(snapshot, stall)
+    if throttled and _is_compiling(snapshot, stall):
         return True
     if age_us <= WARM_UP_US:
         calm_from = settled(snapshot, began_us, answered, slow_of(snapshot, stall.server, over_us))
-    elif _is_throttled(snapshot, stall):
+    elif throttled:
         calm_from = settled(snapshot, began_us, answered)
     else:
         return False
