@@ -12,11 +12,15 @@ from jitterscope.recordings.model import Recording
 from labs.repeating import Reading
 
 _EVERY_S = 0.01
+_LATE_US = 50_000
 _BLOCKED = "process_blocked_us"
 
 
 class BlockedThreads(Reading):
-    """Threads in state D (man 5 proc_pid_stat); each sample stands for the time since the previous one."""
+    """Threads in state D (man 5 proc_pid_stat); each sample stands for the time since the previous one.
+
+    A late one does so only for 50 ms: in the rest, which nobody saw, as many count as were blocked before and after it.
+    """
 
     def __init__(self, pid: int) -> None:
         super().__init__(_EVERY_S)
@@ -34,7 +38,10 @@ class BlockedThreads(Reading):
         """Blocked time in the window, summed over all threads."""
         at, blocked, _, _ = self.columns()
         inside = (at[1:] > from_us) & (at[1:] <= to_us)
-        return float((np.diff(at) * blocked[1:])[inside].sum()) / 1e6
+        since = np.diff(at)
+        seen = np.minimum(since, _LATE_US)
+        both = np.minimum(blocked[:-1], blocked[1:])
+        return float((seen * blocked[1:] + (since - seen) * both)[inside].sum()) / 1e6
 
 
 def observed_blocked_s(recording: Recording) -> float | None:

@@ -15,7 +15,10 @@ LAB = "accept-queue"
 
 
 def _observed(recording: Recording, key: str) -> WireFigures:
-    """A client waits if a handshake is late; for dropped SYNs the product knows only a minimum number."""
+    """A client waits if a handshake is late; for dropped SYNs the product knows only a minimum number.
+
+    Those who wait need not have sent a request yet: the share is at least that of all requests and of them.
+    """
     server = server_of(recording, key)
     requests = total(server, "requests")
     overflow = read_overflow(snapshot_of(recording))
@@ -25,7 +28,7 @@ def _observed(recording: Recording, key: str) -> WireFigures:
         opened=total(server, "connections_opened"),
         dropped=total(server, "listen_drops"),
         resent=total(server, "retransmits"),
-        waited_share=None if not requests or waited is None else waited / requests,
+        waited_share=None if not requests or waited is None else waited / (requests + waited),
     )
 
 
