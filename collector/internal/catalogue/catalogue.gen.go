@@ -82,7 +82,8 @@ const (
 	GCPauseUS                   uint32 = 74  // Stop-the-world time in the tick
 	HeapLiveBytes               uint32 = 75  // Heap in use after the last GC, where the runtime reports it
 	HeapGoalBytes               uint32 = 76  // Heap size that starts the next GC, where the runtime reports it
-	JITCompileUS                uint32 = 251 // Wall time of a JVM's compiler threads for compilations that ended in the tick, summed over threads (java.ci.totalTime); includes time throttled by a CPU limit
+	GCCPUUS                     uint32 = 252 // CPU time of the threads on which a JVM collects garbage, while the program is stopped and while it runs; includes the VM thread. The memory that threads of the program free themselves is not in it
+	JITCPUUS                    uint32 = 253 // CPU time of the compiler threads of a JVM
 	ProcessRunDelayUS           uint32 = 77  // Time threads of the process were runnable and waited for a CPU, summed over threads and counted in the tick in which the wait ended; includes time throttled by a CPU limit
 	ProcessBlockedUS            uint32 = 240 // Time threads of the process were blocked in the kernel (state D), summed over threads; includes waits still in progress
 	ProcessIOWaitUS             uint32 = 241 // The part of process_blocked_us in which threads waited for I/O itself; waits for a file system's lock or journal are not included
@@ -363,7 +364,8 @@ var All = map[uint32]Metric{
 	GCPauseUS:                   {GCPauseUS, "gc_pause_us", "us", Delta, I32, "go_runtime", "Stop-the-world time in the tick"},
 	HeapLiveBytes:               {HeapLiveBytes, "heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where the runtime reports it"},
 	HeapGoalBytes:               {HeapGoalBytes, "heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where the runtime reports it"},
-	JITCompileUS:                {JITCompileUS, "jit_compile_us", "us", Delta, I32, "jvm_gc", "Wall time of a JVM's compiler threads for compilations that ended in the tick, summed over threads (java.ci.totalTime); includes time throttled by a CPU limit"},
+	GCCPUUS:                     {GCCPUUS, "gc_cpu_us", "us", Delta, I32, "jvm_gc", "CPU time of the threads on which a JVM collects garbage, while the program is stopped and while it runs; includes the VM thread. The memory that threads of the program free themselves is not in it"},
+	JITCPUUS:                    {JITCPUUS, "jit_cpu_us", "us", Delta, I32, "jvm_gc", "CPU time of the compiler threads of a JVM"},
 	ProcessRunDelayUS:           {ProcessRunDelayUS, "process_run_delay_us", "us", Delta, I32, "run_delay", "Time threads of the process were runnable and waited for a CPU, summed over threads and counted in the tick in which the wait ended; includes time throttled by a CPU limit"},
 	ProcessBlockedUS:            {ProcessBlockedUS, "process_blocked_us", "us", Delta, I32, "blocked", "Time threads of the process were blocked in the kernel (state D), summed over threads; includes waits still in progress"},
 	ProcessIOWaitUS:             {ProcessIOWaitUS, "process_io_wait_us", "us", Delta, I32, "blocked", "The part of process_blocked_us in which threads waited for I/O itself; waits for a file system's lock or journal are not included"},

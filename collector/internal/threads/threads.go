@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
@@ -60,6 +61,15 @@ func Account(proc string, pid, id int) (account procfs.Schedstat, ok bool) {
 		return account, false
 	}
 	return procfs.ParseSchedstat(text)
+}
+
+// Name returns the name of a thread, as far as the kernel keeps it (15 bytes); "" if it has ended.
+func Name(proc string, pid, id int) string {
+	text, err := os.ReadFile(filepath.Join(taskDirectory(proc, pid), strconv.Itoa(id), "comm"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(text), "\n")
 }
 
 // Follow makes wanted the threads that are read: it opens new ones and closes the others. For a thread that born

@@ -25,9 +25,9 @@ type jvm struct {
 	heap       hsperf.Heap
 	cause      hsperf.String
 	counting   bool // since the first tick, which only sets the start
-	compiling  hsperf.Number
+	threads    *jvmThreads
 
-	cycles, active, pause, live, goal, compile batch.Slot
+	cycles, active, pause, live, goal batch.Slot
 }
 
 type jvmCollector struct {
@@ -48,10 +48,7 @@ func newJVM(registry *sampler.Registry, watched *procwatch.Process, o *opening) 
 	j := &jvm{
 		watched: watched, alive: procfs.CPUClock(watched.PID), file: o.file, used: o.layout.Used(), clock: o.clock, heap: o.layout.Heap(o.data), cause: o.layout.String("sun.gc.lastCause"),
 		cycles: series(catalogue.GCCycles), active: series(catalogue.GCActiveUS), pause: series(catalogue.GCPauseUS),
-		live: batch.NoSlot, goal: batch.NoSlot, compiling: o.layout.Number("java.ci.totalTime"), compile: batch.NoSlot,
-	}
-	if j.compiling.Known() {
-		j.compile = series(catalogue.JITCompileUS)
+		live: batch.NoSlot, goal: batch.NoSlot, threads: newJVMThreads(),
 	}
 	if _, _, ok := j.heap.Live(o.data); ok {
 		j.live, j.goal = series(catalogue.HeapLiveBytes), series(catalogue.HeapGoalBytes)
@@ -63,7 +60,10 @@ func newJVM(registry *sampler.Registry, watched *procwatch.Process, o *opening) 
 	return j, ""
 }
 
-func (j *jvm) close() { j.file.Close() }
+func (j *jvm) close() {
+	j.file.Close()
+	j.threads.close()
+}
 
 // read reads what happened since the last tick.
 func (j *jvm) read(data []byte, wall *bpf.Clock, finished *handover.Ring[finishedCollection]) {
@@ -138,7 +138,6 @@ func (j *jvm) record(data []byte, tick sampler.Tick, recorder *sampler.Recorder)
 		}
 	}
 	j.counting = true
-	recorder.Delta(j.compile, uint64(j.clock.US(j.compiling.In(data))))
 	if live, goal, ok := j.heap.Live(data); ok {
 		recorder.Set(j.live, float64(live))
 		recorder.Set(j.goal, float64(goal))

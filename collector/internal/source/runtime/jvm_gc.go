@@ -25,6 +25,7 @@ type jvmGC struct {
 	jvms     seeker[jvm]
 	clock    bpf.Clock
 	buffer   []byte
+	account  [128]byte // of a thread
 	finished handover.Ring[finishedCollection]
 
 	// Discovery: JVMs whose collections are not known.
@@ -32,6 +33,7 @@ type jvmGC struct {
 	notShared map[*procwatch.Process]bool
 	notKnown  map[*procwatch.Process]string // collector
 	refused   map[*procwatch.Process]bool
+	crowded   int // JVMs whose threads are too many to read
 }
 
 const jvmNeeds = "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
@@ -71,6 +73,7 @@ func (g *jvmGC) Discover(ctx context.Context) {
 	g.jvms.discover()
 	g.jvms.mu.Lock()
 	defer g.jvms.mu.Unlock()
+	g.follow()
 	switch {
 	case len(g.refused) > 0:
 		g.registry.Degraded(fmt.Sprintf("JVMs that cannot be inspected: %d", len(g.refused)), jvmNeeds)
@@ -81,8 +84,24 @@ func (g *jvmGC) Discover(ctx context.Context) {
 		for _, collector := range g.notKnown {
 			g.registry.Degraded(fmt.Sprintf("JVMs with a collector that does not count its pauses (%s): %d", collector, len(g.notKnown)), "")
 		}
+	case g.crowded > 0:
+		g.registry.Degraded(fmt.Sprintf("JVMs whose GC and compiler threads are not read, because all JVMs together have more than %d: %d",
+			mostJVMThreads, g.crowded), "")
 	default:
 		g.registry.Degraded("", "")
+	}
+}
+
+// follow follows the threads of the JVMs. Called with jvms.mu held.
+func (g *jvmGC) follow() {
+	left := mostJVMThreads
+	g.crowded = 0
+	for _, j := range g.jvms.found {
+		if count := j.threads.follow(g.registry, j.watched, left); count <= left {
+			left -= count
+		} else {
+			g.crowded++
+		}
 	}
 }
 
@@ -140,6 +159,7 @@ func (g *jvmGC) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 			j.read(data, &g.clock, &g.finished)
 			j.record(data, tick, recorder)
 		}
+		j.threads.record(g.account[:], recorder)
 	}
 }
 

@@ -1,11 +1,8 @@
 package runtime
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,23 +31,12 @@ func addJVM(t *testing.T, proc, capture string) {
 	sourcetest.Write(t, proc, fmt.Sprintf("%d/cmdline", pid), "java\x00-Xmx1g\x00-XX:-UsePerfData\x00Main\x00")
 }
 
-// addCompilation adds to the time that the compiler of the JVM took, in its file.
-func addCompilation(t *testing.T, proc string, took time.Duration) {
+// addThread adds a thread of the JVM, or changes what it did.
+func addThread(t *testing.T, proc string, id int, name string, ran time.Duration) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(proc, "[0-9]*/root/tmp/hsperfdata_app/1"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
-	data, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	entry := bytes.Index(data, []byte("java.ci.totalTime\x00")) - 20 // the name follows the head of the entry
-	at := entry + int(binary.LittleEndian.Uint32(data[entry+16:]))
-	binary.LittleEndian.PutUint64(data[at:], binary.LittleEndian.Uint64(data[at:])+uint64(took.Nanoseconds()))
-	if err := os.WriteFile(files[0], data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	task := fmt.Sprintf("%d/task/%d/", os.Getpid(), id)
+	sourcetest.Write(t, proc, task+"comm", name+"\n")
+	sourcetest.Write(t, proc, task+"schedstat", fmt.Sprintf("%012d 0 7\n", ran.Nanoseconds()))
 }
 
 // discoverUntil looks again as discovery does, without the pauses in between.
@@ -91,15 +77,6 @@ func TestJVM(t *testing.T) {
 	if len(live) == 0 || live[0] < 1<<20 || goal[0] <= live[0] {
 		t.Errorf("live %v, goal %v", live, goal)
 	}
-	addCompilation(t, proc, 7*time.Millisecond)
-	r.Ticks(3)
-	compiled := 0.0
-	for _, us := range r.Values(key, catalogue.JITCompileUS) {
-		compiled += us
-	}
-	if compiled != 7000 {
-		t.Errorf("compilations took %v us, want 7000", compiled)
-	}
 	j := g.jvms.found[0]
 	data, _ := j.file.Read(g.buffer[:j.used])
 	var clock bpf.Clock
@@ -109,6 +86,55 @@ func TestJVM(t *testing.T) {
 	}
 	if status := r.Status("jvm_gc"); status != "ACTIVE" {
 		t.Errorf("status %s", status)
+	}
+}
+
+func TestJVMThreads(t *testing.T) {
+	proc := t.TempDir()
+	addJVM(t, proc, "g1")
+	const marker, compiler, program, worker, later = 101, 102, 103, 104, 105
+	addThread(t, proc, marker, "G1 Conc#0", 5*time.Second)
+	addThread(t, proc, compiler, "C2 CompilerThre", 5*time.Second)
+	addThread(t, proc, program, "http-nio-8080-e", 5*time.Second)
+	g := &jvmGC{}
+	r := sourcetest.Start(t, sourcetest.Setup{Proc: proc, Sources: []sampler.Source{g}})
+	key := sourcetest.ProcessKey()
+	discoverUntil(t, g, r, func() bool { return r.Fact(key, "runtime.gc_source") == "hsperfdata" })
+	r.Ticks(2)
+	addThread(t, proc, marker, "G1 Conc#0", 5*time.Second+30*time.Millisecond)
+	addThread(t, proc, compiler, "C2 CompilerThre", 5*time.Second+7*time.Millisecond)
+	addThread(t, proc, program, "http-nio-8080-e", 6*time.Second)
+	addThread(t, proc, worker, "GC Thread#1", 2*time.Millisecond)
+	addThread(t, proc, later, "java", time.Millisecond) // it has not named itself yet
+	g.Discover(t.Context())
+	r.Ticks(2)
+	addThread(t, proc, later, "C1 CompilerThre", 3*time.Millisecond)
+	g.Discover(t.Context())
+	r.Ticks(2)
+	sum := func(metric uint32) (us float64) {
+		for _, value := range r.Values(key, metric) {
+			us += value
+		}
+		return us
+	}
+	if gc, jit := sum(catalogue.GCCPUUS), sum(catalogue.JITCPUUS); gc != 32_000 || jit != 10_000 {
+		t.Errorf("GC took %v us of CPU time, want 32000; compilers %v, want 10000", gc, jit)
+	}
+	for i := range mostJVMThreads {
+		addThread(t, proc, 1000+i, "GC Thread#9", time.Hour)
+	}
+	g.Discover(t.Context())
+	if status := r.Status("jvm_gc"); !strings.Contains(status, "more than 256") {
+		t.Errorf("status %s", status)
+	}
+	r.Ticks(2)
+	for i := range mostJVMThreads {
+		sourcetest.Remove(t, proc, fmt.Sprintf("%d/task/%d", os.Getpid(), 1000+i))
+	}
+	g.Discover(t.Context())
+	r.Ticks(2)
+	if gc := sum(catalogue.GCCPUUS); gc != 32_000 {
+		t.Errorf("GC took %v us of CPU time after all, want 32000", gc)
 	}
 }
 

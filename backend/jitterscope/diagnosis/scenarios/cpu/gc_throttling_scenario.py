@@ -21,6 +21,12 @@ def _fault(name: str, load: Workload, *, hurts: bool = True, note: str = "") -> 
     return Scenario(f"gc_throttling/{name}", ID, partial(_run, load), hurts, note)
 
 
+# Its pauses alone would not use up the limit, and it is still compiling what is called often.
+G1 = replace(
+    other_runtime("jvm"), quota_us=58_000, qps=250, live_mb=50, gogc=60, marks_s=0.07, threads_seen=True, seed=25,
+    compiles=((14.0, 0.15), (31.0, 0.12), (50.0, 0.1)),
+)  # fmt: skip
+
 SCENARIOS = (
     _fault("case 1", Workload()),
     _fault("one cycle", Workload(seconds=6.0, seed=2), note="the first cycle after a few seconds must suffice"),
@@ -42,6 +48,7 @@ SCENARIOS = (
     _fault("JVM, throttled without rest", replace(other_runtime("jvm"), gogc=2, seconds=30, seed=18),
            note="the work of a query cannot be measured outside the stalls"),
     _fault("JVM above 1 CPU", replace(other_runtime("jvm"), quota_us=120_000, live_mb=290, seed=19)),
+    _fault("JVM whose G1 marks while the program runs", G1),
     _fault("Node.js", replace(other_runtime("nodejs"), live_mb=200, gogc=50, seed=20)),
     _fault("Python", replace(other_runtime("python"), quota_us=40_000, live_mb=200, gogc=50, seed=21)),
     _fault("Ruby", replace(other_runtime("ruby"), quota_us=40_000, live_mb=200, gogc=50, seed=24)),
@@ -67,6 +74,11 @@ SCENARIOS = (
         "gc_throttling/near miss: a job beside a JVM",
         "cpu/periodic_burst",
         partial(_run, replace(other_runtime("jvm"), live_mb=20, job=(5.0, 0.4), seed=23)),
+    ),
+    Scenario(
+        "gc_throttling/near miss: a job beside a JVM whose threads are known",
+        "cpu/periodic_burst",
+        partial(_run, replace(G1, compiles=(), live_mb=5, marks_s=0.01, job=(5.0, 0.4), seed=26)),
     ),
     Scenario(
         "gc_throttling/near miss: a job beside a large heap",

@@ -43,6 +43,11 @@ SCENARIOS = (
         "unexplained/slow_answers",
         partial(_run, COMPILES),
     ),
+    Scenario(
+        "periodic_burst/look-alike: compiles its code, as its threads show",
+        None,
+        partial(_run, replace(COMPILES, threads_seen=True)),
+    ),
     _fault(
         "of a server that has just started itself",
         replace(COMPILES, compiles=tuple((16.0 + 4 * i, 0.2) for i in range(8))),

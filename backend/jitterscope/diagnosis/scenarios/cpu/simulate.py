@@ -49,7 +49,7 @@ class _Machine:
         ticks = int(load.seconds * 1_000_000) // TICK_US
         names = (
             "cpu_usage_us", "cpu_periods", "cpu_throttled_periods", "cpu_throttled_us", "gc_active", "server_us",
-            "job_us", "queries", "answers", "slow",
+            "gc_cpu_us", "jit_cpu_us", "job_us", "queries", "answers", "slow",
         )  # fmt: skip
         # Lists: adding to one number of an array takes three times as long.
         self.columns: dict[str, list[float]] = {name: [0.0] * ticks for name in names}
@@ -71,7 +71,8 @@ class _Machine:
         self.hiccups = {now for at, seconds in load.hiccups for now in steps if at * 1e6 <= now < (at + seconds) * 1e6}
         self.job_starts: list[Event] = []
         self.compiles = deque(sorted(load.compiles))
-        self.compile_left_us = 0.0
+        # What the server's other threads still have to do, by the column that counts it.
+        self.beside_left_us = {"jit_cpu_us": 0.0, "gc_cpu_us": 0.0}
 
     def step(self, now: int) -> None:
         tick = now // TICK_US
@@ -80,10 +81,10 @@ class _Machine:
         self._arrive(now, tick)
         self._start_jobs(now)
         while self.compiles and now >= self.compiles[0][0] * 1e6:
-            self.compile_left_us += self.compiles.popleft()[1] * 1e6
+            self.beside_left_us["jit_cpu_us"] += self.compiles.popleft()[1] * 1e6
         room = 0.0 if now in self.hiccups else float(self.load.gomaxprocs * STEP_US)
         work = self.work_us
-        demand = work + self.gc_left_us + self.job_left_us + self.compile_left_us
+        demand = work + self.gc_left_us + self.job_left_us + sum(self.beside_left_us.values())
         if self.load.job is not None:
             room = min(float(self.load.node_cpus * STEP_US), room + STEP_US) if room else 0.0
         if self.load.quota_us is not None:
@@ -161,9 +162,13 @@ class _Machine:
         self.job_left_us -= job
         room -= job
         columns["job_us"][tick] += job
-        compiled = min(self.compile_left_us, STEP_US, room / (2 if self.waiting or self.gc_left_us else 1))
-        self.compile_left_us -= compiled
-        room -= compiled
+        beside = 0.0
+        for column, left in self.beside_left_us.items():
+            part = min(left, STEP_US, room / (2 if self.waiting or self.gc_left_us else 1))
+            self.beside_left_us[column] -= part
+            columns[column][tick] += part
+            beside += part
+            room -= part
         # GC takes a quarter, idle CPUs, and the GC assist of allocating queries: about half while queries wait.
         gc = min(self.gc_left_us, room if work <= 0 else max(0.5 * room, room - work))
         if load.runtime:
@@ -172,8 +177,10 @@ class _Machine:
         if self.gc_left_us > 0:
             self.gc_left_us -= gc
             room -= gc
+            columns["gc_cpu_us"][tick] += gc
             if self.gc_left_us <= 0:
                 self.heap_mb = load.live_mb
+                self.beside_left_us["gc_cpu_us"] += load.marks_s * 1e6
                 begin = EPOCH_US + int(self.gc_began_us)
                 length = now + STEP_US - int(self.gc_began_us)
                 self.cycles.append(_cycle(load, begin, length))
@@ -190,8 +197,8 @@ class _Machine:
                 self.waiting.popleft()
                 self._answer(item[0], now + STEP_US * min(1.0, (start - room) / max(start, 1.0)), tick)
         self.work_us = self.work_us - queries if self.waiting else 0.0
-        columns["server_us"][tick] += compiled + gc + queries
-        columns["cpu_usage_us"][tick] += job + compiled + gc + queries
+        columns["server_us"][tick] += beside + gc + queries
+        columns["cpu_usage_us"][tick] += job + beside + gc + queries
         return start - room
 
     def _answer(self, arrived: float, done: float, tick: int) -> None:

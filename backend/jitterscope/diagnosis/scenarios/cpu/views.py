@@ -97,6 +97,7 @@ def _of_runtime(load: Workload, columns: dict[str, FloatArray], cycles: list[Eve
     facts |= {"runtime.gc_marking": "observed"} if load.runtime in ("nodejs", "ruby") else {}
     facts |= {k: v for k, v in load.facts.items() if k.startswith("runtime.")}
     series |= {"gc_active_us": columns["gc_active"], "gc_pause_us": columns["gc_active"]}
+    series |= {name: columns[name] for name in ("gc_cpu_us", "jit_cpu_us") if load.threads_seen}
     return view(2, "process", "4711:1", series, facts, tuple(cycles))
 
 

@@ -51,6 +51,10 @@ class Workload:
     cold: tuple[float, float] = (1.0, 1.0)
     # (at_s, cpu_s) of work of the server's own threads: code that is compiled
     compiles: tuple[tuple[float, float], ...] = ()
+    # CPU time that a collection marks for afterwards, while the program runs (G1)
+    marks_s: float = 0.0
+    # whether the CPU time of GC and compiler threads is known
+    threads_seen: bool = False
     # additional time of each answer: a call to another server
     own_us: float = 0.0
     is_go: bool = True

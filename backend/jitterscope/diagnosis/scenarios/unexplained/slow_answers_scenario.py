@@ -43,13 +43,13 @@ def _compiling(at_s: float, compiled_us: float) -> Snapshot:
     snapshot = simulate(Service(holds=(hold,), starts_s=-3.0, seconds=at_s + 20.0, facts=limit))
     first, last = round(at_s * 10), round(at_s * 10) + 3
     throttled, compiled = np.zeros(snapshot.ticks), np.zeros(snapshot.ticks)
-    throttled[first:last], compiled[last] = 40_000.0, compiled_us
+    throttled[first:last], compiled[last - 1] = 40_000.0, compiled_us
     limited = {"cpu_throttled_us": throttled, "cpu_throttled_periods": (throttled > 0).astype(np.float64)}
     subject, process = snapshot.subject, snapshot.processes[0]
     return replace(
         snapshot,
         subject=replace(subject, series={**subject.series, **limited}),
-        processes=(replace(process, series={**process.series, "jit_compile_us": compiled}),),
+        processes=(replace(process, series={**process.series, "jit_cpu_us": compiled}),),
     )
 
 

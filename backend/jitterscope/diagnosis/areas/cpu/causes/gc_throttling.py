@@ -20,7 +20,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.gc import GcProcess
-from jitterscope.diagnosis.core.signals import number
+from jitterscope.diagnosis.core.signals import has, number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import dose_response
 from jitterscope.diagnosis.programs import runtimes
@@ -136,14 +136,15 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
     mean = float(costs.mean())
     replayed = sum(item.by_queries * item.episode.throttled_periods for item in judged)
     periods = report.periods_of(judged)
+    measured = has(gc.view, "gc_cpu_us")
     found = [
         together,
         Evidence(
             id="cycle_cpu",
             statement="CPU time added by a GC cycle / quota of one period",
             value=f"{say.seconds(mean)} / {say.seconds(cpu.period_quota_us)}",
-            comparison=f"{say.percent(share)} of the CPU time that the {throttling.served.noun} do not explain fell "
-            "into GC cycles",
+            comparison=f"{say.percent(share)} of the CPU time that the {throttling.served.noun} do not explain "
+            + ("was used by GC threads" if measured else "fell into GC cycles"),
             numbers={
                 "cycle_cpu_us": mean,
                 "cycle_cpu_max_us": float(costs.max()),
@@ -151,7 +152,12 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                 "cycles_stalled": float(len(judged)),
                 "explained_ratio": share,
             },
-            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (gc.view.id, "gc_active_us")),
+            series=report.refs(
+                context,
+                judged,
+                (cpu.owner.id, "cpu_usage_us"),
+                (gc.view.id, "gc_cpu_us" if measured else "gc_active_us"),
+            ),
         ),
         Evidence(
             id="without_gc",
@@ -251,8 +257,9 @@ CAUSE = Cause(
     "the cgroup is stopped for the rest. This repeats until the cycle is done. Average CPU use stays far below the "
     "limit. Go's pauses stay below 1 ms, so go_gc_duration_seconds does not show it. A JVM's GC log shows long pauses "
     "with little CPU time in them, but not what made them long. Found when the CPU time that the requests do not "
-    "explain falls into GC cycles and the requests alone, replayed through the limit, would not have been throttled, "
-    "or when collections that stop the program used most of the CPU time of the stalls.",
+    "explain falls into GC cycles, or was used by a JVM's GC threads, and the requests alone, replayed through the "
+    "limit, would not have been throttled, or when collections that stop the program used most of the CPU time of the "
+    "stalls.",
     needs=NEEDS,
     rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,

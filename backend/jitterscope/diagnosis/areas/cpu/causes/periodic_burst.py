@@ -216,11 +216,17 @@ def _not_found(context: report.Context, judged: list[Judged]) -> NotFound:
     whole = max(1.0, sum(item.used_us for item in items))
     numbers = {"unexplained_cpu_ratio": extra / whole, "bursts": float(len(judged)),
                "throttled_periods": float(context.throttling.throttled_periods)}  # fmt: skip
+    compiled = report.periods_of(context.throttling.of("jit"))
+    if compiled:
+        numbers["by_jit"] = float(compiled)
     if judged:
         reason = f"{say.count(len(judged), 'burst')} of unexplained CPU time so far: too few to be called periodic."
     else:
         known = _subtracted(context.throttling)
         reason = f"{say.percent(1 - extra / whole)} of the CPU time of the stalls is explained by {known}."
+    if compiled:
+        of = context.throttling.throttled_periods
+        reason += f" The server's own JIT compiler caused {compiled} of {of} throttled periods."
     return NotFound(cause=ID, reason=reason, numbers=numbers)
 
 

@@ -1,4 +1,4 @@
-"""An upper bound on the CPU time that garbage collection used in a stall, from the spans of its cycles."""
+"""The CPU time that garbage collection used in a stall: measured, or bounded by the spans of its cycles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.readings.demand import Demand
 from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
 from jitterscope.diagnosis.core.gc import ASSUMED_CYCLE_US, Cycles, GcProcess
-from jitterscope.diagnosis.core.signals import Cpu
+from jitterscope.diagnosis.core.signals import Cpu, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 from jitterscope.diagnosis.programs.golang import heap_live_bytes
@@ -20,6 +20,8 @@ STRETCH = 3.0
 MOST_US_PER_BYTE = 0.003
 # A tick in which a collection stops the program for this share of it counts as GC.
 STOPPED = 0.9
+# A series that has this share of a stall's ticks says what happened in it.
+OBSERVED = 0.8
 # A collector that runs for more than this share of the time is never idle.
 CONTINUOUS = 0.3
 
@@ -28,7 +30,8 @@ CONTINUOUS = 0.3
 class GcCost:
     """`near`: ticks within one CFS period of a cycle; `known`: ticks that were observed.
 
-    `stopped`: ticks for which a collection stopped the process throughout.
+    `stopped`: ticks for which a collection stopped the process throughout. `measured_us`: CPU time of the collector's
+    own threads in each tick, NaN where unknown.
     """
 
     cycles: Cycles
@@ -44,22 +47,33 @@ class GcCost:
     counted: FloatArray | None
     cycle_us: float
     stopped: BoolArray
+    measured_us: FloatArray
 
     def least_us(self, episode: Episode) -> float:
         """CPU time (µs) that GC certainly used: while it stops the program, all CPU of the process is its own."""
+        measured = self._measured_us(episode)
+        if measured is not None:
+            return measured
         if self.own_cpu_us is None:
             return 0.0
         return float(np.nansum(self.own_cpu_us[episode.ticks][self.stopped[episode.ticks]]))
 
     def most_us(self, episode: Episode) -> float:
         """The most CPU time (µs) that GC can have used in the episode."""
+        measured = self._measured_us(episode)
+        if measured is not None:
+            return measured
         by_cycles = self._spans_us(episode) if self.counted is None else self._counted_us(episode)
         if self.own_cpu_us is not None:
             own = self.own_cpu_us[episode.ticks]
-            if np.isfinite(own).mean() > 0.8:
+            if np.isfinite(own).mean() > OBSERVED:
                 # Only what the process used beyond its usual rate can be GC.
                 by_cycles = min(by_cycles, max(0.0, float(np.nansum(own)) - self.own_base_us * episode.length))
         return by_cycles
+
+    def _measured_us(self, episode: Episode) -> float | None:
+        measured = self.measured_us[episode.ticks]
+        return float(np.nansum(measured)) if np.isfinite(measured).mean() > OBSERVED else None
 
     def _counted_us(self, episode: Episode) -> float:
         """Cycles that ended in or just after the episode, times the maximum cost of a cycle of this heap."""
@@ -130,6 +144,7 @@ def gc_cost(
         counted=None if gc.exact else gc.ended,
         cycle_us=ASSUMED_CYCLE_US * cpus if live is None else max(5_000.0, MOST_US_PER_BYTE * live),
         stopped=np.nan_to_num(gc.stopped_us) >= STOPPED * snapshot.step_us,
+        measured_us=series(gc.view, "gc_cpu_us", snapshot.ticks),
     )
 
 

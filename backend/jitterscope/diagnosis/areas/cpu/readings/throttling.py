@@ -30,7 +30,8 @@ from jitterscope.diagnosis.programs import runtimes
 from jitterscope.diagnosis.programs.golang import at_memory_limit
 
 # start: the server's own work, and neither requests nor GC, before it has been calm for the first time.
-Mechanism = Literal["gc", "spiral", "requests", "load", "start", "other", "unclear"]
+# jit: its JIT compiler, later on.
+Mechanism = Literal["gc", "spiral", "requests", "load", "start", "jit", "other", "unclear"]
 
 LONG_S = 3.0  # a stall this long is judged before it ends
 _MOST = 0.5  # of the extra CPU time
@@ -127,8 +128,9 @@ def analyse(snapshot: Snapshot) -> Throttling:
     warm_up = warming_up(snapshot)
     servers = serving(snapshot)
     own = [used for view_id, used in process_cpu.items() if view_id in servers]
+    compiling = [series(view, "jit_cpu_us", snapshot.ticks) for view in snapshot.processes if has(view, "jit_cpu_us")]
     judged = tuple(
-        _of_start(_judge(episode, cpu, served, demand, cost, limited, others), warm_up, demand, own)
+        _of_jit(_of_start(_judge(episode, cpu, served, demand, cost, limited, others), warm_up, demand, own), compiling)
         for episode in found
     )
     active = np.nan_to_num(active_us) > 0
@@ -148,6 +150,14 @@ def _of_start(judged: Judged, warm_up: WarmUp, demand: Demand, own: list[FloatAr
     if own and sum(_rise_us(used, judged.episode, demand) for used in own) < _MOST * judged.other_us:
         return judged
     return replace(judged, mechanism="start")
+
+
+def _of_jit(judged: Judged, compiling: list[FloatArray]) -> Judged:
+    """Compiling code that is called often is neither a job beside the server nor unclear."""
+    compiled = sum(float(np.nansum(used[judged.episode.ticks])) for used in compiling)
+    if judged.mechanism not in ("other", "unclear") or compiled < _MOST * max(1.0, judged.other_us):
+        return judged
+    return replace(judged, mechanism="jit")
 
 
 def _judge(

@@ -31,8 +31,8 @@ GAP_US = 100_000
 FEWEST, SHARE, BY_CHANCE = 3, 0.2, 0.01
 # Shorter ones are explained by a cause or ignored: any machine has some. An objective itself defines what is too long.
 LEAST_US = 40_000
-# A compilation counts when it ends: so long after the stall at most. Share of the CPU time that makes it the reason.
-COMPILED_US, COMPILING = 500_000, 0.3
+# Share of the CPU time that makes a JIT compiler the reason.
+COMPILING = 0.3
 # The first part of a stall, as a share of its length.
 BEGIN = 0.1
 
@@ -251,10 +251,8 @@ def _is_throttled(snapshot: Snapshot, stall: Stall) -> bool:
 def _is_compiling(snapshot: Snapshot, stall: Stall) -> bool:
     """Whether a JIT compiler took a large part of the CPU time."""
     part = ticks_of(snapshot, stall)
-    ended = slice(part.start, part.stop + COMPILED_US // snapshot.step_us)
     compiled = sum(
-        float(np.nansum(series(one, "jit_compile_us", snapshot.ticks)[ended]))
-        for one in serving(snapshot, stall.server)
+        float(np.nansum(series(one, "jit_cpu_us", snapshot.ticks)[part])) for one in serving(snapshot, stall.server)
     )
     return compiled > 0 and compiled >= COMPILING * float(np.nansum(read_cpu(snapshot).usage_us[part]))
 
