@@ -117,6 +117,7 @@ test-fast: build-python build-collector ## Run the quick tests that need no root
 # Its tests are slow, and so is finding them: for each operation of the API, examples are drawn.
 SCHEMA_TEST := tests/backend/platform/test_schemathesis.py
 HOSTILE_TEST := tests/backend/ingest/test_hostile.py
+WINDOW_TESTS := ../tests/diagnosis/test_recordings.py ../tests/diagnosis/test_unexplained.py
 
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
@@ -124,9 +125,9 @@ test-code: $(BUILT)
 test-labs: build ## Run all live labs (root, an hour), or one sixteenth with LABS=1 to LABS=16, test-fuzz, and test-collector-arm64
 	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-fuzz test-collector-arm64) LABS=$(LABS:turn=all)
 
-test-fuzz: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test`: 8 of every fourth), and send 10,000 hostile batches (2,000)
-	cd backend && JITTERSCOPE_EXAMPLES=200 JITTERSCOPE_HOSTILE_BATCHES=10000 $(GIVE_WAY) $(UV) run --frozen pytest \
-	  ../$(SCHEMA_TEST) ../$(HOSTILE_TEST) -n 2 --dist load
+test-fuzz: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test`: 8 of every fourth), send 10,000 hostile batches (2,000), and judge all windows of the recordings (every fourth)
+	cd backend && JITTERSCOPE_PARTS=all JITTERSCOPE_EXAMPLES=200 JITTERSCOPE_HOSTILE_BATCHES=10000 $(GIVE_WAY) $(UV) run --frozen pytest \
+	  ../$(SCHEMA_TEST) ../$(HOSTILE_TEST) $(WINDOW_TESTS) -n 2 --dist load
 
 test-diagnosis: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis $(PARALLEL) $(ARGS)
@@ -164,8 +165,8 @@ test-what-gives-no-way:
 	@status=0; for parts in "test-lab-parts test-other-kernel" test-frontend test-browser; do \
 	  $(MAKE) --no-print-directory --keep-going $$parts || status=1; done; exit $$status
 
-test-live: $(BUILT)
-	cd backend && JITTERSCOPE_LABS=$(LABS) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \
+test-live: $(BUILT) ## Run live labs; of services with parameters drawn at random with LABS=all DRAW=7
+	cd backend && JITTERSCOPE_LABS=$(LABS) JITTERSCOPE_DRAW=$(DRAW) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \
 	  --durations-min=5 $(ARGS)
 
 SPACE := $(subst ,, )

@@ -10,6 +10,7 @@ import pytest
 from labs.crowd.variants import Variant, expected_cause, parameters_of
 from labs.crowd.watched import watch
 from labs.product import Product
+from tests.labs.drawing import drawn
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
@@ -17,6 +18,10 @@ from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces: needs root")
 SECONDS = 20.0
+DRAWN = {
+    "qps": (0.8, 1.4), "backlog": (0.5, 1.5), "burst": (0.75, 1.5), "every_ms": (0.75, 1.25), "accept_us": (0.95, 1.5),
+    "delay_ms": (0.8, 1.3),
+}  # fmt: skip
 FULL = {Variant.FAULT, Variant.SLOW_ACCEPT}
 FAR = {Variant.CONNECT_CHURN, Variant.FAR}
 # Drops are read once a second, and a burst at an edge of the window can be in only one of the two figures.
@@ -30,7 +35,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
+    report = watch(shared_product, variant, drawn(parameters_of, variant, DRAWN, {"seconds": SECONDS}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
     assert causes(report.incidents)[:1] == ([] if cause == "none" else [cause])

@@ -12,6 +12,7 @@ from labs.disk.variants import Variant, expected_cause, parameters_of
 from labs.disk.watched import watch
 from labs.product import Product
 from labs.report import Report
+from tests.labs.drawing import drawn
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
@@ -19,6 +20,10 @@ from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and file systems: needs root")
 SECONDS = 24.0
+DRAWN = {
+    "qps": (0.98, 1.15), "write_kib_s": (0.94, 1.03), "checkpoint_kib": (0.98, 1.4), "checkpoint_every_ms": (0.87, 1.2),
+    "slow_every": (0.6, 1.6), "slow_ms": (0.7, 2.5), "hashed_kib": (0.9, 1.25),
+}  # fmt: skip
 STALLED = {Variant.FAULT, Variant.STEADY}
 # The lab samples states every 10 ms: waits of a millisecond fall between two samples or count ten times.
 BLOCKED = {"blocked_s": (0.2, 2.0)}
@@ -31,7 +36,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
+    report = watch(shared_product, variant, drawn(parameters_of, variant, DRAWN, {"seconds": SECONDS}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
     assert causes(report.incidents)[:1] == ([] if cause == "none" else [cause])

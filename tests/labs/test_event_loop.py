@@ -10,6 +10,7 @@ import pytest
 from labs.eventloop.variants import Variant, expected_cause, parameters_of
 from labs.eventloop.watched import watch
 from labs.product import Product
+from tests.labs.drawing import drawn
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
@@ -17,6 +18,7 @@ from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches requests: needs root")
 SECONDS = 25.0
+DRAWN = {"qps": (0.75, 1.25), "report_every": (0.8, 1.3), "report_rows": (0.85, 1.5), "loops": (0.7, 1.5)}
 
 
 def case(variant: Variant) -> Any:
@@ -26,7 +28,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
+    report = watch(shared_product, variant, drawn(parameters_of, variant, DRAWN, {"seconds": SECONDS}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
     measured, observed = report.measured, report.observed

@@ -10,12 +10,14 @@ import pytest
 from labs.noisy.variants import Variant, expected_cause, parameters_of
 from labs.noisy.watched import watch
 from labs.product import Product
+from tests.labs.drawing import drawn
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 SECONDS = 20.0
+DRAWN = {"qps": (0.6, 1.1), "loops": (0.7, 1.7), "hashed_kib": (0.6, 1.5), "shares": (1.0, 4.0)}
 STARVED = {Variant.FAULT, Variant.HTTP}
 # The kernel counts a wait when it ends: waits longer than a second can begin before the window.
 RUN_DELAY = {"run_delay_s": (0.2, 2.0)}
@@ -28,7 +30,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    parameters = parameters_of(variant, {"seconds": SECONDS})
+    parameters = drawn(parameters_of, variant, DRAWN, {"seconds": SECONDS})
     report = watch(shared_product, variant, parameters, None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)

@@ -10,6 +10,7 @@ import pytest
 from labs.loss.variants import Variant, expected_cause, parameters_of
 from labs.loss.watched import watch
 from labs.product import Product
+from tests.labs.drawing import drawn
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
@@ -17,6 +18,11 @@ from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces: needs root")
 SECONDS = 20.0
+# Answers of one packet: of several, a lost one is mostly sent again within milliseconds, and nobody waits.
+DRAWN = {
+    "qps": (0.6, 1.6), "answer_bytes": (0.3, 1.4), "loss_percent": (0.75, 2.0),
+    "slow_every": (0.6, 1.6), "slow_ms": (0.5, 1.75),
+}  # fmt: skip
 LOSSY = {Variant.FAULT, Variant.NEW_CONNECTIONS}
 COUNTS = {"opened": (0.02, 5.0), "dropped": (0.1, 2.0), "resent": (0.1, 3.0)}
 
@@ -28,7 +34,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
+    report = watch(shared_product, variant, drawn(parameters_of, variant, DRAWN, {"seconds": SECONDS}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
     assert causes(report.incidents)[:1] == ([] if cause == "none" else [cause])

@@ -10,6 +10,7 @@ import pytest
 from labs.pagecache.variants import Variant, expected_cause, parameters_of
 from labs.pagecache.watched import watch
 from labs.product import Product
+from tests.labs.drawing import drawn
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
@@ -17,6 +18,10 @@ from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and file systems: needs root")
 SECONDS = 24.0
+DRAWN = {
+    "qps": (0.9, 1.3), "memory_mib": (0.95, 1.1), "files": (0.95, 1.2), "read_mib_s": (0.85, 1.15),
+    "hashed_kib": (0.9, 1.25),
+}  # fmt: skip
 QUICK = {Variant.MORE_MEMORY, Variant.HEALTHY, Variant.FAST_DISK}
 AGAIN = {Variant.FAULT, Variant.FAST_DISK}
 
@@ -28,7 +33,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
+    report = watch(shared_product, variant, drawn(parameters_of, variant, DRAWN, {"seconds": SECONDS}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
     assert causes(report.incidents)[:1] == ([] if cause == "none" else [cause])

@@ -13,12 +13,19 @@ from labs.report import Report
 from labs.service.traces import jvm_pause, node_collection, ruby_collection
 from labs.service.variants import Variant, expected_cause, parameters_of
 from labs.service.watched import watch
+from tests.labs.drawing import drawn
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
 from tests.support.told import causes
 
 SECONDS = 30.0
+DRAWN = {
+    "qps": (0.75, 1.3), "objects": (1.0, 1.25), "replaced": (0.9, 1.4), "quota_us": (0.85, 1.15),
+    "answer_bytes": (0.7, 1.5),
+    "hashed_kib": (0.6, 1.2), "heap_mib": (1.0, 1.12), "cpus": (0.5, 1.5), "gomaxprocs": (0.5, 2.0), "grpc": (0.5, 2.0),
+    "slow_every": (0.6, 1.6), "slow_ms": (0.7, 2.5),
+}  # fmt: skip
 THROTTLED = {
     Variant.GO, Variant.GRPC, Variant.JVM_PARALLEL, Variant.JVM_G1, Variant.NODE, Variant.RUBY, Variant.OVERLOAD,
 }  # fmt: skip
@@ -33,7 +40,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
+    report = watch(shared_product, variant, drawn(parameters_of, variant, DRAWN, {"seconds": SECONDS}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
     assert causes(report.incidents)[:1] == ([] if cause == "none" else [cause])

@@ -10,6 +10,7 @@ import pytest
 from labs.dependency.variants import Variant, expected_cause, parameters_of
 from labs.dependency.watched import watch
 from labs.product import Product
+from tests.labs.drawing import drawn
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
@@ -17,6 +18,11 @@ from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches requests: needs root")
 SECONDS = 25.0
+DRAWN = {
+    "qps": (0.85, 1.2), "connections": (0.5, 1.5), "lock_ms": (0.5, 1.75), "lock_every_ms": (0.75, 1.25),
+    "heavy_every": (0.8, 1.5), "heavy_rows": (0.8, 1.45), "slow_every": (0.75, 1.75), "slow_ms": (0.4, 2.0),
+    "own_slow_every": (0.6, 1.6), "own_slow_ms": (0.7, 2.5), "objects": (0.95, 1.25), "quota_us": (0.88, 1.12),
+}  # fmt: skip
 CALLS_ARE_SLOW = {Variant.FAULT, Variant.HEAVY_QUERY, Variant.HTTP, Variant.THROTTLED}
 
 
@@ -27,7 +33,7 @@ def case(variant: Variant) -> Any:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("variant", [case(one) for one in Variant])
 def test_variant(shared_product: Product, variant: Variant) -> None:
-    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
+    report = watch(shared_product, variant, drawn(parameters_of, variant, DRAWN, {"seconds": SECONDS}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
     told = causes(report.incidents)

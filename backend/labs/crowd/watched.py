@@ -17,7 +17,7 @@ LAB = "accept-queue"
 def _observed(recording: Recording, key: str) -> WireFigures:
     """A client waits if a handshake is late; for dropped SYNs the product knows only a minimum number.
 
-    Those who wait need not have sent a request yet: the share is at least that of all requests and of them.
+    Clients that wait need not have sent a request yet, so they count beside all requests: the share is a lower bound.
     """
     server = server_of(recording, key)
     requests = total(server, "requests")

@@ -1,7 +1,7 @@
 """Every operation of the API, called with what its schema allows and forbids, by callers with and without rights.
 
 Each answer is one that the schema declares, in status, content type, headers, and body; none is a server error, none
-takes over 2 s. `make test` runs a few examples of every fourth operation, by the commit's turn (lab_plan.py);
+takes over 2 s. `make test` runs a few examples of every fourth operation, by the commit's turn (by_turn.py);
 `make test-labs`, which sets JITTERSCOPE_EXAMPLES, runs many of each.
 """
 
@@ -29,16 +29,14 @@ from jitterscope.settings import override_settings, settings
 from tests.backend.conftest import Database
 from tests.backend.platform.schema_callers import Callers
 from tests.backend.platform.schema_values import Values
-from tests.support import lab_plan
 from tests.support.batches import BatchBuilder
+from tests.support.by_turn import part_of
 from tests.support.serving import serving
 from tests.support.unhurried import Stopwatch
 
 ROOT = Path(__file__).parents[3]
 CONTRACT = ROOT / "contracts" / "openapi.json"
 EXAMPLES = int(os.environ.get("JITTERSCOPE_EXAMPLES", "8"))
-PARTS = 4
-TURN = None if "JITTERSCOPE_EXAMPLES" in os.environ else lab_plan.turn("turn", ROOT)
 SEED = int(os.environ.get("JITTERSCOPE_SEED", "13"))
 MOST_S = 2.0
 _CHECKS = (
@@ -62,7 +60,7 @@ _config.projects.default.generation.update(max_examples=EXAMPLES, with_security_
 _config.projects.default.checks.update(included_check_names=list(_CHECKS))
 schema = schemathesis.openapi.from_path(CONTRACT, config=_config)
 _labels = [f"{method.upper()} {path}" for path, methods in schema.raw_schema["paths"].items() for method in methods]
-_chosen = set(_labels if TURN is None else _labels[TURN.part % PARTS :: PARTS])
+_chosen = set(part_of(_labels))
 
 
 @pytest.fixture(scope="module")
