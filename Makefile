@@ -117,7 +117,7 @@ test-fast: build-python build-collector ## Run the quick tests that need no root
 # Its tests are slow, and so is finding them: for each operation of the API, examples are drawn.
 SCHEMA_TEST := tests/backend/platform/test_schemathesis.py
 HOSTILE_TEST := tests/backend/ingest/test_hostile.py
-WINDOW_TESTS := ../tests/diagnosis/test_recordings.py ../tests/diagnosis/test_unexplained.py
+WINDOW_TESTS := tests/diagnosis/test_recordings.py tests/diagnosis/test_unexplained.py
 
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
@@ -127,7 +127,7 @@ test-labs: build ## Run all live labs (root, an hour), or one sixteenth with LAB
 
 test-fuzz: $(BUILT) ## Run the API schema test with 200 examples per operation (`make test`: 8 of every fourth), send 10,000 hostile batches (2,000), and judge all windows of the recordings (every fourth)
 	cd backend && JITTERSCOPE_PARTS=all JITTERSCOPE_EXAMPLES=200 JITTERSCOPE_HOSTILE_BATCHES=10000 $(GIVE_WAY) $(UV) run --frozen pytest \
-	  ../$(SCHEMA_TEST) ../$(HOSTILE_TEST) $(WINDOW_TESTS) -n 2 --dist load
+	  $(addprefix ../,$(SCHEMA_TEST) $(HOSTILE_TEST) $(WINDOW_TESTS)) -n 2 --dist load
 
 test-diagnosis: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis $(PARALLEL) $(ARGS)

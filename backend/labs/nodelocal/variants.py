@@ -100,7 +100,9 @@ _BURST_CALM = 0.125
 # unused ones when it cleans up, every 10 s.
 _CHURN = {"qps": 10.0, "delay_ms": 50.0, "calm_seconds": 12.0}
 _VOLLEY = 2.0
-_SPARE = 0.6  # of the connections of a replica, if there are enough
+# Of the connections of a replica, if there are enough. dnsmasq closes a connection after 100 queries (TCP_MAX_QUERIES):
+# those that the rise opened together end together, and while it forks for new ones it needs twice as many.
+_SPARE = 0.35
 _RATES = (10.0, 4_000.0)
 
 

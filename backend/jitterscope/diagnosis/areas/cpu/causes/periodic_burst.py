@@ -119,7 +119,7 @@ def culprit(throttling: Throttling, snapshot: Snapshot, judged: list[Judged]) ->
         base = used[quiet & np.isfinite(used)]
         usual = float(np.median(base)) if len(base) else 0.0
         # A process that was not watched yet in a burst is judged by the others.
-        seen = [item for item in judged if np.isfinite(used[item.episode.ticks]).mean() > 0.8]
+        seen = [item for item in judged if item.episode.observed(np.isfinite(used))]
         extra = sum(item.other_us + item.gc_us for item in seen)
         rise = sum(float(np.nansum(used[item.episode.ticks])) - usual * item.episode.length for item in seen)
         shares[view_id] = float(np.clip(rise / extra, 0.0, 1.0)) if extra > 0 else 0.0

@@ -9,6 +9,8 @@ import numpy as np
 from jitterscope.diagnosis.core.signals import Cpu
 from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
 
+_OBSERVED = 0.8  # share of an episode's ticks
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:
@@ -34,6 +36,10 @@ class Episode:
     @property
     def length(self) -> int:
         return self.end - self.start
+
+    def observed(self, known: BoolArray) -> bool:
+        """Whether a series with a value in the `known` ticks has enough of the episode's to say what happened in it."""
+        return bool(known[self.ticks].mean() > _OBSERVED)
 
 
 def find(cpu: Cpu, ignore: BoolArray) -> list[Episode]:

@@ -20,8 +20,6 @@ STRETCH = 3.0
 MOST_US_PER_BYTE = 0.003
 # A tick in which a collection stops the program for this share of it counts as GC.
 STOPPED = 0.9
-# A series that has this share of a stall's ticks says what happened in it.
-OBSERVED = 0.8
 # A collector that runs for more than this share of the time is never idle.
 CONTINUOUS = 0.3
 
@@ -66,14 +64,15 @@ class GcCost:
         by_cycles = self._spans_us(episode) if self.counted is None else self._counted_us(episode)
         if self.own_cpu_us is not None:
             own = self.own_cpu_us[episode.ticks]
-            if np.isfinite(own).mean() > OBSERVED:
+            if episode.observed(np.isfinite(self.own_cpu_us)):
                 # Only what the process used beyond its usual rate can be GC.
                 by_cycles = min(by_cycles, max(0.0, float(np.nansum(own)) - self.own_base_us * episode.length))
         return by_cycles
 
     def _measured_us(self, episode: Episode) -> float | None:
-        measured = self.measured_us[episode.ticks]
-        return float(np.nansum(measured)) if np.isfinite(measured).mean() > OBSERVED else None
+        if not episode.observed(np.isfinite(self.measured_us)):
+            return None
+        return float(np.nansum(self.measured_us[episode.ticks]))
 
     def _counted_us(self, episode: Episode) -> float:
         """Cycles that ended in or just after the episode, times the maximum cost of a cycle of this heap."""

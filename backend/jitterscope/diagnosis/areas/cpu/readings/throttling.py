@@ -213,7 +213,7 @@ def _judge(
         measured=demand.measured,
         gc_time=gc_time,
         spiral=memory_limited and cost is not None and not cost.rests(episode),
-        gc_known=cost is None or bool(cost.known[episode.ticks].mean() > 0.8),
+        gc_known=cost is None or episode.observed(cost.known),
         mostly_gc=certain >= EXPLAINS * used > 0,
         busy_load=float(np.nanmean(load)) >= 0.85 * float(quota.mean()),
     )
