@@ -52,7 +52,7 @@ def test_late_answers_are_those_that_were_lost() -> None:
     found = read_resends(snapshot)
     assert found is not None
     assert found.requests == 12_000
-    assert found.late.count == found.by_timer == pytest.approx(120, abs=35)
+    assert found.late.count == found.long == pytest.approx(120, abs=35)
     assert ratio(snapshot, "resent_late_ratio") == pytest.approx(found.late.count / 12_000)
     told = LOSS.detect(snapshot)
     assert isinstance(told, Found)

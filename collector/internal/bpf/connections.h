@@ -5,7 +5,7 @@
 #ifndef JITTERSCOPE_CONNECTIONS_H
 #define JITTERSCOPE_CONNECTIONS_H
 
-#define TCP_CA_LOSS 4 /* the retransmission timer ran out */
+#define TCP_CA_RECOVERY 3 /* the client has later data: fast retransmit; above it: the timer ran out */
 /* Timeout of the first SYN-ACK, after which it is retransmitted (RFC 6298, 2.1). */
 #define SYNACK_TIMEOUT_NS 1000000000ULL
 #define CLIENTS 16384
@@ -48,12 +48,14 @@ static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64
 /* The retransmitted data was delivered, or never will be. */
 static __always_inline void recovered(struct connection *c, __u64 until)
 {
-	tell(c->server, c->generation, RECOVERED, c->stuck_ns, until, 0);
+	tell(c->server, c->generation, RECOVERED, c->stuck_ns, until, c->timed_out);
 	c->stuck_ns = c->resent_ns = 0;
+	c->timed_out = 0;
 }
 
 /* Data is retransmitted. Data sent by a tail loss probe (RFC 8985) might have been delivered, unless it is all there
- * is: a client acknowledges every second segment at once, and a single one within 200 ms. */
+ * is: a client acknowledges every second segment at once, and a single one within 200 ms. If the client then says that
+ * it lacks other data, those are retransmitted. */
 SEC("tp_btf/tcp_retransmit_skb")
 int segment_resent(__u64 *ctx)
 {
@@ -64,6 +66,7 @@ int segment_resent(__u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct server *server;
 	__u64 now, since;
+	__u8 state;
 
 	if (!skb->len)
 		return 0;
@@ -78,10 +81,13 @@ int segment_resent(__u64 *ctx)
 	if (c->caller || !arrivals_of(c, (void *)sk))
 		return 0; /* its requests, not its answers */
 	since = c->stuck_ns;
-	if (!since && (BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state) == TCP_CA_LOSS || BPF_CORE_READ(tp, packets_out) == 1))
+	state = BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state);
+	if (!since && (state >= TCP_CA_RECOVERY || BPF_CORE_READ(tp, packets_out) == 1))
 		since = c->stuck_ns = c->left_ns > c->acked_ns ? c->left_ns : c->acked_ns;
-	if (since)
+	if (since) {
 		c->resent_ns = now;
+		c->timed_out |= state != TCP_CA_RECOVERY;
+	}
 	tell(c->server, c->generation, RESENT, since ?: now, now, 0);
 	return 0;
 }

@@ -2,6 +2,7 @@ package livetest
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os/exec"
@@ -129,62 +130,105 @@ func acceptQueueOverflows(t *testing.T, later bool) {
 	}
 }
 
-// saysWhen is a server that answers each line with the time, in nanoseconds.
+// saysWhen is a server that answers each number with the time, in nanoseconds, in so many bytes.
 const saysWhen = `
 import socket, sys, time
 host, port = sys.argv[1].rsplit(":", 1)
 s = socket.create_server((host, int(port)))
 print("ready", flush=True)
 c = s.accept()[0]
-while c.recv(100):
-    c.sendall(b"%d\n" % time.time_ns())
+while size := c.recv(100):
+    c.sendall(b"%-*d" % (int(size), time.time_ns()))
 `
 
-// TestDataAreSentAgain: a client drops an answer and its first retransmission, like a lossy path.
-func TestDataAreSentAgain(t *testing.T) {
-	t.Parallel()
+// resending is a server under observation whose client can lose what it sends.
+type resending struct {
+	t      *testing.T
+	client *net.TCPConn
+	o      *observer
+	key    string
+	from   time.Time
+}
+
+func startResending(t *testing.T, size int) *resending {
+	t.Helper()
 	address := freeAddress(t, "127.0.0.1")
 	server, _ := startPython(t, saysWhen, address)
 	o := observe(t, requestSources)
 	o.needs("tcp_requests")
-	key := serverKey(t, server.Process.Pid, address)
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }()
-	// What it returns is how long the answer was under way: on a busy machine, a server might begin late.
-	ask := func() time.Duration {
-		_, _ = c.Write([]byte("question\n"))
-		answer := make([]byte, 100)
-		n, err := c.Read(answer)
-		arrived := time.Now()
-		sent, parseErr := strconv.ParseInt(strings.TrimSpace(string(answer[:n])), 10, 64)
-		if err := errors.Join(err, parseErr); err != nil {
-			t.Fatal(err)
-		}
-		return arrived.Sub(time.Unix(0, sent))
-	}
-	waitFor(t, "the server is known", func() bool { ask(); return o.hasResource(key) })
+	t.Cleanup(func() { _ = c.Close() })
+	r := &resending{t: t, client: c.(*net.TCPConn), o: o, key: serverKey(t, server.Process.Pid, address)}
+	waitFor(t, "the server is known", func() bool { r.ask(size); return o.hasResource(r.key) })
 	time.Sleep(500 * time.Millisecond)
-	from := nextTick()
+	r.from = nextTick()
 	for range 20 {
-		ask()
+		r.ask(size)
 		time.Sleep(10 * time.Millisecond)
 	}
-	loseData(t, c.(*net.TCPConn), 2)
-	late := ask()
-	ask()
+	return r
+}
+
+// ask returns how long the answer was under way: on a busy machine, a server might begin late.
+func (r *resending) ask(size int) time.Duration {
+	r.t.Helper()
+	_, _ = fmt.Fprintln(r.client, size)
+	answer := make([]byte, size)
+	_, err := io.ReadFull(r.client, answer)
+	arrived := time.Now()
+	sent, parseErr := strconv.ParseInt(strings.TrimSpace(string(answer)), 10, 64)
+	if err := errors.Join(err, parseErr); err != nil {
+		r.t.Fatal(err)
+	}
+	return arrived.Sub(time.Unix(0, sent))
+}
+
+// lose loses data of an answer, and returns how long it was under way.
+func (r *resending) lose(segments int64, size int) time.Duration {
+	r.t.Helper()
+	loseData(r.t, r.client, segments)
+	late := r.ask(size)
+	r.ask(size)
 	time.Sleep(settle)
-	o.stop()
-	resent := o.sum(key, catalogue.Retransmits, from)
-	delay, count := o.quantile(key, catalogue.RetransmitDelayUS, from, 1)
+	r.o.stop()
+	return late
+}
+
+// TestDataAreSentAgain: a client drops an answer and its first retransmission, like a lossy path.
+func TestDataAreSentAgain(t *testing.T) {
+	t.Parallel()
+	const size = 100
+	r := startResending(t, size)
+	late := r.lose(2, size)
+	resent := r.o.sum(r.key, catalogue.Retransmits, r.from)
+	delay, count := r.o.quantile(r.key, catalogue.RetransmitDelayUS, r.from, 1)
 	want := float64(late.Microseconds())
 	if resent != 2 || count != 1 || delay < 0.9*want || delay > 1.05*want {
 		t.Errorf("%v segments again, %d delays, the longest %.0f us; the answer took %.0f us", resent, count, delay, want)
 	}
-	if triggersOf(o, key, "retransmission") == 0 {
+	if _, count := r.o.quantile(r.key, catalogue.FastRetransmitDelayUS, r.from, 1); count != 0 {
+		t.Errorf("%d answers did not wait for a timer", count)
+	}
+	if triggersOf(r.o, r.key, "retransmission") == 0 {
 		t.Error("no trigger")
+	}
+}
+
+// TestDataAreSentAgainAtOnce: a client drops the beginning of an answer of several segments, and receives the rest.
+func TestDataAreSentAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	const size = 400_000 // a segment on loopback has up to 64 KiB
+	r := startResending(t, size)
+	late := r.lose(1, size)
+	delay, count := r.o.quantile(r.key, catalogue.FastRetransmitDelayUS, r.from, 1)
+	if count != 1 || delay > 1.05*float64(late.Microseconds()) {
+		t.Errorf("%d delays, the longest %.0f us; the answer took %.0f us", count, delay, float64(late.Microseconds()))
+	}
+	if _, count := r.o.quantile(r.key, catalogue.RetransmitDelayUS, r.from, 1); count != 0 {
+		t.Errorf("%d answers waited for a timer", count)
 	}
 }
 

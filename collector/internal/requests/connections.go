@@ -19,7 +19,8 @@ const (
 type connections struct {
 	opened, again              uint32
 	synacks, resent            uint32
-	handshake, delay           batch.Histogram
+	handshake                  batch.Histogram
+	delay, fastDelay           batch.Histogram // of data that waited for a timer, and of other retransmitted data
 	openedSlot, queueSlot      batch.Slot
 	dropsSlot, synacksSlot     batch.Slot
 	resentSlot, againSlot      batch.Slot
@@ -61,7 +62,11 @@ func (c *connections) take(record *bpf.RequestsRequest, endedNS int64) {
 			c.lateNS = endedNS
 		}
 	case recovered:
-		c.delay.Observe(took)
+		if record.ReadNs != 0 {
+			c.delay.Observe(took)
+		} else {
+			c.fastDelay.Observe(took)
+		}
 	}
 }
 
@@ -97,12 +102,16 @@ func (c *connections) record(back int, server *Server, resource batch.ResourceID
 	if c.delay.Total() > 0 {
 		recorder.Distribution(back, resource, catalogue.RetransmitDelayUS, &c.delay)
 	}
+	if c.fastDelay.Total() > 0 {
+		recorder.Distribution(back, resource, catalogue.FastRetransmitDelayUS, &c.fastDelay)
+	}
 }
 
 func (c *connections) reset() {
 	c.opened, c.again, c.synacks, c.resent = 0, 0, 0, 0
 	c.handshake.Reset()
 	c.delay.Reset()
+	c.fastDelay.Reset()
 }
 
 // Dropped counts connection attempts that the kernel dropped since the last call; they are recorded in the next tick.

@@ -27,13 +27,15 @@ func TestConnectionsAreCountedApartFromRequests(t *testing.T) {
 	w.happen(25_000, 25_000, connected, true) // a SYN cookie
 	w.happen(30_000, 30_000, synackResent, false)
 	w.happen(40_000, 48_000, resent, false)
-	w.happen(40_000, 60_000, recovered, false)
+	w.happen(40_000, 60_000, recovered, true)  // a timer ran out
+	w.happen(70_000, 71_000, recovered, false) // fast retransmit
+	w.happen(80_000, 81_000, recovered, false)
 	w.tracker.programs.counts[w.server.number].Queued = 7
 	w.sample(0, 0)
 	for metric, want := range map[uint32]float64{
 		catalogue.Requests: 1, catalogue.Responses: 1, catalogue.RequestsInflight: 0, catalogue.ConnectionsOpened: 3,
 		catalogue.Reconnections: 2, catalogue.HandshakeUS: 2, catalogue.SynackRetransmits: 1, catalogue.Retransmits: 1,
-		catalogue.RetransmitDelayUS: 1, catalogue.AcceptQueue: 7, catalogue.ListenDrops: 0,
+		catalogue.RetransmitDelayUS: 1, catalogue.FastRetransmitDelayUS: 2, catalogue.AcceptQueue: 7, catalogue.ListenDrops: 0,
 	} {
 		w.expect(0, metric, want)
 	}

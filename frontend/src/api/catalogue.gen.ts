@@ -151,6 +151,7 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   synack_retransmits: "delta",
   retransmits: "delta",
   retransmit_delay_us: "distribution",
+  fast_retransmit_delay_us: "distribution",
   reconnections: "delta",
   upstream_calls: "delta",
   upstream_calls_slow: "delta",

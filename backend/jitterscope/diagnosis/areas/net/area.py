@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitterscope.diagnosis.areas.net import quantities as of
 from jitterscope.diagnosis.areas.net.readings import figures
+from jitterscope.diagnosis.areas.net.readings.connections import DELAYS
 from jitterscope.diagnosis.core import answers
 from jitterscope.diagnosis.core.area import Area, Lane, Line, WatchedFact, measured
 
@@ -39,7 +40,7 @@ AREA = Area(
         measured(of.DROPPED_RATIO, ("listen_drops", "connections_opened"), figures.dropped),
         measured(
             of.RESENT_LATE_RATIO,
-            ("retransmits", "retransmit_delay_us", "responses", "connections_opened", "request_latency_us"),
+            ("retransmits", *DELAYS, "responses", "connections_opened", "request_latency_us"),
             figures.resent_late,
         ),
         measured(of.RESENT_PER_MIN, ("retransmits", "connections_opened"), figures.resent, decides=False),

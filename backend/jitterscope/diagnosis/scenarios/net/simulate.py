@@ -28,7 +28,8 @@ class Server:
 
     `each`: every request has its own connection, from `clients` addresses; otherwise the `clients` keep theirs.
     Accepting one takes `accept_us`, an answer `work_us`, the `slow_ratio` of them `slow_us`. `trip_us`: a round trip.
-    `loss` of the answers are lost on the way, and `synack_loss` of the SYN-ACKs.
+    `loss` of the answers are lost on the way, a share of `noticed` of them noticed by the client, and `synack_loss` of
+    the SYN-ACKs.
     """
 
     seconds: float = 60.0
@@ -43,6 +44,7 @@ class Server:
     slow_us: float = 200_000.0
     trip_us: float = 300.0
     loss: float = 0.0
+    noticed: float = 0.0
     synack_loss: float = 0.0
     program: str = "nginx"
     facts: dict[str, str] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class _Seen:
     synacks: list[float] = field(default_factory=list)
     resent: list[float] = field(default_factory=list)
     delays: list[tuple[float, float]] = field(default_factory=list)
+    fast_delays: list[tuple[float, float]] = field(default_factory=list)
 
 
 def simulate(load: Server) -> Snapshot:
@@ -148,8 +151,12 @@ def _answer(load: Server, seen: _Seen, random: np.random.Generator, came: float,
     seen.requests.append(came)
     seen.waits.append((read, max(1.0, read - came)))
     seen.answers.append((answered, answered - came))
+    if load.noticed and random.random() < load.noticed * load.loss:
+        seen.resent.append(answered + load.trip_us)
+        seen.fast_delays.append((answered + 2 * load.trip_us, load.trip_us * (1 + 0.1 * random.random())))
+        return
     timer, waited = _TIMER_US + load.trip_us, 0.0
-    while random.random() < load.loss:
+    while random.random() < (1 - load.noticed) * load.loss:
         waited += timer * (1 + 0.03 * random.random())
         timer *= 2
         seen.resent.append(answered + waited)
@@ -190,7 +197,7 @@ def _server(load: Server, seen: _Seen, edges: FloatArray) -> ResourceView:
     made = view(SERVER, "tcp_server", "/lab/server:8080", series, facts)
     named = {
         "request_latency_us": seen.answers, "request_wait_us": seen.waits, "handshake_us": seen.opened,
-        "retransmit_delay_us": seen.delays,
+        "retransmit_delay_us": seen.delays, "fast_retransmit_delay_us": seen.fast_delays,
     }  # fmt: skip
     return replace(made, distributions={name: _distribution(rows, ticks) for name, rows in named.items() if rows})
 

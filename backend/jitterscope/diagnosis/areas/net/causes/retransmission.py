@@ -5,7 +5,7 @@ from __future__ import annotations
 from jitterscope.diagnosis.areas.net.causes import _report as report
 from jitterscope.diagnosis.areas.net.fixes import path
 from jitterscope.diagnosis.areas.net.quantities import RESENT_LATE_RATIO
-from jitterscope.diagnosis.areas.net.readings.connections import missing
+from jitterscope.diagnosis.areas.net.readings.connections import DELAYS, missing
 from jitterscope.diagnosis.areas.net.readings.resends import ORDINARY, Resends, read_resends
 from jitterscope.diagnosis.core import impact, missing_data
 from jitterscope.diagnosis.core import late as lateness
@@ -20,9 +20,6 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "net/retransmission"
 NEEDS = ("retransmits", "requests")
-# Of the late ones, those that waited for the timer: with a shorter one (rto_min of a route) late acknowledgments look
-# like losses.
-BY_TIMER = 0.5
 # Up to that many times the usual loss is about as much as always.
 ABOUT = 1.5
 
@@ -34,17 +31,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return missing_data.not_enough(ID, gone or ["retransmits"], snapshot)
     numbers = {
         "resent": found.resent, "late": float(found.late.count), "handshakes": float(found.handshakes.count),
-        "requests": found.requests,
+        "requests": found.requests, "too_soon": float(found.too_soon),
     }  # fmt: skip
     level = _level(found)
     if level is None:
         return NotFound(cause=ID, reason=_harmless(found), numbers=numbers)
-    if found.late.count and found.by_timer < BY_TIMER * found.late.count:
-        reason = (
-            f"{found.by_timer} of {found.late.count} retransmitted answers were 200 ms late or more: the others were "
-            "retransmitted too soon to tell a loss from a late acknowledgment."
-        )
-        return NotFound(cause=ID, reason=reason, numbers=numbers | {"by_timer": float(found.by_timer)})
     span = report.extent(snapshot, found.ticks())
     return Found(
         cause=ID,
@@ -124,7 +115,16 @@ def _harmless(found: Resends) -> str:
     return (
         f"{resent} with data and {handshakes} were retransmitted for {say.count(found.requests, 'request')}. This "
         f"delayed {say.count(found.late.count, 'answer')} by over "
-        f"{say.ms(found.limit.over_us)}.{lateness.allowance([found.limit])}"
+        f"{say.ms(found.limit.over_us)}.{lateness.allowance([found.limit])}{_too_soon(found)}"
+    )
+
+
+def _too_soon(found: Resends) -> str:
+    if not found.too_soon:
+        return ""
+    return (
+        f" {say.count(found.too_soon, 'answer')} more waited for a timer, most of them less than 200 ms: too short to "
+        "tell a loss from a late acknowledgment."
     )
 
 
@@ -169,17 +169,18 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
                     "hits": float(found.late.count), "of": found.requests, "median_us": found.late.quantile(0.5),
                     "longest_us": found.longest_us,
                 },
-                series=report.refs(span, server, "retransmit_delay_us"),
+                series=report.refs(span, server, *DELAYS),
             )
         )  # fmt: skip
         evidence.append(
             Evidence(
                 id="timer",
                 statement="Of these, 200 ms late or more",
-                value=f"{found.by_timer:,} of {found.late.count:,}",
-                comparison="the retransmission timer starts at 200 ms and doubles each time",
-                numbers={"hits": float(found.by_timer), "of": float(found.late.count)},
-                series=report.refs(span, server, "retransmit_delay_us"),
+                value=f"{found.long:,} of {found.late.count:,}",
+                comparison="the retransmission timer starts at 200 ms and doubles each time"
+                + (f"; {found.at_once:,} did not wait for it (fast retransmit)" if found.at_once else ""),
+                numbers={"hits": float(found.long), "of": float(found.late.count), "at_once": float(found.at_once)},
+                series=report.refs(span, server, *DELAYS),
             )
         )
     if found.trip_us is not None:
@@ -220,14 +221,16 @@ _SIGNS = ("retransmits", "synack_retransmits")
 CAUSE = Cause(
     id=ID,
     title="Lost TCP segments delay answers",
-    summary="Segments of answers are lost on the way. Their clients wait 200 ms or more until the kernel retransmits "
-    "them.",
+    summary="Segments of answers are lost on the way. Their clients wait until the kernel retransmits them: 200 ms or "
+    "more, or a round trip.",
     mechanism="TCP retransmits a segment that is not acknowledged in time. An answer that fits into one segment has "
     "nothing behind it that would reveal the gap, so only the timer notices its loss: after at least 200 ms, then 400 "
-    "ms and 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program does not notice, and its own latency "
+    "ms and 800 ms, twice as long each time. If the client has received what came after the segment, its "
+    "acknowledgments show the gap, and the kernel retransmits at once: after about a round trip, which matters only to "
+    "distant clients. SYN-ACKs wait for 1 s. The program does not notice, and its own latency "
     "does not change. The kernel reports each retransmission (tcp:tcp_retransmit_skb), and the delay is counted from "
     "when the data were first sent. Segments lost on the way to the server are not seen: the figures are a lower "
-    "bound of what clients wait. Networks of a data center hardly lose anything. Over the internet, and to phones, 3 % "
+    "bound of what clients wait. Networks of a data center hardly lose anything. Over the internet, and to phones, 6 % "
     "of late answers are ordinary: if one of ten connections takes 10 ms or more to set up, only what exceeds that "
     "counts.",
     needs=NEEDS,
@@ -237,6 +240,7 @@ CAUSE = Cause(
     false_positives=(
         "A client whose machine stalls acknowledges nothing: then its kernel is late, not the path.",
         "A path that occasionally delays packets by more than 200 ms makes the timer expire although nothing is lost.",
+        "Segments that overtake each other on a long way are retransmitted although nothing is lost.",
     ),
     references=(
         "https://www.rfc-editor.org/rfc/rfc6298",

@@ -12,6 +12,9 @@ from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
+# How late retransmitted answers were: those that waited for a timer, and the others (fast retransmit).
+DELAYS = ("retransmit_delay_us", "fast_retransmit_delay_us")
+
 
 @dataclass(frozen=True, slots=True)
 class Connections:
@@ -75,6 +78,13 @@ class Times:
     def _only(self, chosen: BoolArray) -> Times:
         return Times(self.tick[chosen], self.took_us[chosen], self.many[chosen])
 
+    def __add__(self, other: Times) -> Times:
+        return Times(
+            np.concatenate([self.tick, other.tick]),
+            np.concatenate([self.took_us, other.took_us]),
+            np.concatenate([self.many, other.many]),
+        )
+
     @property
     def count(self) -> int:
         return int(self.many.sum())
@@ -109,6 +119,12 @@ def times(server: ResourceView, name: str) -> Times:
     if part is None:
         return Times(np.zeros(0), np.zeros(0), np.zeros(0))
     return Times(part.tick.astype(np.float64), value_of(part.bucket), part.count.astype(np.float64))
+
+
+def delays(server: ResourceView) -> tuple[Times, Times]:
+    """`DELAYS` of a server."""
+    timed, at_once = (times(server, name) for name in DELAYS)
+    return timed, at_once
 
 
 def missing(snapshot: Snapshot, names: tuple[str, ...]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.net.readings.connections import read_connections, times
+from jitterscope.diagnosis.areas.net.readings.connections import delays, read_connections
 from jitterscope.diagnosis.areas.net.readings.resends import late_of
 from jitterscope.diagnosis.core.area import Amounts
 from jitterscope.diagnosis.core.events import runs
@@ -32,7 +32,8 @@ def resent_late(snapshot: Snapshot) -> Amounts | None:
     """Answers that waited for a retransmission for longer than an answer is allowed to take."""
     late, answers = [], []
     for one in read_connections(snapshot):
-        found = times(one.server, "retransmit_delay_us").over(late_of(snapshot, one.server).over_us)
+        timed, at_once = delays(one.server)
+        found = (timed + at_once).over(late_of(snapshot, one.server).over_us)
         counted = np.bincount(found.tick.astype(np.int64), weights=found.many, minlength=snapshot.ticks)
         late.append(np.where(np.isfinite(one.resent), counted[: snapshot.ticks], np.nan))
         answers.append(one.answers)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.net.readings.connections import Connections, Times, read_connections, times
+from jitterscope.diagnosis.areas.net.readings.connections import Connections, Times, delays, read_connections, times
 from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.reading import reading
@@ -23,18 +23,24 @@ HANDSHAKE_US = 900_000
 NEAR_US = 10_000
 # Of that share of connections the round trip says how far clients are: probes and proxies are near, whoever they serve.
 _MOST, _LEAST_HANDSHAKES = 0.9, 20
-# On the internet 6.1 % of answers had retransmissions, 43 % of these by the timer (Dukkipati et al., IMC 2011).
-ORDINARY = 0.03
+# On the internet 6.1 % of answers had retransmissions (Dukkipati et al., IMC 2011).
+ORDINARY = 0.06
 _BLOCK_US = 10_000_000
 # The kernel's clock may tick every 10 ms, and a histogram has buckets of 4 %.
 _NEAR = 0.85
+# If fewer of those that waited for a timer waited 200 ms, it is shorter (rto_min of a route), and late acknowledgments
+# look like losses.
+_BY_TIMER = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Resends:
-    """Retransmissions of one server. `delays` are all waits for a retransmitted segment.
+    """Retransmissions of one server.
 
-    `late` are those that make an answer late by the `limit` of the server; its objective allows `allowed` of them.
+    `late` are the waits for a retransmitted segment that make an answer late by the `limit` of the server; its
+    objective allows `allowed` of them. `at_once` of them did not wait for a timer: the client had received what came
+    after the segment (fast retransmit). `too_soon`: waits for a timer that is too short to tell a loss from a late
+    acknowledgment; they are not among the late ones.
     `handshakes`: connections that were at least 1 s late although no attempt was dropped. `trip_us`: nine of ten other
     handshakes took at most this, one round trip; None: too few were seen. `usual`: the share of late answers in half of
     the window's blocks of 10 s.
@@ -43,8 +49,9 @@ class Resends:
     at: Connections
     requests: float
     resent: float
-    delays: Times
     late: Times
+    at_once: int
+    too_soon: int
     limit: Late
     allowed: float
     handshakes: Times
@@ -78,8 +85,8 @@ class Resends:
         return max(longest, 1_000_000.0 if self.handshakes.count else 0.0)
 
     @property
-    def by_timer(self) -> int:
-        """Late ones that waited for the timer: 200 ms or longer."""
+    def long(self) -> int:
+        """Late ones that waited as long as for the timer or longer: 200 ms."""
         return self.late.over(_NEAR * TIMER_US).count
 
     def ticks(self) -> IntArray:
@@ -96,13 +103,18 @@ def read_resends(snapshot: Snapshot) -> Resends | None:
 
 def _of(snapshot: Snapshot, at: Connections) -> Resends:
     limit = late_of(snapshot, at.server)
-    delays, handshakes = times(at.server, "retransmit_delay_us"), times(at.server, "handshake_us")
+    handshakes = times(at.server, "handshake_us")
     # If there was no room for attempts, that is what they waited for.
     again = handshakes.over(np.inf if at.overflowed else HANDSHAKE_US)
     requests, resent = float(np.nansum(at.requests)), float(np.nansum(at.resent))
-    late = delays.over(limit.over_us)
+    timed, late = (one.over(limit.over_us) for one in delays(at.server))
+    at_once, too_soon = late.count, 0
+    if timed.over(_NEAR * TIMER_US).count >= _BY_TIMER * timed.count:
+        late = timed + late
+    else:
+        too_soon = timed.count
     return Resends(
-        at, requests, resent, delays, late, limit, _allowed(snapshot, at, limit, requests), again,
+        at, requests, resent, late, at_once, too_soon, limit, _allowed(snapshot, at, limit, requests), again,
         _trip_us(handshakes), _usual(snapshot, at, late),
     )  # fmt: skip
 
