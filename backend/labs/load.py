@@ -25,8 +25,8 @@ class Load:
     `http`: send HTTP requests, whose paths are `names`. `grpc`: send gRPC calls, whose methods are `names`, on this
     many connections. `unique`: each query is for a new name below one of `names`.
     `clients`: addresses to send from, in turn. The first `calm_s` have their own rate. Requests use `ready`
-    connections, plus new ones when all are busy; without `reuse`, one connection each. `inside`: the command that
-    starts the driver where its clients are.
+    connections, plus new ones when all are busy; without `reuse`, one connection each. `whole`: an answer's time ends
+    with its last byte. `inside`: the command that starts the driver where its clients are.
     """
 
     qps: float
@@ -43,6 +43,7 @@ class Load:
     timeout_ms: int = TIMEOUT_MS
     reuse: bool = True
     ready: int = 0
+    whole: bool = False
     inside: tuple[str, ...] = ()
 
 
@@ -65,6 +66,7 @@ def start(
         f"--unique={str(load.unique).lower()}",
         f"--reuse={str(load.reuse).lower()}",
         f"--ready={load.ready}",
+        f"--whole={str(load.whole).lower()}",
         f"--clients={','.join(load.clients)}",
         f"--seconds={seconds}",
         f"--start-at-us={start_us}",

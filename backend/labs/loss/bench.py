@@ -106,7 +106,7 @@ def _options(p: Parameters) -> list[str]:
 
 def _load(p: Parameters, link: Wire) -> Load:
     return Load(
-        p.qps, names=(PATH,), http=True, timeout_ms=_TIMEOUT_MS, reuse=p.keep, ready=8 if p.keep else 0,
+        p.qps, names=(PATH,), http=True, timeout_ms=_TIMEOUT_MS, reuse=p.keep, ready=8 if p.keep else 0, whole=True,
         inside=link.clients.enter,
     )  # fmt: skip
 

@@ -20,14 +20,15 @@ import (
 const maxConnections = 20_000
 
 // httpClient sends HTTP/1.1 requests on a schedule. Each takes an idle connection or opens another, so none waits
-// behind another. A response's time is when the kernel received its first byte. A request that times out takes its
-// connection with it.
+// behind another. A response's time is when the kernel received its first byte, or when the last one was read: the kernel
+// can receive that before others. A request that times out takes its connection with it.
 type httpClient struct {
 	ledger
 	server      netip.AddrPort
 	from        []netip.Addr
-	reuse       atomic.Bool // otherwise each request has its own connection
-	ready       int         // connections opened before the first request
+	reuse       atomic.Bool
+	ready       int
+	whole       bool
 	requests    [][]byte
 	epoll       int
 	opened      int
@@ -38,9 +39,15 @@ type httpClient struct {
 	stop        atomic.Bool
 }
 
-func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, reuse bool, ready, capacity int) (*httpClient, error) {
-	h := &httpClient{ledger: newLedger(capacity), server: server, from: from, ready: ready}
-	h.reuse.Store(reuse)
+type httpOptions struct {
+	reuse bool // otherwise each request has its own connection
+	whole bool // a response's time is when all of it was read
+	ready int  // connections opened before the first request
+}
+
+func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, o httpOptions, capacity int) (*httpClient, error) {
+	h := &httpClient{ledger: newLedger(capacity), server: server, from: from, ready: o.ready, whole: o.whole}
+	h.reuse.Store(o.reuse)
 	for _, path := range paths {
 		h.requests = append(h.requests, fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, server))
 	}
@@ -278,7 +285,11 @@ func (h *httpClient) happened(c *connection, buffer []byte) {
 				h.end(c, nil)
 				return
 			}
-			h.answered(c.owed, c.answer.code, c.answer.firstNs)
+			at := c.answer.firstNs
+			if h.whole {
+				at = time.Now().UnixNano()
+			}
+			h.answered(c.owed, c.answer.code, at)
 			c.owed = -1
 			c.answer.clear()
 			if !h.reuse.Load() {

@@ -32,12 +32,12 @@ const patience = time.Minute
 
 func send(t *testing.T, server netip.AddrPort, paths []string, qps float64, timeout time.Duration) (*result, *httpClient) {
 	t.Helper()
-	return sendOn(t, server, paths, true, qps, timeout)
+	return sendOn(t, server, paths, httpOptions{reuse: true}, qps, timeout)
 }
 
-func sendOn(t *testing.T, server netip.AddrPort, paths []string, reuse bool, qps float64, timeout time.Duration) (*result, *httpClient) {
+func sendOn(t *testing.T, server netip.AddrPort, paths []string, o httpOptions, qps float64, timeout time.Duration) (*result, *httpClient) {
 	t.Helper()
-	h, err := newHTTPClient(server, paths, nil, reuse, 0, 1000)
+	h, err := newHTTPClient(server, paths, nil, o, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +90,23 @@ func TestHTTPLatencyIsToTheFirstByte(t *testing.T) {
 	}
 }
 
+func TestHTTPLatencyToTheLastByte(t *testing.T) {
+	const rest = 30 * time.Millisecond
+	server, _ := serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "2")
+		_, _ = w.Write([]byte{'o'})
+		w.(http.Flusher).Flush()
+		time.Sleep(rest)
+		_, _ = w.Write([]byte{'k'})
+	})
+	for _, whole := range []bool{false, true} {
+		r, _ := sendOn(t, server, []string{"/"}, httpOptions{reuse: true, whole: whole}, 200, patience)
+		if s := r.summary(); s.Answered != 100 || (s.P50Us >= 30_000) != whole {
+			t.Errorf("whole %v: got %+v", whole, s)
+		}
+	}
+}
+
 func TestIdleConnectionsAreUsedAgain(t *testing.T) {
 	server, opened := serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) { body(w, 10) })
 	r, h := send(t, server, []string{"/"}, 400, patience)
@@ -103,7 +120,7 @@ func TestIdleConnectionsAreUsedAgain(t *testing.T) {
 
 func TestConnectionsOfTheirOwn(t *testing.T) {
 	server, opened := serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) { body(w, 10) })
-	r, h := sendOn(t, server, []string{"/"}, false, 400, patience)
+	r, h := sendOn(t, server, []string{"/"}, httpOptions{}, 400, patience)
 	if s := r.summary(); s.Answered != 200 || opened() != 200 || h.opened != 200 {
 		t.Errorf("got %+v, and %d of %d connections arrived; want 200", s, opened(), h.opened)
 	}
@@ -115,7 +132,7 @@ func TestConnectionsOfTheirOwn(t *testing.T) {
 
 func TestConnectionsThatAreReady(t *testing.T) {
 	server, opened := serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) { body(w, 10) })
-	h, err := newHTTPClient(server, []string{"/"}, nil, true, 30, 1000)
+	h, err := newHTTPClient(server, []string{"/"}, nil, httpOptions{reuse: true, ready: 30}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

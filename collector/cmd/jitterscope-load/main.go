@@ -44,6 +44,7 @@ type options struct {
 	clients      []netip.Addr
 	reuse        bool
 	ready        int
+	whole        bool
 	plan         plan
 	timeout      time.Duration
 	sockets      int
@@ -62,6 +63,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.IntVar(&o.grpc, "grpc", 0, "send gRPC calls on this many connections instead of DNS queries: --names are methods")
 	flags.BoolVar(&o.reuse, "reuse", true, "send HTTP requests on idle connections; false: each on its own connection")
 	flags.IntVar(&o.ready, "ready", 0, "connections for HTTP requests that are opened before the first one")
+	flags.BoolVar(&o.whole, "whole", false, "time HTTP responses until all of them was read; false: until their first byte")
 	names := flags.String("names", "", "comma-separated names to query in turn, type A")
 	flags.BoolVar(&o.unique, "unique", false, "query a new name each time: a counter below each of the names")
 	clients := flags.String("clients", "", "comma-separated addresses of this machine to send from, in turn")
@@ -138,7 +140,7 @@ func (o *options) newDriver() (driver, error) {
 		return newGRPCClient(o.server, o.names, o.grpc, o.plan.capacity())
 	}
 	if o.http {
-		return newHTTPClient(o.server, o.names, o.clients, o.reuse, o.ready, o.plan.capacity())
+		return newHTTPClient(o.server, o.names, o.clients, httpOptions{o.reuse, o.whole, o.ready}, o.plan.capacity())
 	}
 	return newClient(o.server, o.names, o.unique, o.sockets, o.clients, o.plan.capacity())
 }

@@ -8,7 +8,6 @@
 #include "lost.h"
 #include "servers.h"
 
-#define CACHE_LINE 64
 #define TICKS 32 /* a power of 2 */
 #define TICK_NS 100000000ULL
 /* A client that closes this soon after its data does not wait for an answer: a farewell (TLS close_notify), or data
@@ -16,15 +15,14 @@
 #define FAREWELL_NS 10000000ULL
 
 /* Requests that a server received, by tick of the wall clock. The counters only grow: the collector, which maps them,
- * knows what it has already read. Requests arrive on other CPUs than those that answer: each has its own cache lines. */
+ * knows what it has already read. */
 struct counts {
 	__u32 generation; /* of the server that has this place now */
 	__u32 lost;	  /* finished requests that did not fit into the ring */
 	__u32 queued;	  /* most connections waiting to be accepted since the collector set it to 0 */
-	__u8 pad[CACHE_LINE - 12];
 	__u32 came[TICKS];
 	__u32 ended; /* requests that are no longer waited for */
-	__u8 pad2[CACHE_LINE - 4];
+	__u8 pad[48];
 };
 
 struct {
@@ -52,15 +50,15 @@ enum { ANSWERED, ABANDONED, WITHDRAWN, CONNECTED, SYNACK_RESENT, RESENT, RECOVER
  * was answered; for RESENT and RECOVERED, when the data was last sent before it had to be retransmitted. */
 struct request {
 	__u64 came_ns;
-	__u64 read_ns; /* 0: not seen; for CONNECTED, 1: the client had opened another connection shortly before;
-			* for RECOVERED, 1: a timer ran out */
+	__u64 read_ns; /* 0: not seen; for CONNECTED, 1: the client had opened another connection shortly before; for RESENT,
+			* how many segments; for RECOVERED, 1: a timer ran out */
 	__u64 ended_ns;
 	__u8 client[16]; /* IPv4 mapped into IPv6 */
 	__u32 server;
 	__u32 generation;
 	__u32 tick; /* in which its arrival was counted */
 	/* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for; CONNECTED: a
-	 * client has a connection; SYNACK_RESENT, RESENT: a segment was retransmitted; RECOVERED: the retransmitted data
+	 * client has a connection; SYNACK_RESENT, RESENT: segments were retransmitted; RECOVERED: the retransmitted data
 	 * was delivered. */
 	__u8 end;
 	__u8 status; /* class of the answer's HTTP/1 status, 1 to 5; 0: none could be read */
@@ -78,35 +76,31 @@ struct {
 	__uint(max_entries, 1 << 20);
 } requests SEC(".maps");
 
-/* Data arrives on one CPU and is read and answered on another: what both need is together, and what only one needs is
- * apart. The kernel begins a cache line 8 bytes before this. */
 struct connection {
 	__u64 unread_ns; /* when the first data arrived that has not been read, 0: all was read */
 	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none; of a client: when it was sent */
-	__u64 acked_ns;	 /* when the client last acknowledged some data */
+	__u64 read_ns;
+	__u64 left_ns;	 /* when data began to be sent while nothing was unacknowledged */
+	__u64 acked_ns;	 /* when the client last acknowledged some */
+	__u64 stuck_ns;	 /* since when retransmitted data has been in flight, 0: none */
+	__u64 resent_ns; /* when it was last sent */
 	__u32 seen;    /* end of what the program had read when the request arrived, or when it last read */
 	__u32 written; /* end of what it had written before its answer */
 	__u32 tick;
 	__u32 server;
 	__u32 generation;
-	__u32 caller;	 /* the process that connected; 0: this is a server's end */
 	__u8 partly;   /* part of the unread data was read */
 	__u8 plain;    /* the current request is neither HTTP nor TLS: its answer has no status, and there are no frames */
 	__u8 opaque;   /* it uses TLS: only the sizes of frames can be read */
 	__u8 farewell; /* the client closed right after its data */
 	__u8 framed;   /* whether it speaks HTTP/2: see frames.h */
-	__u8 old;      /* it predates these programs: which end it is follows from who was listening then */
-	__u8 head_length;
 	__u8 timed_out; /* the data in flight since stuck_ns waited for a timer */
-	/* Of the answering CPU. */
-	__u64 read_ns;
-	__u64 left_ns;	 /* when data began to be sent while nothing was unacknowledged */
-	__u64 stuck_ns;	 /* since when retransmitted data has been in flight, 0: none */
-	__u64 resent_ns; /* when it was last sent */
+	__u8 old;      /* it predates these programs: which end it is follows from who was listening then */
 	__u8 client[16]; /* of a client: the server */
-	__u64 listener;	 /* address of the listening socket, from which a connection inherits all of this */
-	__u64 unused;
+	__u32 caller;	 /* the process that connected; 0: this is a server's end */
+	__u8 head_length;
 	__u8 head[HEAD];
+	__u64 listener; /* address of the listening socket, from which a connection inherits all of this */
 };
 
 struct {

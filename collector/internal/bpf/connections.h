@@ -27,7 +27,7 @@ struct {
 } clients SEC(".maps");
 
 /* Reports an event that is not a request and has no connection to be kept with. */
-static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64 from, __u64 to, __u64 again)
+static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64 from, __u64 to, __u64 more)
 {
 	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
 
@@ -37,7 +37,7 @@ static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64
 	}
 	__builtin_memset(r, 0, sizeof(*r));
 	r->came_ns = from;
-	r->read_ns = again;
+	r->read_ns = more;
 	r->ended_ns = to;
 	r->server = server;
 	r->generation = generation;
@@ -66,16 +66,18 @@ int segment_resent(__u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct server *server;
 	__u64 now, since;
+	__u16 segments;
 	__u8 state;
 
 	if (!skb->len)
 		return 0;
+	segments = read_as(tcp_skb_cb, skb->cb)->tcp_gso_segs;
 	c = bpf_sk_storage_get(&connections, (void *)sk, 0, 0);
 	now = bpf_ktime_get_ns();
 	if (!c) {
 		server = server_of(sk);
 		if (server && server->number != NO_SERVER)
-			tell(server->number, server->generation, RESENT, now, now, 0);
+			tell(server->number, server->generation, RESENT, now, now, segments);
 		return 0;
 	}
 	if (c->caller || !arrivals_of(c, (void *)sk))
@@ -88,7 +90,7 @@ int segment_resent(__u64 *ctx)
 		c->resent_ns = now;
 		c->timed_out |= state != TCP_CA_RECOVERY;
 	}
-	tell(c->server, c->generation, RESENT, since ?: now, now, 0);
+	tell(c->server, c->generation, RESENT, since ?: now, now, segments);
 	return 0;
 }
 

@@ -79,6 +79,7 @@ struct tcp_skb_cb {
 	__u32 seq;
 	__u32 end_seq;
 	__u32 ack_seq;
+	__u16 tcp_gso_segs;
 };
 
 struct tcphdr {

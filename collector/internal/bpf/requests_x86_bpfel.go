@@ -56,29 +56,30 @@ type RequestsConnection struct {
 	_          structs.HostLayout
 	UnreadNs   uint64
 	CameNs     uint64
+	ReadNs     uint64
+	LeftNs     uint64
 	AckedNs    uint64
+	StuckNs    uint64
+	ResentNs   uint64
 	Seen       uint32
 	Written    uint32
 	Tick       uint32
 	Server     uint32
 	Generation uint32
-	Caller     uint32
 	Partly     uint8
 	Plain      uint8
 	Opaque     uint8
 	Farewell   uint8
 	Framed     uint8
-	Old        uint8
-	HeadLength uint8
 	TimedOut   uint8
-	ReadNs     uint64
-	LeftNs     uint64
-	StuckNs    uint64
-	ResentNs   uint64
+	Old        uint8
 	Client     [16]uint8
-	Listener   uint64
-	Unused     uint64
+	_          [1]byte
+	Caller     uint32
+	HeadLength uint8
 	Head       [64]uint8
+	_          [7]byte
+	Listener   uint64
 }
 
 type RequestsCounts struct {
@@ -86,10 +87,9 @@ type RequestsCounts struct {
 	Generation uint32
 	Lost       uint32
 	Queued     uint32
-	Pad        [52]uint8
 	Came       [32]uint32
 	Ended      uint32
-	Pad2       [60]uint8
+	Pad        [48]uint8
 }
 
 type RequestsRequest struct {

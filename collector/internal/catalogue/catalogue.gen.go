@@ -186,7 +186,7 @@ const (
 	AcceptQueue                 uint32 = 210 // Most connections waiting in the accept queue at once, sampled when one more was queued (sk_ack_backlog); missing if none waited
 	ListenDrops                 uint32 = 211 // Packets of connection attempts dropped by the listening sockets (sk_drops, ListenDrops per socket): SYNs; for a handshake that cannot complete, its last packet, the request after it, and retransmissions of both; also a SYN retransmitted because the SYN-ACK was lost. Read every second
 	SynackRetransmits           uint32 = 212 // SYN-ACKs retransmitted: the SYN-ACK or the client's reply was lost, or was dropped because the accept queue was full
-	Retransmits                 uint32 = 213 // Data segments retransmitted (tcp:tcp_retransmit_skb)
+	Retransmits                 uint32 = 213 // Data segments retransmitted, as they are on the wire (tcp:tcp_retransmit_skb, gso_segs)
 	RetransmitDelayUS           uint32 = 214 // Time from first to last transmission of data that a timer resent: clients received it at least this much later. Counted when the client next sends a packet; it adds to request_latency_us, which does not include it
 	FastRetransmitDelayUS       uint32 = 254 // Like retransmit_delay_us, of data resent without a timer, because the client had received what came after it: fast retransmit, about a round trip
 	Reconnections               uint32 = 215 // Connections from addresses that had opened another one to this server within 10 s
@@ -469,7 +469,7 @@ var All = map[uint32]Metric{
 	AcceptQueue:                 {AcceptQueue, "accept_queue", "1", Gauge, I32, "tcp_requests", "Most connections waiting in the accept queue at once, sampled when one more was queued (sk_ack_backlog); missing if none waited"},
 	ListenDrops:                 {ListenDrops, "listen_drops", "1", Delta, I32, "tcp_requests", "Packets of connection attempts dropped by the listening sockets (sk_drops, ListenDrops per socket): SYNs; for a handshake that cannot complete, its last packet, the request after it, and retransmissions of both; also a SYN retransmitted because the SYN-ACK was lost. Read every second"},
 	SynackRetransmits:           {SynackRetransmits, "synack_retransmits", "1", Delta, I32, "tcp_requests", "SYN-ACKs retransmitted: the SYN-ACK or the client's reply was lost, or was dropped because the accept queue was full"},
-	Retransmits:                 {Retransmits, "retransmits", "1", Delta, I32, "tcp_requests", "Data segments retransmitted (tcp:tcp_retransmit_skb)"},
+	Retransmits:                 {Retransmits, "retransmits", "1", Delta, I32, "tcp_requests", "Data segments retransmitted, as they are on the wire (tcp:tcp_retransmit_skb, gso_segs)"},
 	RetransmitDelayUS:           {RetransmitDelayUS, "retransmit_delay_us", "us", Distribution, Unspecified, "tcp_requests", "Time from first to last transmission of data that a timer resent: clients received it at least this much later. Counted when the client next sends a packet; it adds to request_latency_us, which does not include it"},
 	FastRetransmitDelayUS:       {FastRetransmitDelayUS, "fast_retransmit_delay_us", "us", Distribution, Unspecified, "tcp_requests", "Like retransmit_delay_us, of data resent without a timer, because the client had received what came after it: fast retransmit, about a round trip"},
 	Reconnections:               {Reconnections, "reconnections", "1", Delta, I32, "tcp_requests", "Connections from addresses that had opened another one to this server within 10 s"},

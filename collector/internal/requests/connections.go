@@ -57,7 +57,7 @@ func (c *connections) take(record *bpf.RequestsRequest, endedNS int64) {
 	case synackResent:
 		c.synacks++
 	case resent:
-		c.resent++
+		c.resent += uint32(record.ReadNs)
 		if took > catalogue.SlowUS {
 			c.lateNS = endedNS
 		}

@@ -17,6 +17,8 @@ from jitterscope.diagnosis.core.start_up import CALM_US
 ID = "cpu/limit_too_low"
 NEEDS = ("cpu_usage_us", "cpu_throttled_periods")
 LEAST_PERIODS, LEAST_SHARE = 10, 0.2
+# Share of the periods that end throttled where the load never fits.
+ALWAYS = 0.8
 # Requests of a starting program become cheaper by this factor at least if its code is being compiled.
 FALLS = 1.5
 
@@ -40,7 +42,9 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     needed, limit = say.apart(need, cpu.limit)
     title = f"{name} needs {needed} CPU for {load}, more than its limit of {limit} CPU, {wait}"
     if not np.isfinite(need) or need <= cpu.limit or needed == limit:
-        title = f"{name} uses its whole CPU limit of {cpu.limit:g} CPU for {load} all the time, {wait}"
+        title = f"{name} keeps hitting its CPU limit of {cpu.limit:g} CPU with {load}, {wait}"
+        if _ratio_of_periods(judged) >= ALWAYS:
+            title = f"{name} uses its whole CPU limit of {cpu.limit:g} CPU for {load} all the time, {wait}"
     return report.build(
         context,
         judged,
@@ -172,7 +176,7 @@ def _use_ratio(context: report.Context, judged: list[Judged]) -> float:
 def _confidence(context: report.Context, judged: list[Judged]) -> Confidence:
     seconds = sum(item.episode.length for item in judged) * context.snapshot.step_us / 1e6
     gc = sum(item.gc_us for item in judged) / max(1.0, sum(item.used_us for item in judged))
-    if _ratio_of_periods(judged) >= 0.8 and _use_ratio(context, judged) >= 0.9 and gc < 0.5 and seconds >= 3:
+    if _ratio_of_periods(judged) >= ALWAYS and _use_ratio(context, judged) >= 0.9 and gc < 0.5 and seconds >= 3:
         return "high"
     return "medium"
 
