@@ -30,7 +30,7 @@ CASES = [
     case(Variant.FAULT, 50, qps=400, delay_ms=120),
     case(Variant.MAX_TCP_CONNECTIONS, 48),
     case(Variant.PREFER_UDP, 48),
-    # One dnsmasq would need 40 connections, six have 120: only a stall of 160 ms needs all. At 800/s, one of 100 ms.
+    # One dnsmasq would need 40 connections, eight have 160.
     case(Variant.MORE_REPLICAS, 50, qps=500),
     case(Variant.SLOW_UPSTREAM, 59),
     case(Variant.EDGE, 48),

@@ -31,7 +31,7 @@ def command(
         typer.Option(help="Queries sent at once each --calm-seconds [none; pool-churn twice the limit]"),
     ] = None,
     children_limit: Annotated[int | None, typer.Option(help="--max-tcp-connections of dnsmasq [unset: 20]")] = None,
-    replicas: Annotated[int | None, typer.Option(help="dnsmasq processes, queried in turn [1]")] = None,
+    replicas: Annotated[int | None, typer.Option(help="dnsmasq processes, queried at random [1]")] = None,
     clients: Annotated[int | None, typer.Option(help="Client addresses [4]")] = None,
     url: Url = None,
     token: Token = None,

@@ -107,13 +107,16 @@ def start_dnsmasq(made: Bench, index: int) -> Server:
 
 
 def _node_local_corefile(endpoint: tuple[str, int], upstreams: list[Server], transport: str) -> str:
-    """As in kubernetes/dns's nodelocaldns.yaml, which GKE uses, with the lab's addresses."""
+    """As in kubernetes/dns's nodelocaldns.yaml, which GKE uses, with the lab's addresses.
+
+    CoreDNS picks one at random, as a Service does. In turn, all that it retries would go to the first of them: that
+    overflows when the connections of all end together.
+    """
     address, port = endpoint
     targets = " ".join(f"{one.address}:{one.port}" for one in upstreams)
     forward = f"""    forward . {targets} {{
         {transport}
         expire 1s
-        policy round_robin
     }}"""
     return f"""cluster.local:{port} {{
     bind {address}

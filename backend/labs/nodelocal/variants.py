@@ -46,7 +46,7 @@ class Parameters(BaseModel):
     children_limit: int | None = Field(
         None, ge=1, le=1_000, description="--max-tcp-connections of dnsmasq (2.90 or newer); unset: its own 20"
     )
-    replicas: int = Field(1, ge=1, le=15, description="dnsmasq processes, queried in turn")
+    replicas: int = Field(1, ge=1, le=15, description="dnsmasq processes, queried at random")
     transport: Literal["force_tcp", "prefer_udp"] = Field("force_tcp", description="option of the node-local CoreDNS")
     volley: int = Field(0, ge=0, le=500, description="queries at once, after each --calm-seconds; 0: none")
     clients: int = Field(4, ge=1, le=32, description="client addresses")
@@ -100,9 +100,9 @@ _BURST_CALM = 0.125
 # unused ones when it cleans up, every 10 s.
 _CHURN = {"qps": 10.0, "delay_ms": 50.0, "calm_seconds": 12.0}
 _VOLLEY = 2.0
-# Of the connections of a replica, if there are enough. dnsmasq closes a connection after 100 queries (TCP_MAX_QUERIES):
-# those that the rise opened together end together, and while it forks for new ones it needs twice as many.
-_SPARE = 0.35
+# Of the connections of a replica, if there are enough: they are queried at random, not evenly. dnsmasq closes a
+# connection after 100 queries (TCP_MAX_QUERIES), so those that the rise opened together end together, and are replaced.
+_SPARE = 0.25
 _RATES = (10.0, 4_000.0)
 
 
