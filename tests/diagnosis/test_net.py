@@ -74,6 +74,18 @@ def test_a_long_way_is_no_loss() -> None:
     assert "200 ms" in told.reason
 
 
+def test_a_timer_matters_only_to_what_waited_for_it() -> None:
+    """Answers of several segments to clients at an unknown distance: the others behind a lost one reveal it."""
+    load = replace(LOSSY, loss=0.1, trip_us=60_000.0, seed=58)
+    for noticed, fixes in ((0.0, ["repair_path", "lower_rto_min"]), (1.0, ["repair_path"])):
+        snapshot = simulate(replace(load, noticed=noticed))
+        told = LOSS.detect(snapshot)
+        assert isinstance(told, Found)
+        assert [fix.id for fix in LOSS.propose(snapshot, told)] == fixes
+        (timer,) = (one for one in told.evidence if one.id == "timer")
+        assert (timer.numbers["at_once"] > 0) == bool(noticed)
+
+
 def test_handshakes_that_wait_for_a_full_queue_are_no_loss() -> None:
     lossy = simulate(replace(LOSSY, each=True, loss=0.0, synack_loss=0.05, seed=52))
     found = LOSS.detect(lossy)

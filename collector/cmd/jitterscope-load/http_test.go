@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 )
@@ -91,7 +92,7 @@ func TestHTTPLatencyIsToTheFirstByte(t *testing.T) {
 }
 
 func TestHTTPLatencyToTheLastByte(t *testing.T) {
-	const rest = 30 * time.Millisecond
+	const rest = 300 * time.Millisecond
 	server, _ := serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "2")
 		_, _ = w.Write([]byte{'o'})
@@ -101,8 +102,9 @@ func TestHTTPLatencyToTheLastByte(t *testing.T) {
 	})
 	for _, whole := range []bool{false, true} {
 		r, _ := sendOn(t, server, []string{"/"}, httpOptions{reuse: true, whole: whole}, 200, patience)
-		if s := r.summary(); s.Answered != 100 || (s.P50Us >= 30_000) != whole {
-			t.Errorf("whole %v: got %+v", whole, s)
+		// The fastest: on a busy machine, the first byte of most can come later than that.
+		if fastest := time.Duration(slices.Min(r.latencyUs)) * time.Microsecond; (fastest >= rest) != whole {
+			t.Errorf("whole %v: the fastest took %v", whole, fastest)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package dnscapture
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -17,9 +19,8 @@ type taken struct {
 
 // TestTapSeesWhatThePacketRingSees sends the same traffic through both ways of taking packets.
 func TestTapSeesWhatThePacketRingSees(t *testing.T) {
-	udp := listenUDP(t, "127.0.0.1:0")
+	tcp, udp, udp6 := listenOnOnePort(t)
 	port := uint16(udp.LocalAddr().(*net.UDPAddr).Port)
-	udp6 := listenUDP(t, (&net.UDPAddr{IP: net.IPv6loopback, Port: int(port)}).String())
 	other := listenUDP(t, "127.0.0.1:0")
 	tapped := openWith(t, port, func(fd int) (packetRing, error) { return newTap(fd, SmallRing) })
 	mapped := openWith(t, port, func(fd int) (packetRing, error) { return newMappedRing(fd, SmallRing) })
@@ -30,7 +31,7 @@ func TestTapSeesWhatThePacketRingSees(t *testing.T) {
 		send(t, udp6.LocalAddr(), length)
 		send(t, other.LocalAddr(), length)
 	}
-	exchangeTCP(t, port)
+	exchangeTCP(t, tcp)
 	ended := time.Now()
 
 	want, got := drain(mapped, time.Now()), drain(tapped, time.Now())
@@ -146,6 +147,33 @@ func drain(socket *Socket, cutoff time.Time) (packets []taken) {
 	return packets
 }
 
+// listenOnOnePort finds a port that is free in all three ways: another program may have taken one of them.
+func listenOnOnePort(t *testing.T) (tcp net.Listener, udp, udp6 net.PacketConn) {
+	t.Helper()
+	var err error
+	for range 20 {
+		var errs [3]error
+		tcp, errs[0] = net.Listen("tcp", "127.0.0.1:0")
+		if errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+		port := tcp.Addr().(*net.TCPAddr).Port
+		udp, errs[1] = net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+		udp6, errs[2] = net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv6loopback, Port: port})
+		if err = errors.Join(errs[:]...); err == nil {
+			t.Cleanup(func() { _, _, _ = tcp.Close(), udp.Close(), udp6.Close() })
+			return tcp, udp, udp6
+		}
+		for i, socket := range []io.Closer{tcp, udp, udp6} {
+			if errs[i] == nil {
+				_ = socket.Close()
+			}
+		}
+	}
+	t.Fatal(err)
+	return nil, nil, nil
+}
+
 func listenUDP(t *testing.T, address string) net.PacketConn {
 	t.Helper()
 	connection, err := net.ListenPacket("udp", address)
@@ -169,13 +197,8 @@ func send(t *testing.T, to net.Addr, length int) {
 }
 
 // exchangeTCP opens a connection, sends data, and closes it.
-func exchangeTCP(t *testing.T, port uint16) {
+func exchangeTCP(t *testing.T, listener net.Listener) {
 	t.Helper()
-	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

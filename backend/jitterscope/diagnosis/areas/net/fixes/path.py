@@ -21,7 +21,7 @@ def propose(snapshot: Snapshot, found: Found, resends: Resends) -> list[Fix]:
     ratio = resends.late.count / max(1.0, resends.requests)
     fixes = [_repair(pid, ratio, counted=bool(resends.late.count))]
     # To distant clients, a shorter timer resends what is merely still on its way.
-    if resends.late.count and resends.near is not False:
+    if resends.late.count > resends.at_once and resends.near is not False:
         fixes.append(_timer(pid))
     return fixes
 
