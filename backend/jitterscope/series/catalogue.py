@@ -271,6 +271,7 @@ FACTS: Final[dict[str, Name]] = {
     "tcp.addresses": Name("tcp.addresses", "tcp_server", "tcp_requests", "JSON list of the ADDRESS:PORT pairs it listens on"),
     "tcp.accept_limit": Name("tcp.accept_limit", "tcp_server", "tcp_requests", "Connections that can wait in the accept queue (sk_max_ack_backlog: the backlog of listen(), capped by net.core.somaxconn); the lowest of its listening sockets"),
     "tcp.somaxconn": Name("tcp.somaxconn", "tcp_server", "tcp_requests", "net.core.somaxconn of the server's network namespace"),
+    "tcp.timed_one_in": Name("tcp.timed_one_in", "tcp_server", "tcp_requests", "1: every request is timed; 8: the server gets very many requests, and of those with a fast answer one in 8 is timed, for all 8 (docs/requests.md)"),
     "tcp.listeners": Name("tcp.listeners", "tcp_server", "tcp_requests", "Listening sockets (more than one per address: SO_REUSEPORT)"),
     "upstream.server": Name("upstream.server", "tcp_upstream", "tcp_requests", "Key of the TCP server on this node that listens there; absent if it runs elsewhere or is unknown"),
     "upstream.service": Name("upstream.service", "tcp_upstream", "tcp_requests", "NAMESPACE/NAME of the Kubernetes Service with that address, listed by the source services; empty: no longer one; absent: none, or not known"),

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	settle      = 100 * time.Millisecond // between switching and measuring
+	tick        = 100 * time.Millisecond
+	choosing    = 2500 * time.Millisecond // after which the observer has chosen which part of the requests it times
 	connections = 32
 	mostFor     = 5 * time.Second
 )
@@ -70,7 +71,7 @@ func (o *observer) sample(duration time.Duration) (time.Duration, float64) {
 	var into discard
 	before := alternating.ThreadTime()
 	started := time.Now()
-	for at := started.Add(settle); !at.After(started.Add(duration)); at = at.Add(100 * time.Millisecond) {
+	for at := started.Add(tick); !at.After(started.Add(duration)); at = at.Add(100 * time.Millisecond) {
 		time.Sleep(time.Until(at))
 		o.tracker.Sample(time.Now().UnixMicro(), 0, &into)
 	}
@@ -175,8 +176,10 @@ func (m *measurement) measure(on bool) error {
 			return err
 		}
 		defer func() { _ = o.programs.Close() }()
+		o.sample(choosing)
+	} else {
+		time.Sleep(choosing)
 	}
-	time.Sleep(settle)
 	pid := m.server.command.Process.Pid
 	cpu, err := alternating.ProcessTime(pid)
 	if err != nil {
@@ -215,8 +218,7 @@ func (m *measurement) most(r *result) error {
 	defer func() { _ = o.programs.Close() }()
 	stop := m.server.load.start(0)
 	defer stop()
-	time.Sleep(settle)
-	o.sample(settle) // what came before the window
+	o.sample(choosing) // what came before the window
 	packetsBefore, err := loopbackPackets()
 	if err != nil {
 		return err

@@ -5,14 +5,19 @@
 #define JITTERSCOPE_CONNECTION_H
 
 #include "head.h"
+#include "frames.h"
 #include "lost.h"
 #include "servers.h"
 
 #define TICKS 32 /* a power of 2 */
+#define MOST_SHIFT 7
 #define TICK_NS 100000000ULL
 /* A client that closes this soon after its data does not wait for an answer: a farewell (TLS close_notify), or data
  * that needs none. */
 #define FAREWELL_NS 10000000ULL
+
+/* Answers that took this long are reported one and all. Set before loading. */
+const volatile __u64 slow_ns = 0;
 
 /* Requests that a server received, by tick of the wall clock. The counters only grow: the collector, which maps them,
  * knows what it has already read. */
@@ -22,7 +27,9 @@ struct counts {
 	__u32 queued;	  /* most connections waiting to be accepted since the collector set it to 0 */
 	__u32 came[TICKS];
 	__u32 ended; /* requests that are no longer waited for */
-	__u8 pad[48];
+	__u32 shift; /* of requests with fast answers, one in 2^shift is reported: set by the collector */
+	__u8 pad[44];
+	__u32 passed[TICKS]; /* those that were not, by the tick in which they came */
 };
 
 struct {
@@ -63,7 +70,7 @@ struct request {
 	__u8 end;
 	__u8 status; /* class of the answer's HTTP/1 status, 1 to 5; 0: none could be read */
 	__u8 head_length;
-	__u8 pad;
+	__u8 shift; /* its head and status stand for those of 2^shift requests, as does its time if that is below slow_ns */
 	__u8 head[HEAD]; /* how the request begins, if that was seen */
 	__u64 connection; /* whose headers are reported, of HTTP/2: see blocks.h; 0: they are not */
 	__u32 stream;
@@ -95,8 +102,13 @@ struct connection {
 	__u8 farewell; /* the client closed right after its data */
 	__u8 framed;   /* whether it speaks HTTP/2: see frames.h */
 	__u8 timed_out; /* the data in flight since stuck_ns waited for a timer */
+	__u8 passed;   /* the current request is not reported if its answer is fast, and nothing of it is looked at */
+	__u8 shift;    /* if it is not passed, it stands for 2^shift */
+	__u8 turn;     /* counts requests, in rows of 2^shift */
+	__u8 pick;     /* which one of a row is not passed */
 	__u8 old;      /* it predates these programs: which end it is follows from who was listening then */
 	__u8 client[16]; /* of a client: the server */
+	__u32 jiffies;	 /* when the current request came, if it is passed */
 	__u32 caller;	 /* the process that connected; 0: this is a server's end */
 	__u8 head_length;
 	__u8 head[HEAD];
@@ -115,6 +127,7 @@ static __always_inline struct counts *arrivals_of(struct connection *c, struct s
 {
 	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
 	struct server *server;
+	__u32 drawn;
 
 	if (a && a->generation == c->generation)
 		return a;
@@ -124,7 +137,10 @@ static __always_inline struct counts *arrivals_of(struct connection *c, struct s
 	c->server = server->number;
 	c->generation = server->generation;
 	c->unread_ns = c->came_ns = 0;
-	c->partly = c->farewell = c->framed = 0;
+	c->partly = c->farewell = c->framed = c->passed = c->shift = 0;
+	drawn = bpf_get_prandom_u32();
+	c->turn = drawn;
+	c->pick = drawn >> 8;
 	copy_address(c->client, sk, 0);
 	return bpf_map_lookup_elem(&arrivals, &c->server);
 }
@@ -166,16 +182,32 @@ static __always_inline void report(struct connection *c, __u64 connection, __u32
 	r->stream = stream;
 	r->end = end;
 	r->status = status;
-	r->pad = 0;
+	r->shift = c->passed ? 0 : c->shift;
 	r->head_length = c->head_length;
 	__builtin_memcpy(r->head, c->head, HEAD);
 	c->head_length = 0;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+/* A fast answer to a request that is passed: nothing of it is reported but that it has ended. */
+static __always_inline void pass(struct connection *c)
+{
+	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
+
+	if (!a || a->generation != c->generation)
+		return;
+	__sync_fetch_and_add(&a->ended, 1);
+	__sync_fetch_and_add(&a->passed[c->tick & (TICKS - 1)], 1);
+}
+
 static __always_inline void end_request(struct connection *c, __u8 end, __u8 status, __u64 now)
 {
-	report(c, 0, 0, c->came_ns ?: c->unread_ns, c->came_ns ? c->read_ns : 0, c->tick, end, status, now);
+	__u64 came = c->came_ns ?: c->unread_ns;
+
+	if (c->passed && end == ANSWERED && now - came < slow_ns)
+		pass(c);
+	else
+		report(c, 0, 0, came, c->came_ns ? c->read_ns : 0, c->tick, end, status, now);
 }
 
 /* What is known about a connection of a server; created if it does not exist yet. 0: not a server's. */
@@ -199,6 +231,46 @@ static __always_inline struct connection *connection_of(struct sock *sk)
 static __always_inline __u32 behind(struct sock *sk, struct tcp_sock *tp)
 {
 	return sk->sk_shutdown & RCV_SHUTDOWN ? tp->rcv_nxt - 1 : tp->rcv_nxt;
+}
+
+/* Decides whether the request that arrives is passed. Of a server with very many requests, one of each row of 2^shift on
+ * a connection is not, drawn at random. On a connection that might speak HTTP/2 none is: its frames have to be followed.
+ */
+static __always_inline void choose(struct connection *c, struct counts *a)
+{
+	__u8 row;
+
+	if (c->unread_ns || c->came_ns)
+		return;
+	c->shift = !reads_packets || c->plain || c->opaque || c->framed == OTHERWISE ? a->shift & MOST_SHIFT : 0;
+	c->passed = 0;
+	if (!c->shift)
+		return;
+	row = (1U << (c->shift & MOST_SHIFT)) - 1;
+	if (!(++c->turn & row))
+		c->pick = bpf_get_prandom_u32();
+	if (!((c->turn ^ c->pick) & row))
+		return;
+	c->passed = 1;
+	c->head_length = 0;
+	c->jiffies = bpf_jiffies64();
+}
+
+/* Makes up for a read of a passed request that data_read left out. Its time is known to a jiffy. */
+static __always_inline void make_up_read(struct connection *c, struct sock *sk, struct tcp_sock *tp)
+{
+	__u32 read;
+
+	if (!c->passed || c->came_ns || !c->unread_ns)
+		return;
+	read = tp->copied_seq;
+	if (read == c->seen)
+		return;
+	c->seen = read;
+	c->came_ns = c->read_ns = c->unread_ns;
+	c->partly = (__s32)(read - behind(sk, tp)) < 0;
+	if (!c->partly)
+		c->unread_ns = 0;
 }
 
 /* Data arrived from a server's client. */

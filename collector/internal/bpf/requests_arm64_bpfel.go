@@ -72,9 +72,14 @@ type RequestsConnection struct {
 	Farewell   uint8
 	Framed     uint8
 	TimedOut   uint8
+	Passed     uint8
+	Shift      uint8
+	Turn       uint8
+	Pick       uint8
 	Old        uint8
 	Client     [16]uint8
 	_          [1]byte
+	Jiffies    uint32
 	Caller     uint32
 	HeadLength uint8
 	Head       [64]uint8
@@ -89,7 +94,9 @@ type RequestsCounts struct {
 	Queued     uint32
 	Came       [32]uint32
 	Ended      uint32
-	Pad        [48]uint8
+	Shift      uint32
+	Pad        [44]uint8
+	Passed     [32]uint32
 }
 
 type RequestsRequest struct {
@@ -104,7 +111,7 @@ type RequestsRequest struct {
 	End        uint8
 	Status     uint8
 	HeadLength uint8
-	Pad        uint8
+	Shift      uint8
 	Head       [64]uint8
 	Connection uint64
 	Stream     uint32
@@ -195,6 +202,7 @@ const (
 	RequestsVarReadsHeads       = "reads_heads"
 	RequestsVarReadsPackets     = "reads_packets"
 	RequestsVarReadsStatus      = "reads_status"
+	RequestsVarSlowNs           = "slow_ns"
 	RequestsVarUnusedBlock      = "unused_block"
 	RequestsVarUnusedCall       = "unused_call"
 	RequestsVarUnusedCounts     = "unused_counts"
@@ -278,6 +286,7 @@ type RequestsVariableSpecs struct {
 	ReadsHeads    *ebpf.VariableSpec `ebpf:"reads_heads"`
 	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
 	ReadsStatus   *ebpf.VariableSpec `ebpf:"reads_status"`
+	SlowNs        *ebpf.VariableSpec `ebpf:"slow_ns"`
 	UnusedBlock   *ebpf.VariableSpec `ebpf:"unused_block"`
 	UnusedCall    *ebpf.VariableSpec `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.VariableSpec `ebpf:"unused_counts"`
@@ -344,6 +353,7 @@ type RequestsVariables struct {
 	ReadsHeads    *ebpf.Variable `ebpf:"reads_heads"`
 	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
 	ReadsStatus   *ebpf.Variable `ebpf:"reads_status"`
+	SlowNs        *ebpf.Variable `ebpf:"slow_ns"`
 	UnusedBlock   *ebpf.Variable `ebpf:"unused_block"`
 	UnusedCall    *ebpf.Variable `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.Variable `ebpf:"unused_counts"`

@@ -277,6 +277,7 @@ const (
 	FactTcpAddresses               = "tcp.addresses"                // JSON list of the ADDRESS:PORT pairs it listens on
 	FactTcpAcceptLimit             = "tcp.accept_limit"             // Connections that can wait in the accept queue (sk_max_ack_backlog: the backlog of listen(), capped by net.core.somaxconn); the lowest of its listening sockets
 	FactTcpSomaxconn               = "tcp.somaxconn"                // net.core.somaxconn of the server's network namespace
+	FactTcpTimedOneIn              = "tcp.timed_one_in"             // 1: every request is timed; 8: the server gets very many requests, and of those with a fast answer one in 8 is timed, for all 8 (docs/requests.md)
 	FactTcpListeners               = "tcp.listeners"                // Listening sockets (more than one per address: SO_REUSEPORT)
 	FactUpstreamServer             = "upstream.server"              // Key of the TCP server on this node that listens there; absent if it runs elsewhere or is unknown
 	FactUpstreamService            = "upstream.service"             // NAMESPACE/NAME of the Kubernetes Service with that address, listed by the source services; empty: no longer one; absent: none, or not known

@@ -43,42 +43,42 @@ type Kinds struct {
 
 func newKinds(fromUS int64) *Kinds { return &Kinds{FromUS: fromUS} }
 
-// count counts an answered request. It allocates only when a server has more kinds than ever before.
-func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
+// count counts an answered request that stands for many. It allocates only when a server has more kinds than ever before.
+func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS, many uint32) {
 	row := k.of(request)
 	if row == nil {
 		return
 	}
-	row.Count++
-	row.SumUS += uint64(latencyUS)
+	row.Count += many
+	row.SumUS += uint64(many) * uint64(latencyUS)
 	row.MaxUS = max(row.MaxUS, latencyUS)
-	row.Latency[(batch.Bucket(int64(latencyUS))+Coarse-1)/Coarse]++
+	row.Latency[(batch.Bucket(int64(latencyUS))+Coarse-1)/Coarse] += many
 	if latencyUS > catalogue.SlowUS {
-		row.Slow++
+		row.Slow += many
 	}
-	row.judge(http2head.Status(request.Status))
+	row.judge(http2head.Status(request.Status), many)
 }
 
 // judge counts the status of a request that was counted before.
 func (k *Kinds) judge(request *bpf.RequestsRequest) {
 	if row := k.of(request); row != nil {
-		row.judge(http2head.Status(request.Status))
+		row.judge(http2head.Status(request.Status), 1)
 	}
 }
 
-func (k *Kind) judge(status http2head.Status) {
+func (k *Kind) judge(status http2head.Status, many uint32) {
 	if status >= http2head.GRPC {
-		k.Codes[status-http2head.GRPC]++
+		k.Codes[status-http2head.GRPC] += many
 		return
 	}
 	if status != 0 {
-		k.Statuses++
+		k.Statuses += many
 	}
 	switch status {
 	case 4:
-		k.ClientErrs++
+		k.ClientErrs += many
 	case 5:
-		k.ServErrs++
+		k.ServErrs += many
 	}
 }
 

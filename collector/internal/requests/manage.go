@@ -25,8 +25,10 @@ func (t *Tracker) Add() (*Server, error) {
 		counts := &t.programs.counts[number]
 		server.readLost = atomic.LoadUint32(&counts.Lost)
 		atomic.StoreUint32(&counts.Queued, 0)
+		atomic.StoreUint32(&counts.Shift, 0)
 		for slot := range server.readCame {
 			server.readCame[slot] = atomic.LoadUint32(&counts.Came[slot])
+			server.readPassed[slot] = atomic.LoadUint32(&counts.Passed[slot])
 		}
 		t.servers[number] = server
 		atomic.StoreUint32(&counts.Generation, server.generation)
@@ -65,6 +67,13 @@ func (t *Tracker) Asked(server *Server) (ever bool, recent uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return server.came > 0 || server.drops > 0, server.recent
+}
+
+// TimedOneIn is how many requests of a server there are for each that is timed: 1, unless they are very many.
+func (t *Tracker) TimedOneIn(server *Server) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return 1 << server.shift
 }
 
 // Decay halves the recent count of Asked.
@@ -112,7 +121,9 @@ func (t *Tracker) Flush() []exchanges.Block {
 	var blocks []exchanges.Block
 	for number, server := range t.servers {
 		if server != nil && server.counted != nil {
-			blocks = t.history.Flush(blocks, uint16(number), &server.counted.kept, t.settledNS(server), t.nowNS, t.lossy)
+			lossy := t.lossy || server.passing
+			server.passing = server.shift > 0
+			blocks = t.history.Flush(blocks, uint16(number), &server.counted.kept, t.settledNS(server), t.nowNS, lossy)
 		}
 	}
 	for _, u := range t.calls.upstreams {

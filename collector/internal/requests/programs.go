@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 	"github.com/jitterscope/jitterscope/collector/internal/http2head"
 )
@@ -68,19 +69,20 @@ func (p *Programs) Blind() bool { return p.blind }
 func Open(readsStatus, readsKinds bool) (*Programs, error) {
 	p := &Programs{ports: make(map[uint64]bpf.RequestsServer), addresses: make(map[bpf.RequestsAddress]bpf.RequestsServer)}
 	p.heads.known = http2head.NewConnections()
-	reads := func(spec *ebpf.CollectionSpec) (err error) {
-		for name, wanted := range map[string]bool{"reads_status": readsStatus, "reads_heads": readsKinds} {
-			if !wanted {
-				err = errors.Join(err, spec.Variables[name].Set(uint32(0)))
+	load := func(variables map[string]uint32) error {
+		set := func(spec *ebpf.CollectionSpec) error {
+			err := spec.Variables["slow_ns"].Set(uint64(catalogue.SlowUS+1) * 1000) // latencies are in whole microseconds
+			for name, value := range variables {
+				err = errors.Join(err, spec.Variables[name].Set(value))
 			}
+			return err
 		}
-		return err
+		return bpf.Load(bpf.LoadRequests, set, &p.objects)
 	}
-	if err := bpf.Load(bpf.LoadRequests, reads, &p.objects); err != nil {
+	if err := load(map[string]uint32{"reads_status": number(readsStatus), "reads_heads": number(readsKinds)}); err != nil {
 		// Before Linux 6.12 such programs are not permitted to read packets: frames that keep HTTP/2 connections alive
 		// look like requests, and neither statuses nor kinds are known.
-		blind := func(spec *ebpf.CollectionSpec) error { return spec.Variables["reads_packets"].Set(uint32(0)) }
-		if bpf.Load(bpf.LoadRequests, blind, &p.objects) != nil {
+		if load(map[string]uint32{"reads_packets": 0}) != nil {
 			return nil, err
 		}
 		p.blind = true
@@ -89,6 +91,13 @@ func Open(readsStatus, readsKinds bool) (*Programs, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+func number(set bool) uint32 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 func (p *Programs) open() (err error) {

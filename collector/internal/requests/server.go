@@ -20,12 +20,18 @@ type Server struct {
 	counted *counted // nil: it has no series, because it never received a request or others are busier
 
 	readCame    [ticks]uint32 // counts of the programs at the last read
+	readPassed  [ticks]uint32
 	readLost    uint32
 	open        [ticks]int32 // requests without an answer, by the tick in which they arrived
 	came, ended uint64
 	recent      uint64 // recent requests, see Decay
 	queued      uint32 // most connections waiting to be accepted, in the tick
 	drops       uint32 // connection attempts that were dropped and are not recorded yet
+
+	shift      uint32 // of requests that are answered in time, one in 2^shift is reported
+	passing    bool   // others were passed since Flush
+	sinceTick  uint32 // when the rate began to be measured
+	cameBefore uint64
 }
 
 // unanswered is how many requests have no answer yet.

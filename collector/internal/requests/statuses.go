@@ -16,15 +16,15 @@ type statuses struct {
 	answersSlot, clientSlot, serverSlot batch.Slot
 }
 
-// count counts an answer.
-func (s *statuses) count(clientError, serverError bool) {
+// count counts an answer that stands for many.
+func (s *statuses) count(clientError, serverError bool, many uint32) {
 	s.seen = true
-	s.answers++
+	s.answers += many
 	if clientError {
-		s.clientErrors++
+		s.clientErrors += many
 	}
 	if serverError {
-		s.serverErrors++
+		s.serverErrors += many
 	}
 }
 
@@ -38,13 +38,13 @@ func (s *statuses) record(back int, recorder Recorder) {
 
 func (s *statuses) reset() { s.answers, s.clientErrors, s.serverErrors = 0, 0, 0 }
 
-// answered counts an answer by its status; see http2head.Status.
-func (c *counted) answered(status http2head.Status) {
+// answered counts an answer that stands for many by its status; see http2head.Status.
+func (c *counted) answered(status http2head.Status, many uint32) {
 	switch {
 	case status >= http2head.GRPC:
 		serverError := serverCodes>>(status-http2head.GRPC)&1 != 0
-		c.grpc.count(status != http2head.GRPC && !serverError, serverError)
+		c.grpc.count(status != http2head.GRPC && !serverError, serverError, many)
 	case status != 0:
-		c.http.count(status == 4, status == 5)
+		c.http.count(status == 4, status == 5, many)
 	}
 }

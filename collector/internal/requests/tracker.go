@@ -70,6 +70,7 @@ func (t *Tracker) close(back int, endUS int64, recorder Recorder) {
 	for _, server := range t.servers {
 		if server != nil {
 			t.takeCame(server, first, tick)
+			server.choose(tick, &t.programs.counts[server.number].Shift)
 		}
 	}
 	t.tick = tick
@@ -99,7 +100,7 @@ func (t *Tracker) close(back int, endUS int64, recorder Recorder) {
 // takeCame reads how many requests arrived in the ticks from first to last.
 func (t *Tracker) takeCame(server *Server, first, last uint32) {
 	counts := &t.programs.counts[server.number]
-	came := uint32(0)
+	came, passed := uint32(0), uint32(0)
 	for tick := first; tick-first <= last-first; tick++ {
 		slot := tick % ticks
 		now := atomic.LoadUint32(&counts.Came[slot])
@@ -108,20 +109,25 @@ func (t *Tracker) takeCame(server *Server, first, last uint32) {
 		if tick != first {
 			server.open[slot] = 0 // of an old tick: requests still open are no longer waited for
 		}
-		server.open[slot] += int32(fresh)
+		done := atomic.LoadUint32(&counts.Passed[slot])
+		finished := done - server.readPassed[slot]
+		server.readPassed[slot] = done
+		server.open[slot] = max(0, server.open[slot]+int32(fresh)-int32(finished))
 		came += fresh
+		passed += finished
 	}
 	lost := atomic.LoadUint32(&counts.Lost)
 	gone := lost - server.readLost
 	server.readLost = lost
 	server.came += uint64(came)
-	server.ended += uint64(gone)
+	server.ended += uint64(gone) + uint64(passed)
+	t.finished += uint64(passed)
 	server.recent += uint64(came)
 	server.queued = max(server.queued, atomic.SwapUint32(&counts.Queued, 0))
 	t.lossy = t.lossy || gone > 0
 	if c := server.counted; c != nil {
 		c.requests += came
-		c.responses += gone // nearly all that end are answered; only the ring knew when
+		c.responses += gone + passed // nearly all that end are answered; only the ring knew when
 	}
 }
 
@@ -136,7 +142,7 @@ func (t *Tracker) take(request *bpf.RequestsRequest) {
 	}
 	if request.End == statusCame {
 		if c := server.counted; c != nil {
-			c.answered(http2head.Status(request.Status))
+			c.answered(http2head.Status(request.Status), 1)
 			c.kinds.judge(request)
 		}
 		return
@@ -168,17 +174,22 @@ func (t *Tracker) take(request *bpf.RequestsRequest) {
 	}
 	t.history.Put(record)
 	if c := server.counted; c != nil {
-		c.take(&record)
+		many := uint32(1) << (request.Shift & mostShift) // of those that are passed nothing else is known
+		c.take(&record, many)
 		if record.Result == exchanges.ResultNoError {
-			c.answered(http2head.Status(request.Status))
-			c.kinds.count(request, record.LatencyUS)
+			c.answered(http2head.Status(request.Status), many)
+			c.kinds.count(request, record.LatencyUS, many)
 		}
 	}
 }
 
-func (c *counted) take(record *exchanges.Record) {
+func (c *counted) take(record *exchanges.Record, many uint32) {
+	slow := record.LatencyUS > catalogue.SlowUS
+	if slow {
+		many = 1 // all of them are reported
+	}
 	if record.HasWait {
-		c.wait.Observe(int64(record.QueueWaitUS))
+		c.wait.ObserveMany(int64(record.QueueWaitUS), many)
 	}
 	c.kept.Ended(record.SeenNS, record.LatencyUS)
 	if record.Result != exchanges.ResultNoError {
@@ -186,10 +197,10 @@ func (c *counted) take(record *exchanges.Record) {
 		return
 	}
 	c.responses++
-	if record.LatencyUS > catalogue.SlowUS {
+	if slow {
 		c.slow++
 	}
-	c.latency.Observe(int64(record.LatencyUS))
+	c.latency.ObserveMany(int64(record.LatencyUS), many)
 	c.maxUS = max(c.maxUS, int64(record.LatencyUS))
 }
 

@@ -55,6 +55,7 @@ func (a *accepting) add(socket listening.Socket) (fresh uint32) {
 // describeQueue records facts about a server that listens. Called with mu held.
 func (m *manager) describeQueue(s *server) {
 	m.registry.Fact(s.resource, catalogue.FactTcpListeners, strconv.Itoa(s.accepting.listeners))
+	m.registry.Fact(s.resource, catalogue.FactTcpTimedOneIn, strconv.Itoa(m.tracker.TimedOneIn(s.Server)))
 	if !s.accepting.known {
 		return
 	}
