@@ -250,6 +250,28 @@ def seen(fix: str) -> Seen:
     return landing
 
 
+@pytest.mark.parametrize(
+    ("fix", "before", "after", "ratio"),
+    [
+        ("more_replicas", in_front(True, upstreams=1), in_front(True, upstreams=5), 5.0),
+        ("more_replicas", {"kube.cluster_size": size(2)}, {"kube.cluster_size": size(6)}, 3.0),
+        # A Service in front is one address, however many replicas it has.
+        (
+            "more_replicas",
+            {"kube.cluster_size": size(2), **in_front(True, upstreams=1)},
+            {"kube.cluster_size": size(6), **in_front(True, upstreams=1)},
+            3.0,
+        ),
+        ("scale_out", {"kube.cluster_size": size(2)}, {"kube.cluster_size": size(4)}, 2.0),
+        ("scale_out", {}, {"kube.cluster_size": size(4)}, 1.0),
+    ],
+)
+def test_how_many_times_as_many_servers_share_the_load(fix: str, before: Facts, after: Facts, ratio: float) -> None:
+    landing = seen(fix)
+    assert landing.servers_ratio is not None
+    assert landing.servers_ratio(before, after) == ratio
+
+
 @pytest.mark.parametrize("fix", CHANGES)
 def test_a_fix_lands_as_its_settings_change(fix: str) -> None:
     landing = seen(fix)

@@ -247,6 +247,13 @@ def test_only_blocks_with_the_same_load_are_compared() -> None:
     assert len(match.after) == len(after) - 3
 
 
+def test_each_of_more_servers_has_a_part_of_the_load() -> None:
+    """Together they have the load that one had before; without knowing of the others, its traffic just fell."""
+    before, healed = side(5.0, 120, qps=500.0), side(None, 120, qps=100.0, seed=4)
+    said = [verdict(before, healed.under(ratio)).verdict for ratio in (1.0, 2.0, 5.0)]
+    assert said == ["waiting", "waiting", "verified"]
+
+
 def test_a_fix_that_lets_more_through_is_judged_by_what_it_does_under_more() -> None:
     before, healed = side(5.0, 120, qps=500.0), side(None, 120, qps=1000.0, seed=4)
     assert verdict(before, healed).verdict == "verified"

@@ -116,6 +116,7 @@ TRIES = [
     tried(200, "cpu/limit_too_low", "coredns-gc overload", "raise_cpu_limit", "seen", "verified"),
     tried(200, "dns/dnsmasq_connection_exhaustion", "nodelocal-dnsmasq fault", "prefer_udp", "seen", "verified",
           by_turn=True),
+    tried(260, "dns/dnsmasq_connection_exhaustion", "nodelocal-dnsmasq fault", "more_replicas", "seen", "verified"),
     tried(200, "dns/slow_upstream", "nodelocal-dnsmasq slow-upstream", "another_upstream", "seen", "verified"),
     tried(260, "dns/connection_pool_churn", "nodelocal-dnsmasq pool-churn", "prefer_udp", "seen", "verified"),
     tried(200, "dns/upstream_rate_limited", "dns-forward rate-limited", "cache_more", "seen", "did_not_help"),

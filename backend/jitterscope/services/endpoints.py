@@ -95,7 +95,8 @@ def list_request_kinds(
                 "Choose a TCP server.",
             )  # fmt: skip
         found, seconds = kinds.read(session, resource_id, from_us, to_us)
-    return RequestKinds(from_us=from_us, to_us=to_us, items=[_kind(one, seconds) for one in found])
+        estimated = kinds.are_estimates(session, resource_id, from_us, to_us)
+    return RequestKinds(from_us=from_us, to_us=to_us, estimated=estimated, items=[_kind(one, seconds) for one in found])
 
 
 def _kind(one: Kind, seconds: float) -> RequestKind:

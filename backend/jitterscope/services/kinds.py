@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
+from jitterscope.inventory import service as inventory
 from jitterscope.series import service as series
 from jitterscope.series.quantiles import GAMMA, quantiles_us
 from jitterscope.series.types import IntArray, StoredEvent
@@ -61,6 +62,12 @@ def read(session: Session, server_id: int, from_us: int, to_us: int) -> tuple[li
     """Kinds with the most total answer time first, and the seconds that were recorded."""
     events = series.read_events(session, [server_id], from_us, to_us, [EVENT], MAX_EVENTS).get(server_id, [])
     return merged(events), sum(event.duration_us for event in events) / 1e6
+
+
+def are_estimates(session: Session, server_id: int, from_us: int, to_us: int) -> bool:
+    """Whether some requests of the window were not looked into: others stand for them."""
+    known = inventory.facts(session, [server_id], from_us, to_us, names=["tcp.timed_one_in"])[server_id]
+    return any(one.value != "1" for one in known)
 
 
 def merged(events: Iterable[StoredEvent]) -> list[Kind]:

@@ -103,6 +103,9 @@ class RequestKinds(Schema):
 
     from_us: int
     to_us: int
+    estimated: bool = Field(
+        description="Whether the server got so many requests that only a part was looked into, which stands for all"
+    )
     items: list[RequestKind] = Field(description="Empty where no plain-text protocol was recognized")
 
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -78,9 +79,12 @@ func (r *roundTrip) close() {
 	_ = unix.Close(r.server)
 }
 
-// times exchanges so often, and returns the CPU time that it took, without that of evicting caches.
-func (r *roundTrip) times(times int) (time.Duration, error) {
-	var took time.Duration
+// cost is CPU time: of both ends, and of the server's alone. It has to read the request and send its answer, which over loopback
+// includes what the client's end does with the packet.
+type cost struct{ both, server time.Duration }
+
+// times exchanges so often, and returns what it took, without evicting caches.
+func (r *roundTrip) times(times int) (took cost, err error) {
 	for range times {
 		r.number()
 		for at := 0; at < len(r.evicts); at += 64 {
@@ -88,13 +92,16 @@ func (r *roundTrip) times(times int) (time.Duration, error) {
 		}
 		before := alternating.ThreadTime()
 		_, sent := unix.Write(r.client, r.request)
+		came := alternating.ThreadTime()
 		_, read := unix.Read(r.server, r.buffer)
 		_, answered := unix.Write(r.server, r.answer)
+		left := alternating.ThreadTime()
 		_, got := unix.Read(r.client, r.buffer)
 		if sent != nil || read != nil || answered != nil || got != nil {
-			return 0, errors.Join(sent, read, answered, got)
+			return took, errors.Join(sent, read, answered, got)
 		}
-		took += alternating.ThreadTime() - before
+		took.both += alternating.ThreadTime() - before
+		took.server += left - came
 	}
 	return took, nil
 }
@@ -109,30 +116,31 @@ func (r *roundTrip) number() {
 	r.stream += 2
 }
 
-// measureRoundTrip returns the CPU nanoseconds of a round trip unobserved and observed.
-func measureRoundTrip(kind exchange, evicts []byte) (off, on float64, err error) {
+// measureRoundTrip returns the cost of a round trip unobserved and observed.
+func measureRoundTrip(kind exchange, evicts []byte) (off, on cost, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	address, err := freePort()
 	if err != nil {
-		return 0, 0, err
+		return off, on, err
 	}
-	costs := map[bool][]float64{}
+	costs := map[bool][]cost{}
 	for round := range rounds {
 		observed := round%2 == 1
 		if err := measureRound(address, kind, evicts, observed, costs); err != nil {
-			return 0, 0, err
+			return off, on, err
 		}
 	}
-	at := func(observed bool) float64 {
-		slices.Sort(costs[observed])
-		return costs[observed][len(costs[observed])*quietest/100]
+	at := func(observed bool, part func(cost) time.Duration) time.Duration {
+		slices.SortFunc(costs[observed], func(a, b cost) int { return cmp.Compare(part(a), part(b)) })
+		return part(costs[observed][len(costs[observed])*quietest/100]) / trips
 	}
-	return at(false), at(true), nil
+	both, server := func(c cost) time.Duration { return c.both }, func(c cost) time.Duration { return c.server }
+	return cost{at(false, both), at(false, server)}, cost{at(true, both), at(true, server)}, nil
 }
 
-func measureRound(address netip.AddrPort, kind exchange, evicts []byte, observed bool, costs map[bool][]float64) error {
-	read := func() {}
+func measureRound(address netip.AddrPort, kind exchange, evicts []byte, observed bool, costs map[bool][]cost) error {
+	read, warmedUp := func() {}, time.Now()
 	if observed {
 		o, err := observe(address)
 		if err != nil {
@@ -142,6 +150,7 @@ func measureRound(address netip.AddrPort, kind exchange, evicts []byte, observed
 		if o.programs.Blind() {
 			return errors.New("the kernel lets the programs read no packets")
 		}
+		warmedUp = warmedUp.Add(choosing)
 		read = func() { o.tracker.Sample(time.Now().UnixMicro(), 0, &discard{}) } // a full ring would cost less
 	}
 	r, err := openRoundTrip(address, kind) // now, so that both its ends are known
@@ -150,8 +159,11 @@ func measureRound(address netip.AddrPort, kind exchange, evicts []byte, observed
 	}
 	defer r.close()
 	r.evicts = evicts
-	if _, err := r.times(warm); err != nil {
-		return err
+	for ok := true; ok; ok = time.Now().Before(warmedUp) {
+		if _, err := r.times(warm); err != nil {
+			return err
+		}
+		read()
 	}
 	for range batches {
 		read()
@@ -159,7 +171,7 @@ func measureRound(address netip.AddrPort, kind exchange, evicts []byte, observed
 		if err != nil {
 			return err
 		}
-		costs[observed] = append(costs[observed], float64(took.Nanoseconds())/trips)
+		costs[observed] = append(costs[observed], took)
 	}
 	return nil
 }
@@ -183,7 +195,8 @@ func printRoundTrips() error {
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Printf("%s round trip, %s caches: %.0f ns, timed %.0f ns: %+.0f ns\n", kind.name, caches.name, off, on, on-off); err != nil {
+			if _, err := fmt.Printf("%s round trip, %s caches: %d ns, timed %d ns: %+d ns, of which the server pays %+d ns\n", kind.name, caches.name,
+				off.both, on.both, on.both-off.both, on.server-off.server); err != nil {
 				return err
 			}
 		}

@@ -20,16 +20,16 @@
 const volatile __u64 slow_ns = 0;
 
 /* Requests that a server received, by tick of the wall clock. The counters only grow: the collector, which maps them,
- * knows what it has already read. */
+ * knows what it has already read. What each request changes is in other cache lines than what is only read. */
 struct counts {
 	__u32 generation; /* of the server that has this place now */
+	__u32 shift;	  /* of requests with fast answers, one in 2^shift is reported: set by the collector */
 	__u32 lost;	  /* finished requests that did not fit into the ring */
 	__u32 queued;	  /* most connections waiting to be accepted since the collector set it to 0 */
-	__u32 came[TICKS];
-	__u32 ended; /* requests that are no longer waited for */
-	__u32 shift; /* of requests with fast answers, one in 2^shift is reported: set by the collector */
+	__u32 ended;	  /* requests that are no longer waited for, without those that were passed */
 	__u8 pad[44];
-	__u32 passed[TICKS]; /* those that were not, by the tick in which they came */
+	__u32 came[TICKS];
+	__u32 passed[TICKS]; /* of these, those that were answered and not reported */
 };
 
 struct {
@@ -194,10 +194,8 @@ static __always_inline void pass(struct connection *c)
 {
 	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
 
-	if (!a || a->generation != c->generation)
-		return;
-	__sync_fetch_and_add(&a->ended, 1);
-	__sync_fetch_and_add(&a->passed[c->tick & (TICKS - 1)], 1);
+	if (a && a->generation == c->generation)
+		__sync_fetch_and_add(&a->passed[c->tick & (TICKS - 1)], 1);
 }
 
 static __always_inline void end_request(struct connection *c, __u8 end, __u8 status, __u64 now)
@@ -210,15 +208,18 @@ static __always_inline void end_request(struct connection *c, __u8 end, __u8 sta
 		report(c, 0, 0, came, c->came_ns ? c->read_ns : 0, c->tick, end, status, now);
 }
 
-/* What is known about a connection of a server; created if it does not exist yet. 0: not a server's. */
+/* What is known about a connection; 0: nothing. Most sockets of a machine have no storage at all. */
 static __always_inline struct connection *connection_of(struct sock *sk)
 {
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	struct server *server;
+	return sk->sk_bpf_storage ? bpf_sk_storage_get(&connections, sk, 0, 0) : 0;
+}
 
-	if (c)
-		return c;
-	server = server_of(sk);
+/* Begins to keep what is known about a connection. 0: not a server's. */
+static __always_inline struct connection *keep_connection(struct sock *sk)
+{
+	struct server *server = server_of(sk);
+	struct connection *c;
+
 	if (!server || server->number == NO_SERVER)
 		return 0;
 	c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);

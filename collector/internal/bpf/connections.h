@@ -134,7 +134,7 @@ static __always_inline void queued(struct connection *c, struct counts *a)
 /* The kernel has measured how long the client took to acknowledge the SYN-ACK, unless that was sent twice. */
 static __always_inline void connected(struct sock *sk)
 {
-	struct connection *c = connection_of(sk);
+	struct connection *c = connection_of(sk) ?: keep_connection(sk);
 	struct counts *a = c ? arrivals_of(c, sk) : 0;
 	struct tcp_sock *tp = read_as(tcp_sock, sk);
 	struct client client = {};

@@ -99,6 +99,7 @@ struct sock {
 	__u8 sk_shutdown;
 	struct sk_buff_head sk_receive_queue;
 	__u32 sk_ack_backlog;
+	struct bpf_local_storage *sk_bpf_storage;
 };
 
 struct udp_sock {

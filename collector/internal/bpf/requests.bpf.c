@@ -109,7 +109,7 @@ int segment_came(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct sk_buff *skb = (struct sk_buff *)ctx[1];
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct connection *c = connection_of(sk);
 	struct tcp_skb_cb *cb;
 	struct counts *a;
 	struct tcp_sock *tp;
@@ -126,7 +126,7 @@ int segment_came(__u64 *ctx)
 	data = (__s32)(cb->seq - next) <= 0 && (__s32)(end - next) > 0; /* it continues where the last one ended */
 	closes = cb->end_seq != end;				       /* the FIN counts as one byte */
 	if (!c) {
-		c = data ? connection_of(sk) : 0;
+		c = data ? keep_connection(sk) : 0;
 		if (!c)
 			return 0;
 	}
@@ -191,7 +191,7 @@ SEC("tp_btf/tcp_rcv_space_adjust")
 int data_read(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct connection *c = connection_of(sk);
 	struct tcp_sock *tp;
 	__u32 read;
 
@@ -235,7 +235,7 @@ int packet_left(__u64 *ctx)
 
 	if (!sk)
 		return 0;
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	c = connection_of(sk);
 	if (!c)
 		return 0;
 	if (c->caller) {
@@ -311,7 +311,7 @@ int state_set(__u64 *ctx)
 	}
 	if ((int)ctx[2] != TCP_CLOSE)
 		return 0;
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	c = connection_of(sk);
 	if (!c)
 		return 0;
 	if (c->stuck_ns)
@@ -352,10 +352,10 @@ int connection_found(struct bpf_iter__task_file *ctx)
 		follow_listener(sk);
 	if (sk->__sk_common.skc_state != TCP_ESTABLISHED || server_of(sk))
 		return 0;
-	if (bpf_sk_storage_get(&connections, sk, 0, 0))
+	if (connection_of(sk))
 		return 0;
 	follow_client(sk, task->tgid);
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	c = connection_of(sk);
 	if (c)
 		c->old = 1;
 	return 0;

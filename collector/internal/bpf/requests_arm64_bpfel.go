@@ -90,12 +90,12 @@ type RequestsConnection struct {
 type RequestsCounts struct {
 	_          structs.HostLayout
 	Generation uint32
+	Shift      uint32
 	Lost       uint32
 	Queued     uint32
-	Came       [32]uint32
 	Ended      uint32
-	Shift      uint32
 	Pad        [44]uint8
+	Came       [32]uint32
 	Passed     [32]uint32
 }
 

@@ -31,6 +31,9 @@ func (t *Tracker) Debt(server *Server) *Debt {
 
 func (d *Debt) read() (came, ended uint32) {
 	ended = atomic.LoadUint32(&d.counts.Ended) // first: a request that comes and ends in between is owed at most
+	for i := range d.counts.Passed {
+		ended += atomic.LoadUint32(&d.counts.Passed[i])
+	}
 	for i := range d.counts.Came {
 		came += atomic.LoadUint32(&d.counts.Came[i])
 	}

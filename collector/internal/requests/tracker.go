@@ -103,16 +103,14 @@ func (t *Tracker) takeCame(server *Server, first, last uint32) {
 	came, passed := uint32(0), uint32(0)
 	for tick := first; tick-first <= last-first; tick++ {
 		slot := tick % ticks
+		done := atomic.LoadUint32(&counts.Passed[slot]) // first: none has ended that has not come
 		now := atomic.LoadUint32(&counts.Came[slot])
-		fresh := now - server.readCame[slot]
-		server.readCame[slot] = now
+		fresh, finished := now-server.readCame[slot], done-server.readPassed[slot]
+		server.readCame[slot], server.readPassed[slot] = now, done
 		if tick != first {
 			server.open[slot] = 0 // of an old tick: requests still open are no longer waited for
 		}
-		done := atomic.LoadUint32(&counts.Passed[slot])
-		finished := done - server.readPassed[slot]
-		server.readPassed[slot] = done
-		server.open[slot] = max(0, server.open[slot]+int32(fresh)-int32(finished))
+		server.open[slot] = max(0, server.open[slot]+int32(fresh)-int32(finished)) // less than 0 after a clock step
 		came += fresh
 		passed += finished
 	}

@@ -6382,6 +6382,11 @@ export interface components {
          * @description Kinds of requests to a server, the most total time first.
          */
         RequestKinds: {
+            /**
+             * Estimated
+             * @description Whether the server got so many requests that only a part was looked into, which stands for all
+             */
+            estimated: boolean;
             /** From Us */
             from_us: number;
             /**

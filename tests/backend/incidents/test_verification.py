@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,13 +12,14 @@ from sqlalchemy import select
 
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.areas.dns import settings
+from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.verification.looks import ALPHA
 from jitterscope.incidents.verification.measure import effective_s, window_of
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.notify.models import DeliveryRow
 from jitterscope.notify.payload import Payload
 from jitterscope.recordings.model import Recording
-from tests.backend.incidents.stories import measures, shortened, story, visit
+from tests.backend.incidents.stories import measures, moved, recorded, shortened, story, visit
 
 pytestmark = pytest.mark.slow
 
@@ -67,6 +70,26 @@ def test_another_load_is_not_compared(service: Any, fault: Recording, quiet: Rec
     assert incident["state"] == "fix_applied"
     assert "The load differs" in incident["verification"]["waiting_for"]
     assert incident["verification"]["state"] == "waiting"
+
+
+def test_each_of_more_pods_has_a_part_of_the_load(service: Any) -> None:
+    """A quarter of the queries is the same load once there are four times as many pods, and less load without them."""
+
+    def pod(name: str, qps: float, seed: int) -> Recording:
+        run = recorded(Workload(qps=qps, is_go=False, seconds=80, seed=seed))
+        return moved(run, f"/pods/{name}", f"coredns-7d4b9c8f6d-{name}", f"47{seed}:1")
+
+    incident_id = story(service, pod("x2k4v", 4000, 1), pod("x2k4v", 1000, 2))
+    now_us = time.time_ns() // 1000
+    scaled_at = datetime.fromtimestamp(now_us / 1e6 - 79, UTC).isoformat()
+    service.post(f"/incidents/{incident_id}/verify", {"fix_id": "scale_out", "applied_at": scaled_at})
+    assert "The load differs" in visit(service, incident_id)["verification"]["waiting_for"]
+    for seed, name in enumerate(("b7w2q", "m5z9t", "q8c6n"), start=3):
+        service.feed(pod(name, 1000, seed), ends_us=now_us)
+    incident = visit(service, incident_id)
+    assert incident["state"] == "verified"
+    (note,) = [one for one in incident["verification"]["notes"] if "times as many" in one]
+    assert note.startswith("4 times as many servers share the load")
 
 
 def test_it_waits_for_enough_data(service: Any, fault: Recording, more_cpu: Recording) -> None:

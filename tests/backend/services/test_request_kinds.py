@@ -50,6 +50,19 @@ def server(api: TestClient, organization: Organization) -> int:
     return int(found["id"])
 
 
+@pytest.mark.parametrize(("one_in", "estimated"), [(None, False), ("1", False), ("8", True)])
+def test_a_part_that_stands_for_all_is_said_to(
+    api: TestClient, organization: Organization, server: int, one_in: str | None, estimated: bool
+) -> None:
+    if one_in is not None:
+        builder = BatchBuilder("machine-1")
+        _, index = add(builder, SHOP, minute_ago(2, now_us()), TICKS_PER_MINUTE)
+        builder.fact(index, "tcp.timed_one_in", one_in)
+        answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+        assert answer.status_code == 200, answer.text
+    assert api.get(f"/api/v1/services/{server}/request-kinds").json()["estimated"] is estimated
+
+
 def test_events_are_added_up(api: TestClient, server: int) -> None:
     answer = api.get(f"/api/v1/services/{server}/request-kinds")
     assert answer.status_code == 200, answer.text

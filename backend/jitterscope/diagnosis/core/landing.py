@@ -14,22 +14,25 @@ class Seen:
     """`lands_as(before, after)` says whether the facts changed the way this fix changes them.
 
     `facts` are all that it can change; a change of any other watched fact makes it a different change. `how` explains
-    it to users, as a sentence: "The CPU quota of the container rises."
+    it to users, as a sentence: "The CPU quota of the container rises." `servers_ratio(before, after)` of a fix that
+    spreads the load over more servers: how many times as many there are.
     """
 
     how: str
     facts: tuple[str, ...]
     lands_as: Callable[[Facts, Facts], bool]
+    servers_ratio: Callable[[Facts, Facts], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
     """Nothing that a collector records shows this fix; `why` explains it to users.
 
-    It can be declared by hand, and is measured all the same.
+    It can be declared by hand, and is measured all the same. `adds_pods`: it spreads the load over more of them.
     """
 
     why: str
+    adds_pods: bool = False
 
 
 @dataclass(frozen=True, slots=True)

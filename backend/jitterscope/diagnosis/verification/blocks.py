@@ -68,6 +68,10 @@ class Blocks:
     def __len__(self) -> int:
         return len(self.t_us)
 
+    def under(self, ratio: float) -> Blocks:
+        """The same blocks with `ratio` times their loads."""
+        return replace(self, loads={name: ratio * values for name, values in self.loads.items()})
+
     def only(self, keep: BoolArray) -> Blocks:
         """The blocks in `keep`; figures of the whole window stay."""
         return replace(

@@ -9,6 +9,8 @@ from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.core.landing import Seen
+from jitterscope.diagnosis.core.registry import fix_of
 from jitterscope.diagnosis.verification.changes import matching_fix
 from jitterscope.diagnosis.verification.plan import kinds, sightings, watched
 from jitterscope.incidents.api.verification_schemas import SettingStep
@@ -132,6 +134,7 @@ def _start(
         waiting.applied_at = max(waiting.applied_at, time_of(seen.at_us))
         waiting.before_to = min(waiting.before_to, time_of(seen.first_us))
         waiting.predicted = verifications.stored(predicted)
+        waiting.servers_ratio = _servers_ratio(row.cause, waiting.fix_id, seen)
         waiting.subject_id, waiting.subject_name = seen.subject.id, seen.subject.name
         row.successor_id = None if seen.subject.id == row.subject_id else seen.subject.id
         return
@@ -150,8 +153,17 @@ def _start(
             subject_id=seen.subject.id,
             subject_name=seen.subject.name,
             predicted=predicted,
+            servers_ratio=_servers_ratio(row.cause, fix_id, seen),
         ),
     )
+
+
+def _servers_ratio(cause_id: str, fix_id: str | None, seen: Observed) -> float:
+    kind = None if fix_id is None else fix_of(cause_id, fix_id)
+    landing = None if kind is None else kind.landing
+    if not isinstance(landing, Seen) or landing.servers_ratio is None:
+        return 1.0
+    return landing.servers_ratio(seen.before, seen.after)
 
 
 def _absorb(session: Session, row: IncidentRow, seen: Observed) -> None:

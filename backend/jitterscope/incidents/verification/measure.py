@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Interval
-from jitterscope.diagnosis.core.landing import Seen
+from jitterscope.diagnosis.core.landing import Seen, Unseen
 from jitterscope.diagnosis.core.registry import fix_of
 from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.verification import looks
@@ -78,7 +78,9 @@ def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measur
         side = "before" if before is None else "after"
         return Measured("waiting", f"Data from {side} the change is missing.", None, VerificationResult(), (), gave_up)
     old, new = blocks(before, how.measures, how.loads), blocks(after, how.measures, how.loads)
-    match = comparable(old, new, how.loads, how.deciding)
+    # Each of more servers has a part of the load: comparable is what they have together.
+    servers_ratio = _servers_ratio(session, cause_id, waiting, clock_us)
+    match = comparable(old, new.under(servers_ratio), how.loads, how.deciding)
     found = judge(match, how, _predicted(waiting), settings().verification_least_s, window.budget)
     result = VerificationResult(
         after_from=time_of(window.from_us),
@@ -88,7 +90,7 @@ def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measur
         after=_series(new, how, found, match),
         notes=[
             *_unseen(cause_id, waiting),
-            *_notes(waiting, how, match, len(old) - len(match.before), len(new) - len(match.after)),
+            *_notes(waiting, how, match, servers_ratio, len(old) - len(match.before), len(new) - len(match.after)),
         ],
         needed_s=found.needed_s,
         collected_s=found.collected_s,
@@ -121,6 +123,17 @@ def window_of(applied_us: int, clock_us: int, *, of_node: bool, settle_s: float)
     settled_us = applied_us + int(settle_s * 1e6)
     number = max(0, (clock_us - settled_us - BLOCK_US) // span_us)
     return Window(settled_us + number * span_us, looks.budget(number, math.ceil(GIVE_UP_US / span_us)))
+
+
+def _servers_ratio(session: Session, cause_id: str, waiting: VerificationRow, clock_us: int) -> float:
+    """How many times as many servers share the load since the change."""
+    kind = None if waiting.fix_id is None else fix_of(cause_id, waiting.fix_id)
+    if kind is None or not isinstance(kind.landing, Unseen) or not kind.landing.adds_pods:
+        return waiting.servers_ratio
+    # Whoever declares it may do so after the pods have started.
+    before = inventory.pods_at(session, waiting.before_subject_id, us_of(waiting.before_from))
+    after = inventory.pods_at(session, waiting.subject_id, clock_us)
+    return max(1.0, after / before) if before and after else 1.0
 
 
 def _predicted(waiting: VerificationRow) -> dict[str, Interval]:
@@ -182,7 +195,12 @@ def _unseen(cause_id: str, waiting: VerificationRow) -> list[str]:
 
 
 def _notes(
-    waiting: VerificationRow, how: Plan, match: Comparable, dropped_before: int, dropped_after: int
+    waiting: VerificationRow,
+    how: Plan,
+    match: Comparable,
+    servers_ratio: float,
+    dropped_before: int,
+    dropped_after: int,
 ) -> list[str]:
     notes = []
     if match.why_not is None and match.unsure is not None:
@@ -198,6 +216,11 @@ def _notes(
     elif match.by is not None and match.by.id != how.loads[0].id:
         notes.append(
             f"No {how.loads[0].unit} are known here: load is compared by {match.by.unit}, which is less precise."
+        )
+    if servers_ratio > 1 and match.by is not None:
+        notes.append(
+            f"{servers_ratio:.3g} times as many servers share the load since the change, so the {match.by.unit} "
+            "of this one count that many times in the comparison."
         )
     if match.bursts_from is None and (dropped_before or dropped_after):
         notes.append(

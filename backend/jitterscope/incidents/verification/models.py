@@ -16,6 +16,7 @@ class VerificationRow(Base):
     """A change that was made to an incident's subject, measured before and after.
 
     `predicted` and `promised` are Intervals by measure id, `result` a VerificationResult, `changes` SettingSteps.
+    `servers_ratio`: times as many servers share the load since the change.
     """
 
     __tablename__ = "verifications"
@@ -34,6 +35,7 @@ class VerificationRow(Base):
     subject_name: Mapped[str] = mapped_column(Text)
     before_from: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     before_to: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    servers_ratio: Mapped[float] = mapped_column(Double, default=1.0)
     predicted: Mapped[dict[str, Any]] = mapped_column(JSONB, default=dict)
     promised: Mapped[dict[str, Any]] = mapped_column(JSONB, default=dict)
     result: Mapped[dict[str, Any]] = mapped_column(JSONB, default=dict)

@@ -40,6 +40,7 @@ class Change:
     """What was changed, and where the subject lives afterwards. `fix_id` is None for a change that no fix proposes.
 
     `applied_at` is the last of the changes, `first_at` the first: the time between is neither before nor after.
+    `servers_ratio`: times as many servers share the load afterwards.
     """
 
     applied_at: datetime
@@ -50,6 +51,7 @@ class Change:
     subject_id: int
     subject_name: str
     predicted: Mapping[str, Interval]
+    servers_ratio: float = 1.0
 
 
 def start_by_hand(
@@ -137,6 +139,7 @@ def begin(
         before_from=max(fault_since(session, row), change.first_at - BEFORE[row.subject_kind == "node"]),
         # If an earlier change still has no verdict, its effect is not part of the state before.
         before_to=min(change.first_at, before.before_to) if before is not None else change.first_at,
+        servers_ratio=change.servers_ratio,
         predicted=stored(change.predicted),
         promised=stored(predictions.promised(row, change.fix_id)),
         waiting_for="Data from after the change.",

@@ -18,7 +18,16 @@ export function RequestKinds({ resourceId }: { resourceId: number }): ReactEleme
   return (
     <Section title="Requests by kind" note="Last 15 min, plaintext only: HTTP routes, gRPC methods, Redis commands, and PostgreSQL and MySQL statements.">
       <Async query={query} label="Loading requests by kind">
-        {({ items }) => (items.length === 0 ? <p className={styles["dim"]}>No requests recognized: the server uses TLS or another protocol, received no requests, or the collector does not read requests.</p> : <KindTable items={items} />)}
+        {({ items, estimated }) =>
+          items.length === 0 ? (
+            <p className={styles["dim"]}>No requests recognized: the server uses TLS or another protocol, received no requests, or the collector does not read requests.</p>
+          ) : (
+            <>
+              {estimated && <p className={styles["dim"]}>Estimates: the server gets so many requests that the collector looks into only a part of them.</p>}
+              <KindTable items={items} />
+            </>
+          )
+        }
       </Async>
     </Section>
   );

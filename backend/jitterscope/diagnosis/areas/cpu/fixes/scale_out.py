@@ -84,6 +84,9 @@ FIXES = (
         id="scale_out",
         title="Run more replicas",
         precondition="A controller that creates replicas, and clients that spread over them.",
-        landing=Unseen("No fact records the replicas of a workload: a collector sees only those on its node."),
+        landing=Unseen(
+            "An autoscaler or a rollout changes the number of pods as well: a new number alone is not this fix.",
+            adds_pods=True,
+        ),
     ),
 )

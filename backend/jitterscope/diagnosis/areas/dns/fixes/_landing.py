@@ -108,6 +108,12 @@ def replicas(facts: Facts) -> float:
     return float(found) if isinstance(found, int) else float("nan")
 
 
+def replicas_ratio(before: Facts, after: Facts) -> float:
+    """How many times as many replicas the cluster's DNS has; 1.0 where that is not known."""
+    old, new = replicas(before), replicas(after)
+    return new / old if old > 0 and new > 0 else 1.0
+
+
 def in_front(facts: Facts) -> dict[str, object]:
     """See settings.IN_FRONT; empty where nothing is known of it."""
     return _object(facts.get(IN_FRONT))

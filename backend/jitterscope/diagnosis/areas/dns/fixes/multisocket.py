@@ -195,7 +195,8 @@ FIXES = (
         landing=Seen(
             "The number of replicas of the cluster's DNS rises, if the collector can query the API server.",
             ("kube.cluster_size", "kube.dns_autoscaler"),
-            lambda before, after: landing.replicas(after) > landing.replicas(before),
+            lambda before, after: landing.replicas_ratio(before, after) > 1,
+            landing.replicas_ratio,
         ),
         measures=_UNREAD,
     ),

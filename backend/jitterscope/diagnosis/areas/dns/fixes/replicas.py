@@ -163,12 +163,12 @@ def _undo(snapshot: Snapshot, linear: Linear | None, now: int | None) -> str:
     return f"Scale {owners.of(snapshot)} back to {now if now is not None else 'the number of replicas it had'}."
 
 
-def _more_servers(before: Facts, after: Facts) -> bool:
-    """More replicas in the cluster, or more servers that those in front spread their queries over."""
+def _servers_ratio(before: Facts, after: Facts) -> float:
+    """By the replicas in the cluster, or by the servers that those in front spread their queries over."""
     old, new = (landing.in_front(facts).get("upstreams") for facts in (before, after))
     # With 0, none was known in front: a server that becomes known there is no change.
-    spread = isinstance(old, int) and isinstance(new, int) and new > old > 0
-    return spread or landing.replicas(after) > landing.replicas(before)
+    spread = new / old if isinstance(old, int) and isinstance(new, int) and new > 0 and old > 0 else 1.0
+    return max(spread, landing.replicas_ratio(before, after))
 
 
 FIXES = (
@@ -180,7 +180,8 @@ FIXES = (
             "The number of kube-dns replicas rises, if the collector can query the API server; or the servers of this "
             "node that query it forward to more addresses.",
             ("kube.cluster_size", "kube.dns_autoscaler", settings.IN_FRONT),
-            _more_servers,
+            lambda before, after: _servers_ratio(before, after) > 1,
+            _servers_ratio,
         ),
         measures=("connections_short_ratio", "overdue_ratio", "failed_ratio", "accept_backlog"),
         lab="nodelocal-dnsmasq --apply more_replicas",

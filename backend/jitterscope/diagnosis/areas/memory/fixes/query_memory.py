@@ -269,7 +269,10 @@ FIXES = (
         id="more_replicas",
         title="Run more replicas",
         precondition="A controller that manages replicas, and clients that spread over them.",
-        landing=Unseen("No collector source counts the replicas of a workload: a collector sees only its own node."),
+        landing=Unseen(
+            "An autoscaler or a rollout changes the number of pods as well: a new number alone is not this fix.",
+            adds_pods=True,
+        ),
         measures=_KILLS,
     ),
 )
