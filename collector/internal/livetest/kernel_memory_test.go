@@ -26,7 +26,7 @@ func memoryCgroup(t *testing.T, limitBytes int64) (directory, path string) {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.procs")); err != nil {
 		root, file = "/sys/fs/cgroup", "memory.max"
 	}
-	path = fmt.Sprintf("/jitterscope-livetest-memory-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
+	path = newCgroupPath("/jitterscope-livetest-memory")
 	directory = root + path
 	makeCgroup(t, directory)
 	if err := os.WriteFile(filepath.Join(directory, file), []byte(strconv.FormatInt(limitBytes, 10)), 0o644); err != nil {

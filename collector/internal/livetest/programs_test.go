@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,11 +118,19 @@ func makeCgroup(t testing.TB, directory string) {
 	})
 }
 
+var cgroupsMade atomic.Uint32
+
+// newCgroupPath returns a path that no other test has, not even one that starts at the same time on another CPU, or in
+// another process namespace.
+func newCgroupPath(prefix string) string {
+	return fmt.Sprintf("%s-%d-%d-%d", prefix, os.Getpid(), time.Now().UnixNano()%1_000_000, cgroupsMade.Add(1))
+}
+
 // cgroupFor creates a cgroup of the cpu controller with a quota, -1 for none. It skips the test if that is not
 // permitted.
 func cgroupFor(t testing.TB, quotaUS int) (directory, path string) {
 	t.Helper()
-	path = fmt.Sprintf("/jitterscope-livetest-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
+	path = newCgroupPath("/jitterscope-livetest")
 	if _, err := os.Stat("/sys/fs/cgroup/cpu/cgroup.procs"); err == nil {
 		directory = "/sys/fs/cgroup/cpu" + path
 	} else {

@@ -85,7 +85,7 @@ FIXES = (
         title="Run more replicas",
         precondition="A controller that creates replicas, and clients that spread over them.",
         landing=Unseen(
-            "An autoscaler or a rollout changes the number of pods as well: a new number alone is not this fix.",
+            "An autoscaler or a rollout changes the number of replicas as well: that alone is not this fix.",
             adds_pods=True,
         ),
     ),

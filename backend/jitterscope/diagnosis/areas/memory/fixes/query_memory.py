@@ -270,7 +270,7 @@ FIXES = (
         title="Run more replicas",
         precondition="A controller that manages replicas, and clients that spread over them.",
         landing=Unseen(
-            "An autoscaler or a rollout changes the number of pods as well: a new number alone is not this fix.",
+            "An autoscaler or a rollout changes the number of replicas as well: that alone is not this fix.",
             adds_pods=True,
         ),
         measures=_KILLS,
