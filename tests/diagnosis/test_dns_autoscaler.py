@@ -84,6 +84,6 @@ def test_needed_replicas_suffice(wanted: float, replicas: int) -> None:
 
     count = dns_replicas.needed(20.0, wanted, replicas)
     shares = np.random.default_rng(3).poisson(wanted * replicas / count, 200_000)
-    assert (shares <= 20).mean() >= 0.998
+    assert (shares <= 16).mean() >= 0.998, "with a quarter to spare"
     fewer = np.random.default_rng(3).poisson(wanted * replicas / max(replicas, count - 2), 200_000)
-    assert (fewer <= 20).mean() < (shares <= 20).mean()
+    assert (fewer <= 16).mean() < (shares <= 16).mean()

@@ -55,12 +55,18 @@ def without_limit(found: Found) -> dict[str, Interval]:
     return after(found, 0.0, 0.0, 0.1)
 
 
-def with_limit(found: Found, demand: Demand | None, limit: float, share: float = 1.0) -> dict[str, Interval]:
-    """Where the demand (this share of it) meets another limit: queries wait as Erlang C says."""
+def with_limit(
+    found: Found, demand: Demand | None, limit: float, share: float = 1.0, unknown: float = 0.0
+) -> dict[str, Interval]:
+    """Where the demand (this share of it) meets another limit: queries wait as Erlang C says.
+
+    At most, `unknown` (0..1) of the shortage remains for other reasons.
+    """
     if demand is None:
         return {}
     wanted = (demand.low, demand.expected, demand.high)
-    return after(found, *(round(dns_tcp_limit.waiting_ratio(share * each, limit), 6) for each in wanted))
+    low, expected, high = (round(dns_tcp_limit.waiting_ratio(share * each, limit), 6) for each in wanted)
+    return after(found, low, expected, max(high, unknown))
 
 
 def is_managed_by_gke(snapshot: Snapshot) -> bool:
