@@ -71,7 +71,7 @@ func (o *observer) sample(duration time.Duration) (time.Duration, float64) {
 	var into discard
 	before := alternating.ThreadTime()
 	started := time.Now()
-	for at := started.Add(tick); !at.After(started.Add(duration)); at = at.Add(100 * time.Millisecond) {
+	for at := started.Add(tick); !at.After(started.Add(duration)); at = at.Add(tick) {
 		time.Sleep(time.Until(at))
 		o.tracker.Sample(time.Now().UnixMicro(), 0, &into)
 	}

@@ -35,6 +35,11 @@ class Unseen:
     adds_pods: bool = False
 
 
+MORE_PODS = Unseen(
+    "An autoscaler or a rollout changes the number of replicas as well: that alone is not this fix.", adds_pods=True
+)
+
+
 @dataclass(frozen=True, slots=True)
 class FixKind:
     """A fix that causes can propose. `id` is never reused and the same in every cause that proposes it.

@@ -12,7 +12,7 @@ from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttli
 from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, Patch, predictions
-from jitterscope.diagnosis.core.landing import FixKind, Unseen
+from jitterscope.diagnosis.core.landing import MORE_PODS, FixKind
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 REFERENCES = [
@@ -84,9 +84,6 @@ FIXES = (
         id="scale_out",
         title="Run more replicas",
         precondition="A controller that creates replicas, and clients that spread over them.",
-        landing=Unseen(
-            "An autoscaler or a rollout changes the number of replicas as well: that alone is not this fix.",
-            adds_pods=True,
-        ),
+        landing=MORE_PODS,
     ),
 )

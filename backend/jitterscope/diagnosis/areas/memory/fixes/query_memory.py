@@ -21,7 +21,7 @@ from jitterscope.diagnosis.areas.memory.whatif.query_burst import (
 from jitterscope.diagnosis.core import owners, patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch
-from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
+from jitterscope.diagnosis.core.landing import MORE_PODS, Facts, FixKind, Seen, Unseen
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
@@ -269,10 +269,7 @@ FIXES = (
         id="more_replicas",
         title="Run more replicas",
         precondition="A controller that manages replicas, and clients that spread over them.",
-        landing=Unseen(
-            "An autoscaler or a rollout changes the number of replicas as well: that alone is not this fix.",
-            adds_pods=True,
-        ),
+        landing=MORE_PODS,
         measures=_KILLS,
     ),
 )
