@@ -20,8 +20,8 @@ const (
 func main() {
 	valkey := flag.String("valkey", "valkey-server", "valkey-server executable")
 	rate := flag.Float64("rate", 5000, "requests per second of the steady load")
-	pairs := flag.Int("pairs", 60, "pairs of a window observed and one not")
-	window := flag.Duration("window", time.Second, "length of a window")
+	pairs := flag.Int("pairs", 2000, "pairs of a window observed and one not")
+	window := flag.Duration("window", 25*time.Millisecond, "length of a window")
 	asJSON := flag.Bool("json", false, "print one JSON object")
 	trips := flag.Bool("round-trips", false, "only what timing adds to a request and its answer over loopback, both ends")
 	flag.Parse()

@@ -21,7 +21,9 @@ import (
 const (
 	tick        = 100 * time.Millisecond
 	choosing    = 2500 * time.Millisecond // after which the observer has chosen which part of the requests it times
+	settling    = 5 * time.Millisecond    // after which the programs have been switched, and the caches know them
 	connections = 32
+	steadyFor   = 5 * time.Second
 	mostFor     = 5 * time.Second
 )
 
@@ -29,6 +31,19 @@ const (
 type observer struct {
 	programs *requests.Programs
 	tracker  *requests.Tracker
+	detached bool
+}
+
+// attach lets the programs see what happens, or not.
+func (o *observer) attach(on bool) error {
+	if on == !o.detached {
+		return nil
+	}
+	o.detached = !on
+	if on {
+		return o.programs.Attach()
+	}
+	return o.programs.Detach()
 }
 
 // discard takes what is recorded.
@@ -137,67 +152,78 @@ func run(kind, valkey string, rate float64, pairs int, window time.Duration) (r 
 		return r, err
 	}
 	defer s.stop()
-	m := &measurement{server: s, address: address, window: window}
-	stop := s.load.start(rate)
-	time.Sleep(2 * time.Second)
-	for pair := range pairs {
-		// Off-on, then on-off: a drift does not favour either.
-		for _, on := range []bool{pair%2 == 1, pair%2 == 0} {
-			if err := m.measure(on); err != nil {
-				stop()
-				return r, err
-			}
-		}
+	o, err := observe(address)
+	if err != nil {
+		return r, err
 	}
+	defer func() { _ = o.programs.Close() }()
+	m := &measurement{server: s, observer: o, window: window}
+	stop := s.load.start(rate)
+	err = m.compare(pairs)
 	stop()
+	if err != nil {
+		return r, err
+	}
 	c := alternating.Compare(m.off, m.on)
 	r = result{
 		Server: kind, RequestsPerSecond: m.answered / m.elapsed.Seconds(), Windows: len(m.on) + len(m.off), OffUS: c.Off, OnUS: c.On,
-		AddedRatio: c.Added, AddedLow: c.Low, AddedHigh: c.High, Collector: m.observing.Seconds() / m.watched.Seconds(),
+		AddedRatio: c.Added, AddedLow: c.Low, AddedHigh: c.High, Collector: m.observing.Seconds() / steadyFor.Seconds(),
 	}
 	return r, m.most(&r)
 }
 
 type measurement struct {
-	server             *server
-	address            netip.AddrPort
-	window             time.Duration
-	off, on            []float64 // CPU microseconds per request of each window
-	answered           float64
-	elapsed            time.Duration
-	observing, watched time.Duration // CPU time of the observer, and how long it observed
+	server    *server
+	observer  *observer
+	window    time.Duration
+	off, on   []float64 // CPU microseconds per request of each window
+	answered  float64
+	elapsed   time.Duration
+	observing time.Duration // CPU time of the observer in steadyFor
+}
+
+// compare measures pairs of windows. What else the host does changes the CPU time per request by a tenth several times a second, so
+// windows are short, and the programs stay loaded: they are attached and detached.
+func (m *measurement) compare(pairs int) error {
+	m.observer.sample(choosing)
+	m.observing, _ = m.observer.sample(steadyFor)
+	sampled := time.Now()
+	for pair := range pairs {
+		// Off-on, then on-off: a drift does not favour either.
+		for _, on := range []bool{pair%2 == 1, pair%2 == 0} {
+			if err := m.measure(on); err != nil {
+				return err
+			}
+		}
+		// After a longer break the tracker keeps to the part that it has chosen. It would take half of the requests for the rate.
+		if time.Since(sampled) > choosing {
+			m.observer.tracker.Sample(time.Now().UnixMicro(), 0, &discard{})
+			sampled = time.Now()
+		}
+	}
+	return m.observer.attach(true)
 }
 
 func (m *measurement) measure(on bool) error {
-	var o *observer
-	if on {
-		var err error
-		if o, err = observe(m.address); err != nil {
-			return err
-		}
-		defer func() { _ = o.programs.Close() }()
-		o.sample(choosing)
-	} else {
-		time.Sleep(choosing)
+	if err := m.observer.attach(on); err != nil {
+		return err
 	}
+	time.Sleep(settling)
 	pid := m.server.command.Process.Pid
 	cpu, err := alternating.ProcessTime(pid)
 	if err != nil {
 		return err
 	}
 	answered, started := m.server.load.answered.Load(), time.Now()
-	if on {
-		used, _ := o.sample(m.window)
-		m.observing += used
-		m.watched += time.Since(started)
-	} else {
-		time.Sleep(m.window)
-	}
+	time.Sleep(m.window)
 	after, err := alternating.ProcessTime(pid)
 	if err != nil {
 		return err
 	}
 	answers := float64(m.server.load.answered.Load() - answered)
+	if answers == 0 {
+		return fmt.Errorf("no answer within %v: measure with longer windows", m.window)
+	}
 	m.answered += answers
 	m.elapsed += time.Since(started)
 	cost := float64((after - cpu).Nanoseconds()) / 1000 / answers
@@ -211,11 +237,7 @@ func (m *measurement) measure(on bool) error {
 
 // most asks as fast as the server answers.
 func (m *measurement) most(r *result) error {
-	o, err := observe(m.address)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = o.programs.Close() }()
+	o := m.observer
 	stop := m.server.load.start(0)
 	defer stop()
 	o.sample(choosing) // what came before the window

@@ -118,6 +118,11 @@ func (p *Programs) open() (err error) {
 	var clock bpf.Clock
 	clock.Set()
 	p.setClock(&clock)
+	return p.Attach()
+}
+
+// Attach lets the programs see events. They know what they knew when they were detached.
+func (p *Programs) Attach() error {
 	programs := []*ebpf.Program{
 		p.objects.SegmentCame, p.objects.DataRead, p.objects.PacketLeft, p.objects.StateSet,
 		p.objects.SegmentResent, p.objects.SynackResent,
@@ -130,6 +135,16 @@ func (p *Programs) open() (err error) {
 		p.links = append(p.links, l)
 	}
 	return nil
+}
+
+// Detach ends what the programs see, until they are attached again.
+func (p *Programs) Detach() error {
+	var errs []error
+	for _, l := range p.links {
+		errs = append(errs, l.Close())
+	}
+	p.links = nil
+	return errors.Join(errs...)
 }
 
 func mapAll(m *ebpf.Map, size int) ([]byte, error) {
@@ -251,10 +266,7 @@ func (p *Programs) Astray() uint64 { return bpf.CounterOf(p.objects.Astray) }
 
 // Close detaches the programs.
 func (p *Programs) Close() error {
-	var errs []error
-	for _, l := range p.links {
-		errs = append(errs, l.Close())
-	}
+	errs := []error{p.Detach()}
 	for _, ring := range []*bpf.Ring{p.ring, p.calls} {
 		if ring != nil {
 			errs = append(errs, ring.Close())
