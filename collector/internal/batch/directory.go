@@ -4,10 +4,12 @@ package batch
 // that becomes the open one gets a full copy if its version is older.
 //
 // A released resource and its slots stay readable until the buffers that might refer to it are sealed: their numbers
-// are reused only two rotations later. If it comes back sooner it keeps them, so that no batch names a resource twice;
-// its parent can have changed by then, as that of an address does when its server restarts.
+// are reused only two rotations later, and not before those of its children are: a batch names the parent of a resource
+// by its number. If it comes back sooner it keeps them, so that no batch names a resource twice; its parent can have
+// changed by then, as that of an address does when its server restarts.
 type directory struct {
 	resources     []resourceEntry
+	children      []int // of each resource
 	byKey         map[resourceKey]ResourceID
 	freeResources []ResourceID
 	slots         []slotEntry
@@ -43,6 +45,8 @@ func (d *directory) addResource(kind uint8, key string, parent ResourceID) (id R
 		delete(d.released, id)
 		moved := d.resources[id].parent != parent
 		if moved {
+			d.children[d.resources[id].parent]--
+			d.children[parent]++
 			d.resources[id].parent = parent
 			d.version++
 		}
@@ -56,10 +60,12 @@ func (d *directory) addResource(kind uint8, key string, parent ResourceID) (id R
 	} else if len(d.resources) < MaxResources {
 		id = ResourceID(len(d.resources))
 		d.resources = append(d.resources, entry)
+		d.children = append(d.children, 0)
 	} else {
 		return NoResource, false, false
 	}
 	d.byKey[resourceKey{kind, key}] = id
+	d.children[parent]++
 	d.version++
 	return id, true, true
 }
@@ -97,27 +103,35 @@ func (d *directory) release(id ResourceID) []Slot {
 	return d.byResource[id]
 }
 
-// rotate frees what was released keepRotations ago.
+// rotate frees what was released keepRotations ago, children before their parents.
 func (d *directory) rotate() {
 	d.rotation++
-	for id, at := range d.released {
-		if d.rotation-at < keepRotations {
-			continue
+	for freed := true; freed; {
+		freed = false
+		for id, at := range d.released {
+			if d.rotation-at >= keepRotations && d.children[id] == 0 {
+				d.free(id)
+				freed = true
+			}
 		}
-		for _, slot := range d.byResource[id] {
-			series := d.slots[slot]
-			delete(d.bySeries, slotEntry{resource: series.resource, metric: series.metric})
-			d.slots[slot] = slotEntry{}
-			d.freeSlots = append(d.freeSlots, slot)
-		}
-		entry := d.resources[id]
-		delete(d.byKey, resourceKey{entry.kind, entry.key})
-		delete(d.byResource, id)
-		delete(d.released, id)
-		d.resources[id] = resourceEntry{}
-		d.freeResources = append(d.freeResources, id)
-		d.version++
 	}
+}
+
+func (d *directory) free(id ResourceID) {
+	for _, slot := range d.byResource[id] {
+		series := d.slots[slot]
+		delete(d.bySeries, slotEntry{resource: series.resource, metric: series.metric})
+		d.slots[slot] = slotEntry{}
+		d.freeSlots = append(d.freeSlots, slot)
+	}
+	entry := d.resources[id]
+	d.children[entry.parent]--
+	delete(d.byKey, resourceKey{entry.kind, entry.key})
+	delete(d.byResource, id)
+	delete(d.released, id)
+	d.resources[id] = resourceEntry{}
+	d.freeResources = append(d.freeResources, id)
+	d.version++
 }
 
 func (d *directory) writeTo(b *buffer) {

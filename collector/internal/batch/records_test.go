@@ -131,3 +131,45 @@ func TestAResourceComesBackElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// parentOf returns the key of the parent of the resource with a key, "" if the batch has no such resource.
+func parentOf(b *ingestpb.Batch, key string) string {
+	for _, one := range b.Resources {
+		if one.Key == key {
+			return b.Resources[one.Parent].Key
+		}
+	}
+	return ""
+}
+
+// A cgroup is gone at once, and its process is noticed to be gone later: the next cgroup does not inherit it.
+func TestAParentKeepsItsNumberAsLongAsItsChildren(t *testing.T) {
+	store := openStore(t, t.TempDir())
+	defer func() { _ = store.Close() }()
+	first := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, "/first", Node)
+	process := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_PROCESS, "7:7", first)
+	store.Remove(first)
+	tick := int64(firstTick)
+	next := func() *ingestpb.Batch {
+		tick++
+		return seal(t, store, tick)
+	}
+	for batch := range 4 {
+		store.Begin(tick)
+		store.AppendTrigger(process, "slow_request", tick)
+		store.Commit()
+		if batch == 3 {
+			store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, "/second", Node)
+		}
+		if parent := parentOf(next(), "7:7"); parent != "/first" {
+			t.Fatalf("batch %d: the parent of the process is %q", batch, parent)
+		}
+	}
+	store.Remove(process)
+	for range keepRotations {
+		next()
+	}
+	if left := len(store.dir.byKey); left != 2 { // the node and /second
+		t.Fatalf("%d resources are left: %v", left, store.dir.byKey)
+	}
+}
