@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 import xmlrpc.client
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -145,7 +146,11 @@ class Supervisor:
         for left in alive or [one for one in family if one.is_running()]:
             with contextlib.suppress(psutil.Error):
                 left.kill()
-        psutil.wait_procs(family, timeout=10)
+        until = time.monotonic() + 10
+        for one in family:
+            # FileNotFoundError: it is gone, and its number is that of a thread, which psutil does not expect.
+            with contextlib.suppress(psutil.TimeoutExpired, FileNotFoundError):
+                one.wait(max(0, until - time.monotonic()))
         self._state.supervisor_pid.unlink(missing_ok=True)
         socket = self._state.supervisor_socket
         socket.unlink(missing_ok=True)

@@ -58,6 +58,18 @@ def _blocked(
     return contended(busy, np.full(made.ticks, 500.0), taken, takers=LITTLE)
 
 
+def _beside_another(load: Workload) -> Snapshot:
+    """A second program in its container uses more CPU, at other times."""
+    made = _blocked(load, BLOCKS, PYTHON)
+    own = made.processes[0]
+    later = hiccup_ticks([(start + 0.8, 0.5) for start, _ in BLOCKS], made.ticks) * TICK_US
+    number = 1 + max(one.id for one in (made.node, made.subject, *made.processes, *made.tcp_servers))
+    other = replace(own, id=number, key="4711:1", facts=facts_of(NODE), series={"process_cpu_us": later})
+    usage = series(made.subject, "cpu_usage_us", made.ticks) + later
+    subject = replace(made.subject, series={**made.subject.series, "cpu_usage_us": usage})
+    return replace(made, subject=subject, processes=(own, other))
+
+
 def _saturated(load: Workload, facts: dict[str, str]) -> Snapshot:
     return _blocked(load, (), facts)
 
@@ -106,6 +118,8 @@ SCENARIOS = (
     _fault("Node.js, blocks shorter than a tick", replace(BASE, qps=600, seed=2), SHORT, NODE),
     _fault("Redis, long commands", replace(BASE, qps=2000, query_us=40.0, seed=3), BLOCKS, REDIS),
     _fault("Python", replace(BASE, qps=100, seed=4), BLOCKS, PYTHON),
+    Scenario("event_loop_blocked/Python, beside a Node.js that uses more CPU", ID, partial(
+        _beside_another, replace(BASE, qps=100, seed=12))),
     Scenario("event_loop_blocked/Node.js, more requests than one thread serves", ID, partial(
         _saturated, replace(BASE, qps=5_200, seconds=30, seed=5), NODE)),
     Scenario("event_loop_blocked/work of low priority takes the idle CPUs", ID, partial(

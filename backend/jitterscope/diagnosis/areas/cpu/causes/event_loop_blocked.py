@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.harm import AnswersHarm
-from jitterscope.diagnosis.core.served import metric, metrics, read_served
+from jitterscope.diagnosis.core.served import Served, metric, metrics, read_served
 from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.slow import may_be_slow
@@ -25,6 +25,8 @@ LEAST_TICKS = 3
 # A CPU is free for it where some is idle, or where its thread hardly waits for one: what others use has less weight.
 IDLE_CPUS, DELAYED = 0.1, 0.2
 COLLECTING, LEAST_WAITS = 0.5, 3
+# The evidence that refers to the process.
+USED = "one_cpu"
 # Late answers of which it ran most of the time: enough of them to be sure.
 MANY, MOSTLY = 10, 0.7
 
@@ -41,7 +43,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         count = len(snapshot.processes)
         unknown = f"No single-threaded program is known among its {count} processes."
         return NotFound(cause=ID, reason=unknown, numbers={"processes": float(count)})
-    loop = loops[0]
+    judged = [_judge(snapshot, loop, served) for loop in loops]
+    return next((one for one in judged if isinstance(one, Found)), judged[0])
+
+
+def _judge(snapshot: Snapshot, loop: Loop, served: Served) -> Found | NotFound:
     ticks = float(loop.busy.sum())
     numbers = {"busy_ticks": ticks, "idle_cpus": loop.idle, "throttled_ticks": float(loop.throttled.sum())}
     spans = held_up.apart(snapshot, loop.busy)
@@ -162,7 +168,7 @@ def _evidence(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked,
     slow = [one for one in hurt.served.servers if has(one, metric(one, "slow"))]
     evidence = [
         Evidence(
-            id="one_cpu",
+            id=USED,
             statement=f"CPU that {loop.kind.program} used in busy ticks",
             value=f"{used:.2g} CPU",
             comparison=f"{int(loop.busy.sum()):,} ticks ({say.percent(loop.share)})",
@@ -220,7 +226,9 @@ def _shown(snapshot: Snapshot) -> bool:
 
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
-    return fixes.propose(snapshot, found, event_loop.read_loops(snapshot)[0])
+    (process_id,) = {ref.resource_id for one in found.evidence if one.id == USED for ref in one.series}
+    loop = next(one for one in event_loop.read_loops(snapshot) if one.process.id == process_id)
+    return fixes.propose(snapshot, found, loop)
 
 
 CAUSE = Cause(
