@@ -154,9 +154,5 @@ func (s *Split) Lost() uint64 { return s.lost.Load() }
 
 // Close detaches the programs.
 func (s *Split) Close() error {
-	var errs []error
-	for _, l := range s.links {
-		errs = append(errs, l.Close())
-	}
-	return errors.Join(append(errs, unix.Munmap(s.memory), s.objects.Close())...)
+	return errors.Join(bpf.CloseLinks(s.links), unix.Munmap(s.memory), s.objects.Close())
 }

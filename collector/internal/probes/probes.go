@@ -136,12 +136,9 @@ func (a Argument) cookie() uint64 {
 
 // Close removes the probes.
 func (a *Attachment) Close() error {
-	var errs []error
-	for _, l := range a.links {
-		errs = append(errs, l.Close())
-	}
+	links := a.links
 	a.links = nil
-	return errors.Join(errs...)
+	return bpf.CloseLinks(links)
 }
 
 // Close removes all probes.

@@ -139,12 +139,9 @@ func (p *Programs) Attach() error {
 
 // Detach ends what the programs see, until they are attached again.
 func (p *Programs) Detach() error {
-	var errs []error
-	for _, l := range p.links {
-		errs = append(errs, l.Close())
-	}
+	links := p.links
 	p.links = nil
-	return errors.Join(errs...)
+	return bpf.CloseLinks(links)
 }
 
 func mapAll(m *ebpf.Map, size int) ([]byte, error) {
