@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
-	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
 // TestCallsAreTimed: a call to another server takes as long as that server reports, whether the caller itself is
@@ -80,19 +79,7 @@ func TestCallsAreTimed(t *testing.T) {
 	if got := o.parents(upstream); len(got) < 2 || got[1] != askingPath {
 		t.Errorf("its caller is %v", got)
 	}
-	slow := 0
-	o.each(func(b *ingestpb.Batch) {
-		for _, block := range b.Queries {
-			if b.Resources[block.Server].Key == upstream {
-				for _, took := range block.LatencyUs {
-					if took > 20_000 {
-						slow++
-					}
-				}
-			}
-		}
-	})
-	if float64(slow) != late {
+	if slow := countSlow(o.singleRequests(upstream, from)); float64(slow) != late {
 		t.Errorf("%d of %v slow calls were sent one by one", slow, late)
 	}
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 )
 
-// talk writes the parts of requests, a while apart, again and again until a time, and returns how many answers came.
-func talk(t *testing.T, address string, until time.Time, pause time.Duration, parts []string, answers int, read func(*bufio.Reader) error) (came int) {
+// talk writes the parts of requests, with a pause in between, again and again until a time, and returns how many answers
+// came.
+func talk(t *testing.T, address string, until time.Time, pause func(), parts []string, answers int, read func(*bufio.Reader) error) (came int) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -28,7 +29,7 @@ func talk(t *testing.T, address string, until time.Time, pause time.Duration, pa
 	for time.Now().Before(until) {
 		for i, part := range parts {
 			if i > 0 {
-				time.Sleep(pause)
+				pause()
 			}
 			_, _ = io.WriteString(c, part)
 		}
@@ -69,14 +70,17 @@ func TestABusyServerIsTimedInPart(t *testing.T) {
 	key := serverKey(t, server.Process.Pid, address)
 	url := "http://" + address + "/"
 	waitFor(t, "the server is known", func() bool { fetch(t, clients[0], url); return o.hasResource(key) })
+	var slow atomic.Int64
 	run := func(duration time.Duration) {
 		var group sync.WaitGroup
+		slow.Store(0)
 		until := time.Now().Add(duration)
 		for _, client := range clients {
 			group.Go(func() {
 				for n := 1; time.Now().Before(until); n++ {
 					if n%every == 0 {
 						fetch(t, client, url+"?sleep=30ms")
+						slow.Add(1)
 					} else {
 						fetch(t, client, url+"?sleep=3ms")
 					}
@@ -94,7 +98,7 @@ func TestABusyServerIsTimedInPart(t *testing.T) {
 	var group sync.WaitGroup
 	group.Go(func() { // a request whose parts are 25 ms apart is not slow
 		parts := []string{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n", "12345"}
-		uploads = talk(t, address, time.Now().Add(seconds*time.Second), 25*time.Millisecond, parts, 1, readResponse)
+		uploads = talk(t, address, time.Now().Add(seconds*time.Second), func() { time.Sleep(25 * time.Millisecond) }, parts, 1, readResponse)
 	})
 	run(seconds * time.Second)
 	group.Wait()
@@ -113,8 +117,10 @@ func TestABusyServerIsTimedInPart(t *testing.T) {
 			t.Errorf("%v %s, sent %v", got, name, sent)
 		}
 	}
-	if slow := o.sum(key, catalogue.ResponsesSlow, from); slow != float64(countSlow(latencies)) {
-		t.Errorf("%v slow answers, the clients saw %d", slow, countSlow(latencies))
+	// If the server stands still, an upload may be read as late as one that came at once; all of them would be too many.
+	atMost := countSlow(latencies) + uploads/10
+	if got := o.sum(key, catalogue.ResponsesSlow, from); got < float64(slow.Load()) || got > float64(atMost) {
+		t.Errorf("%v slow answers, %d were to be, the clients saw %d", got, slow.Load(), countSlow(latencies))
 	}
 	for _, quantile := range []struct{ q, tolerance float64 }{{0.5, 0.10}, {0.99, 0.15}} {
 		got, count := o.quantile(key, catalogue.RequestLatencyUS, from, quantile.q)
@@ -137,6 +143,7 @@ def answer(c):
         if not question:
             return
         if question == b"slow":
+            print(flush=True)
             time.sleep(0.008)
         c.sendall(b"answer")
 while True:
@@ -147,7 +154,7 @@ while True:
 func TestPipelinedRequestsOfABusyServer(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t, "127.0.0.1")
-	server, _ := startPython(t, echoes, address)
+	server, itself := startPython(t, echoes, address)
 	o := observe(t, requestSources)
 	o.needs("tcp_requests")
 	key := serverKey(t, server.Process.Pid, address)
@@ -157,18 +164,23 @@ func TestPipelinedRequestsOfABusyServer(t *testing.T) {
 	}
 	one := []string{"fast"}
 	waitFor(t, "the server is known", func() bool {
-		talk(t, address, time.Now().Add(time.Millisecond), 0, one, 1, read)
+		talk(t, address, time.Now().Add(time.Millisecond), nil, one, 1, read)
 		return o.hasResource(key)
 	})
+	isRead := func() { // two that wait to be read are taken for one
+		if _, err := itself.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+	}
 	run := func(duration time.Duration) (answers int) {
 		var group sync.WaitGroup
 		var total atomic.Int64
 		until := time.Now().Add(duration)
 		for range 4 {
-			group.Go(func() { total.Add(int64(talk(t, address, until, 0, one, 1, read))) })
+			group.Go(func() { total.Add(int64(talk(t, address, until, nil, one, 1, read))) })
 		}
 		group.Go(func() {
-			total.Add(int64(talk(t, address, until, 2*time.Millisecond, []string{"slow", "fast"}, 2, read)))
+			total.Add(int64(talk(t, address, until, isRead, []string{"slow", "fast"}, 2, read)))
 		})
 		group.Wait()
 		return int(total.Load())

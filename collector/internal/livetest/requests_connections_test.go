@@ -283,8 +283,8 @@ func loseData(t *testing.T, c *net.TCPConn, segments int64) {
 	}
 }
 
-// startPython runs a script that prints when it is ready, and returns its standard input.
-func startPython(t *testing.T, script, address string) (*exec.Cmd, io.Writer) {
+// startPython runs a script that prints when it is ready, and returns its standard input and output.
+func startPython(t *testing.T, script, address string) (*exec.Cmd, io.ReadWriter) {
 	t.Helper()
 	command := exec.Command("python3", "-c", script, address)
 	stdin, err := command.StdinPipe()
@@ -303,5 +303,8 @@ func startPython(t *testing.T, script, address string) (*exec.Cmd, io.Writer) {
 	if _, err := io.ReadFull(stdout, ready); err != nil || !strings.HasPrefix(string(ready), "ready") {
 		t.Fatalf("%q, %v", ready, err)
 	}
-	return command, stdin
+	return command, struct {
+		io.Reader
+		io.Writer
+	}{stdout, stdin}
 }
