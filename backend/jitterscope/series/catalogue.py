@@ -65,6 +65,7 @@ METRICS: Final[dict[str, Metric]] = {
     "host_steal_us": Metric(55, "host_steal_us", "us", "delta", ("node",), "i32", "host_cpu", "stolen by the hypervisor"),
     "host_runnable": Metric(56, "host_runnable", "1", "gauge", ("node",), "i16", "host_cpu", "procs_running"),
     "collector_lateness_us": Metric(60, "collector_lateness_us", "us", "gauge", ("node",), "i32", "self", "How long after its deadline the CPU time of the tick was read, without the time the read itself takes"),
+    "realtime_latency_us": Metric(255, "realtime_latency_us", "us", "gauge", ("node",), "i32", "self", "How long the collector's sampling thread, which has real-time priority, was due at the end of the tick or while it read CPU time, and did not run: nor could an ordinary program on that CPU. Missing without that priority (CAP_SYS_NICE)"),
     "collector_cpu_us": Metric(61, "collector_cpu_us", "us", "delta", ("node",), "i32", "self", "CPU time of the collector"),
     "collector_rss_bytes": Metric(62, "collector_rss_bytes", "bytes", "gauge", ("node",), "f64", "self", "Resident memory of the collector"),
     "collector_tick": Metric(63, "collector_tick", "1", "gauge", ("node",), "i32", "self", "Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored exactly once"),

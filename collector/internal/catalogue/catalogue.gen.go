@@ -72,6 +72,7 @@ const (
 	HostStealUS                 uint32 = 55  // stolen by the hypervisor
 	HostRunnable                uint32 = 56  // procs_running
 	CollectorLatenessUS         uint32 = 60  // How long after its deadline the CPU time of the tick was read, without the time the read itself takes
+	RealtimeLatencyUS           uint32 = 255 // How long the collector's sampling thread, which has real-time priority, was due at the end of the tick or while it read CPU time, and did not run: nor could an ordinary program on that CPU. Missing without that priority (CAP_SYS_NICE)
 	CollectorCPUUS              uint32 = 61  // CPU time of the collector
 	CollectorRSSBytes           uint32 = 62  // Resident memory of the collector
 	CollectorTick               uint32 = 63  // Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored exactly once
@@ -356,6 +357,7 @@ var All = map[uint32]Metric{
 	HostStealUS:                 {HostStealUS, "host_steal_us", "us", Delta, I32, "host_cpu", "stolen by the hypervisor"},
 	HostRunnable:                {HostRunnable, "host_runnable", "1", Gauge, I16, "host_cpu", "procs_running"},
 	CollectorLatenessUS:         {CollectorLatenessUS, "collector_lateness_us", "us", Gauge, I32, "self", "How long after its deadline the CPU time of the tick was read, without the time the read itself takes"},
+	RealtimeLatencyUS:           {RealtimeLatencyUS, "realtime_latency_us", "us", Gauge, I32, "self", "How long the collector's sampling thread, which has real-time priority, was due at the end of the tick or while it read CPU time, and did not run: nor could an ordinary program on that CPU. Missing without that priority (CAP_SYS_NICE)"},
 	CollectorCPUUS:              {CollectorCPUUS, "collector_cpu_us", "us", Delta, I32, "self", "CPU time of the collector"},
 	CollectorRSSBytes:           {CollectorRSSBytes, "collector_rss_bytes", "bytes", Gauge, F64, "self", "Resident memory of the collector"},
 	CollectorTick:               {CollectorTick, "collector_tick", "1", Gauge, I32, "self", "Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored exactly once"},

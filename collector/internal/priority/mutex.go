@@ -51,8 +51,8 @@ const (
 func raise() bool {
 	runtime.LockOSThread()
 	if isOrdinary() && set(unix.SCHED_RR|resetOnFork, 1) {
-		slept := sleeps()
-		for pause, left := int64(pauseNS), pauses; left > 0 && sleeps() == slept; pause, left = longer*pause, left-1 {
+		slept := Sleeps()
+		for pause, left := int64(pauseNS), pauses; left > 0 && Sleeps() == slept; pause, left = longer*pause, left-1 {
 			_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &unix.Timespec{Nsec: pause}, nil)
 		}
 		return true
@@ -61,8 +61,8 @@ func raise() bool {
 	return false
 }
 
-// sleeps is how often the calling thread has given up its CPU by itself.
-func sleeps() int64 {
+// Sleeps is how often the calling thread has given up its CPU by itself.
+func Sleeps() int64 {
 	var used unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_THREAD, &used)
 	return used.Nvcsw

@@ -35,6 +35,12 @@ func set(policy uintptr, priority int32) bool {
 	return errno == 0
 }
 
+// IsRealtime says whether the calling thread has real-time priority.
+func IsRealtime() bool {
+	policy, _, errno := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, 0, 0, 0)
+	return errno == 0 && (policy&^resetOnFork == unix.SCHED_RR || policy&^resetOnFork == unix.SCHED_FIFO)
+}
+
 func isOrdinary() bool {
 	policy, _, errno := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, 0, 0, 0)
 	return errno == 0 && policy&^resetOnFork == unix.SCHED_NORMAL

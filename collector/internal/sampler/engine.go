@@ -164,7 +164,7 @@ func (e *Engine) Ticker() func() {
 	number := nowUS()/batch.StepUS - 1
 	return func() {
 		number++
-		e.tick(state, number, (number+1)*batch.StepUS, recorder)
+		e.tick(state, number, (number+1)*batch.StepUS, 0, recorder)
 	}
 }
 

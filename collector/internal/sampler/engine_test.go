@@ -156,7 +156,7 @@ func TestMissedTicksAndTriggers(t *testing.T) {
 	state, recorder := &loopState{early: time.Now()}, &Recorder{store: h.store}
 	first := time.Now().UnixMicro()/batch.StepUS/ticksPerBatch*ticksPerBatch + 1
 	at := func(number, lateUS int64) {
-		h.tick(state, number, (number+1)*batch.StepUS+lateUS, recorder)
+		h.tick(state, number, (number+1)*batch.StepUS+lateUS, 0, recorder)
 	}
 	at(first, 100)
 	at(first+1, 200)

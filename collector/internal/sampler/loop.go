@@ -32,7 +32,10 @@ func (e *Engine) loop(ctx context.Context) {
 	recorder := newRecorder(e.store)
 	for {
 		deadline := (nowUS()/batch.StepUS + 1) * batch.StepUS
+		waits, asleep := time.Duration(deadline-nowUS())*time.Microsecond, time.Now()
 		SleepUntil(deadline)
+		// Setting the clock does not change the monotonic time that the sleep took.
+		latency := time.Since(asleep) - waits
 		if ctx.Err() != nil {
 			return
 		}
@@ -45,7 +48,7 @@ func (e *Engine) loop(ctx context.Context) {
 		if state.last != 0 && number <= state.last {
 			continue // the clock went back a little: wait until it is past what is recorded
 		}
-		e.tick(&state, number, now, recorder)
+		e.tick(&state, number, now, latency, recorder)
 	}
 }
 
@@ -67,9 +70,13 @@ type loopState struct {
 	triggered bool
 }
 
-func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
+// tick samples one tick; latency is how long after its deadline the thread woke up.
+func (e *Engine) tick(state *loopState, number, now int64, latency time.Duration, recorder *Recorder) {
 	woke := time.Now()
-	tick := Tick{StartUS: number * batch.StepUS, Shed: e.budget.level()}
+	tick := Tick{StartUS: number * batch.StepUS, LatencyUS: -1, Shed: e.budget.level()}
+	if priority.IsRealtime() {
+		tick.LatencyUS = max(0, latency.Microseconds())
+	}
 	if state.last != 0 {
 		tick.Missed = int(number - state.last - 1)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
 // Recorder writes the values of the current tick. It is valid only inside Source.Sample, and none of its methods
@@ -12,6 +13,7 @@ type Recorder struct {
 	store    *batch.Store
 	tick     Tick
 	readAt   time.Time
+	sleeps   int64 // of the sampling thread until then
 	triggers []trigger
 }
 
@@ -26,7 +28,10 @@ func newRecorder(store *batch.Store) *Recorder {
 }
 
 // begin starts a tick.
-func (r *Recorder) begin(tick Tick) { r.tick, r.readAt = tick, time.Now() }
+func (r *Recorder) begin(tick Tick) {
+	r.tick, r.sleeps = tick, priority.Sleeps()
+	r.readAt = time.Now()
+}
 
 // commit records the tick. It can wait for other threads, which is why nothing else does so before everything is read.
 func (r *Recorder) commit() {
@@ -64,12 +69,25 @@ func (r *Recorder) NoticeStandstill() {
 	now := time.Now()
 	if stood := now.Sub(r.readAt); stood > standstill {
 		r.tick.LatenessUS += stood.Microseconds()
+		r.noticeLatency(stood)
 	}
 	r.readAt = now
 }
 
+// noticeLatency counts a standstill in which the thread was due. It was not if it waited for something itself.
+func (r *Recorder) noticeLatency(stood time.Duration) {
+	sleeps := priority.Sleeps()
+	if r.tick.LatencyUS >= 0 && sleeps == r.sleeps {
+		r.tick.LatencyUS += stood.Microseconds()
+	}
+	r.sleeps = sleeps
+}
+
 // LatenessUS is how long after the end of the tick CPU time was read, excluding the time that reading takes.
 func (r *Recorder) LatenessUS() int64 { return r.tick.LatenessUS }
+
+// LatencyUS is how long the sampling thread was due and did not run; -1 if it has no real-time priority.
+func (r *Recorder) LatencyUS() int64 { return r.tick.LatencyUS }
 
 // Trigger requests a diagnosis of resource now; ingest.v1 Trigger lists the reasons.
 func (r *Recorder) Trigger(resource batch.ResourceID, reason string, atUS int64) {

@@ -39,6 +39,7 @@ type Finisher interface {
 type Tick struct {
 	StartUS    int64  // microseconds since the Unix epoch, a multiple of 100000
 	LatenessUS int64  // how long after StartUS+100000 sampling began
+	LatencyUS  int64  // how long the thread was due and did not run; -1: without real-time priority, that says nothing
 	Missed     int    // ticks lost directly before this one; they stay missing (NaN)
 	Sequence   uint64 // counts sampled ticks of this run, from 1; use it to spread slow reads over ticks
 	Shed       int    // how much resolution to give up to stay in budget; see budget.go

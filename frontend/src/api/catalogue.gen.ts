@@ -35,6 +35,7 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   host_steal_us: "delta",
   host_runnable: "gauge",
   collector_lateness_us: "gauge",
+  realtime_latency_us: "gauge",
   collector_cpu_us: "delta",
   collector_rss_bytes: "gauge",
   collector_tick: "gauge",

@@ -28,7 +28,8 @@ class Cause:
     `after_all`: it covers what the others leave unexplained. It is called last instead of `detect`, with the results of
     every other cause about the subject. All of them are its rivals, and its incident becomes that of the cause that
     explains the same harm (`is_residual`). `of_pods`: a pod's cgroup can have it in addition to its containers, through
-    what it holds beyond them: pages of files in its volumes.
+    what it holds beyond them: pages of files in its volumes. `looks_like_freezes`: late answers that wait for a freeze
+    of the whole node look like it, so it is not found where most of them do (core/freezes.py).
     """
 
     id: str
@@ -49,6 +50,7 @@ class Cause:
     signs: Signs | None = None
     after_all: Callable[[Snapshot, Sequence[Result]], Result] | None = None
     of_pods: bool = False
+    looks_like_freezes: bool = False
 
     @property
     def is_residual(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound, Part, Result, Rival
+from jitterscope.diagnosis.core.freezes import late_in_freezes
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.rivals import of_rest, silent
 from jitterscope.diagnosis.core.severity import lowered
@@ -41,7 +42,7 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
     if snapshot.ticks < 1:
         nothing = [NotEnoughData(cause=one.id, missing=[], reason="The window is empty.") for one in about]
         return Diagnosis(findings=[], not_found=[], not_enough_data=nothing)
-    results = {cause.id: cause.detect(snapshot) for cause in about if cause.after_all is None}
+    results = {cause.id: _judged(cause, snapshot) for cause in about if cause.after_all is None}
     # A finding without measured harm never hides a rival that harms: only the harmful one opens an incident.
     found = sorted(
         (r for r in results.values() if isinstance(r, Found)), key=lambda r: (r.severity is None, -r.score, r.cause)
@@ -71,6 +72,18 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
         not_found=[r for r in told if isinstance(r, NotFound)],
         not_enough_data=[r for r in told if isinstance(r, NotEnoughData)],
     )
+
+
+def _judged(cause: Cause, snapshot: Snapshot) -> Result:
+    """What its detector says, unless it is harm by freezes of the whole node."""
+    result = cause.detect(snapshot)
+    if not (cause.looks_like_freezes and isinstance(result, Found) and result.severity is not None):
+        return result
+    hits, of = late_in_freezes(snapshot)
+    if not hits or hits < 0.5 * of:
+        return result
+    reason = f"{hits:,} of {of:,} late answers waited for freezes of the whole node, in which nothing ran."
+    return NotFound(cause=cause.id, reason=reason, numbers={"hits": float(hits), "of": float(of)})
 
 
 def signs_read(kind: str, causes: Iterable[Cause] | None = None) -> tuple[str, ...] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, FloatArray, Queries, ResourceView
@@ -26,6 +28,26 @@ def latency_of(queries: Queries, ticks: int) -> Distribution:
 
 def facts_of(values: dict[str, str]) -> tuple[FactValue, ...]:
     return tuple(FactValue(name, value, EPOCH_US) for name, value in values.items())
+
+
+def frozen(columns: dict[str, FloatArray], spans: Sequence[tuple[float, float]], ticks: int) -> dict[str, FloatArray]:
+    """What a collector records of a node that stands still in each (at_s, seconds): no tick that is due meanwhile.
+
+    The tick that ended last before the node goes on is read then, late.
+    """
+    made = {name: values.copy() for name, values in columns.items()}
+    made["realtime_latency_us"] = np.full(ticks, 120.0)
+    made.setdefault("collector_lateness_us", np.full(ticks, 150.0))
+    for at_s, seconds in spans:
+        begin, end = int(at_s * 1e6), int((at_s + seconds) * 1e6)
+        due, last = -(-begin // TICK_US), end // TICK_US
+        if due > last or last > ticks:
+            continue
+        for values in made.values():
+            values[due - 1 : last - 1] = np.nan
+        made["realtime_latency_us"][last - 1] = end - due * TICK_US
+        made["collector_lateness_us"][last - 1] = end - last * TICK_US
+    return made
 
 
 def view(

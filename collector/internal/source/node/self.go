@@ -17,16 +17,17 @@ func init() { source.Register("self", func() sampler.Source { return &self{} }, 
 
 // self is what the collector reports about itself: a late tick is evidence too.
 type self struct {
-	lateness, cpu, rss, number batch.Slot
-	statm                      procfs.Held
-	pageBytes                  float64
-	buffer                     [128]byte
+	lateness, latency, cpu, rss, number batch.Slot
+	statm                               procfs.Held
+	pageBytes                           float64
+	buffer                              [128]byte
 }
 
 func (s *self) Name() string { return "self" }
 
 func (s *self) Start(_ context.Context, registry *sampler.Registry) error {
 	s.lateness = registry.Series(batch.Node, catalogue.CollectorLatenessUS)
+	s.latency = registry.Series(batch.Node, catalogue.RealtimeLatencyUS)
 	s.cpu = registry.Series(batch.Node, catalogue.CollectorCPUUS)
 	s.rss = registry.Series(batch.Node, catalogue.CollectorRSSBytes)
 	s.number = registry.Series(batch.Node, catalogue.CollectorTick)
@@ -38,6 +39,9 @@ func (s *self) Start(_ context.Context, registry *sampler.Registry) error {
 
 func (s *self) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	recorder.Set(s.lateness, float64(recorder.LatenessUS()))
+	if latency := recorder.LatencyUS(); latency >= 0 {
+		recorder.Set(s.latency, float64(latency))
+	}
 	recorder.Set(s.number, float64(tick.StartUS/batch.StepUS&0x7fffffff))
 	var usage unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {

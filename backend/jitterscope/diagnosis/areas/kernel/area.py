@@ -6,12 +6,13 @@ from jitterscope.diagnosis.areas.kernel.readings import past_drops, settings
 from jitterscope.diagnosis.areas.kernel.readings.figures import (
     drop_time,
     failed_lookups,
+    frozen_time,
     made_dentries,
     negative_dentries,
     thread_exits,
 )
 from jitterscope.diagnosis.areas.kernel.whatif.answer import answer
-from jitterscope.diagnosis.core import answers, impact, lanes
+from jitterscope.diagnosis.core import answers, freezes, impact, lanes
 from jitterscope.diagnosis.core.area import (
     Area,
     Control,
@@ -75,6 +76,10 @@ AREA = Area(
         # Counted only while somebody traces, so after a fix that works there may be none to compare.
         Measure("failed_lookups_per_s", "Failed path lookups", "1/s", ("lookup_failures",), failed_lookups,
                 decides=False),
+        Measure(
+            "frozen_ms_per_min", "Time in which the node was frozen", "ms/min",
+            (freezes.METRIC, "collector_lateness_us"), frozen_time, least=30.0,
+        ),
         lanes.LATE_TICKS,
     ),
     # Whatever starts and ends on the node: a program that no longer runs makes no names, and no fix did that.

@@ -25,7 +25,7 @@ from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scen
 from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario as upstream
 from jitterscope.diagnosis.scenarios.dns import udp_loss_scenario as udp_loss
 from jitterscope.diagnosis.scenarios.scenario import Scenario
-from jitterscope.diagnosis.scenarios.telemetry import facts_of
+from jitterscope.diagnosis.scenarios.telemetry import facts_of, frozen
 
 ID = "cpu/neighbours"
 # The server runs about 40 ms of each second: the share of a weight of 2 beside six loops.
@@ -109,6 +109,12 @@ def _stolen() -> Snapshot:
     gone = 0.95 * hiccup_ticks(spans, made.ticks)
     split = one_socket.split(made, wait_all=True)
     return contended(split, delays(spans, made.ticks), 0.03, takers=LITTLE, stolen=gone)
+
+
+def _frozen() -> Snapshot:
+    """While the whole node stands still, threads of all programs wait, and the CPU time counts for whoever has it."""
+    made = _starved(replace(BASE, seed=46), MOMENTS)
+    return replace(made, node=replace(made.node, series=frozen(dict(made.node.series), MOMENTS, made.ticks)))
 
 
 def _busy_upstream() -> Snapshot:
@@ -195,6 +201,7 @@ SCENARIOS = (
         partial(_throttled, Workload(
             qps=200, live_mb=3, bursts=tuple((5.0 + 7 * i, 0.5, 5000.0) for i in range(7)), seed=34)),
     ),
+    Scenario("neighbours/look-alike: the whole node freezes", "unexplained/slow_answers", _frozen),
     Scenario("neighbours/near miss: the hypervisor takes the CPUs", "cpu/steal", _stolen),
     Scenario("neighbours/near miss: one reader is too slow", "dns/single_socket_serialization", _one_socket),
     Scenario("neighbours/near miss: datagrams are lost on the way", "dns/udp_loss", _lost),

@@ -62,6 +62,10 @@ class Node:
     exits: tuple[tuple[float, int], ...] = ()  # (at_s, threads)
     unmounts_s: tuple[float, ...] = ()  # of mounts without names
     exit_stall_s: float = 0.0
+    # (at_s, seconds) in which the node stands still, and the share of its CPU time then that counts as stolen
+    freezes: tuple[tuple[float, float], ...] = ()
+    stolen: float = 0.0
+    whole: bool = True  # else one CPU stands still, and the others answer
     make_us: float = 2.4
     free_us: float = 0.6
     base_system: float = 0.03

@@ -157,5 +157,6 @@ CAUSE = Cause(
         "https://www.postgresql.org/docs/current/explicit-locking.html",
         "https://sre.google/sre-book/addressing-cascading-failures/",
     ),
+    looks_like_freezes=True,
     signs=Signs(metrics("slow"), _shown),
 )

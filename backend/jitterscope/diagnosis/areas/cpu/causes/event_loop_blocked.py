@@ -265,5 +265,6 @@ CAUSE = Cause(
         "https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/latency/",
         "https://docs.python.org/3/glossary.html#term-global-interpreter-lock",
     ),
+    looks_like_freezes=True,
     signs=Signs(metrics("slow"), _shown),
 )

@@ -294,5 +294,6 @@ CAUSE = Cause(
         "https://docs.kernel.org/scheduler/sched-stats.html",
         "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     ),
+    looks_like_freezes=True,
     signs=Signs(("host_idle_us", *run_waits.SIGNS, *held_up.SIGNS), _shown),
 )

@@ -169,5 +169,6 @@ CAUSE = Cause(
         "https://docs.kernel.org/admin-guide/iostats.html",
         "https://man7.org/linux/man-pages/man2/fsync.2.html",
     ),
+    looks_like_freezes=True,
     signs=Signs((*held_up.SIGNS, *waits.SIGNS), _shown),
 )

@@ -8,6 +8,7 @@ from jitterscope.diagnosis.areas.kernel.readings import kernel_memory
 from jitterscope.diagnosis.areas.kernel.readings.dentry_stalls import stalls
 from jitterscope.diagnosis.core.area import Amounts
 from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.core.freezes import METRIC, freezes
 from jitterscope.diagnosis.core.lanes import exposure
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
@@ -27,6 +28,22 @@ def drop_time(snapshot: Snapshot) -> Amounts | None:
             part[known[0]] += stall.system_us / 1000
             events[known[0]] += 1
     return Amounts(part, exposure(snapshot, busy, _MINUTE_US), events)
+
+
+def frozen_time(snapshot: Snapshot) -> Amounts | None:
+    """Length (ms) of the freezes of the node, each in the tick at whose end it was over."""
+    found = freezes(snapshot)
+    if found is None:
+        return None
+    known = series(snapshot.node, METRIC, snapshot.ticks)
+    part = np.where(np.isfinite(known), 0.0, np.nan)
+    events = part.copy()
+    for one in found:
+        tick = min(snapshot.ticks - 1, (one.end_us - snapshot.start_us) // snapshot.step_us - 1)
+        if tick >= 0:
+            part[tick] = np.nan_to_num(part[tick]) + one.length_us / 1000
+            events[tick] = np.nan_to_num(events[tick]) + 1
+    return Amounts(part, exposure(snapshot, known, _MINUTE_US), events)
 
 
 def made_dentries(snapshot: Snapshot) -> Amounts | None:

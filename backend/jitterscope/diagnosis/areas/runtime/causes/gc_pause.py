@@ -219,5 +219,6 @@ CAUSE = Cause(
         "https://docs.python.org/3/library/gc.html",
         "https://docs.ruby-lang.org/en/3.4/GC.html",
     ),
+    looks_like_freezes=True,
     signs=Signs((*metrics("slow", "latency"), "gc_pause_us"), _shown),
 )

@@ -18,6 +18,7 @@ from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 _MECHANISM: dict[Where, str] = {
+    "frozen": "the whole node froze",
     "throttled": "its CPU limit throttled it",
     "cpu": "it spent the time on the CPU",
     "runnable": "it was ready to run and waited for a CPU",
@@ -28,6 +29,8 @@ _MECHANISM: dict[Where, str] = {
     "unknown": "where the time went is not known",
 }
 _MEANING: dict[Where, str] = {
+    "frozen": "Nothing ran on the node, not even a thread with real-time priority: its hypervisor paused it, or the "
+    "firmware or a real-time program had its CPUs.",
     "throttled": "The limit throttled it, and no cause of throttling explains why it needed more.",
     "cpu": "The program itself ran: on a large request, on work of its own, or in a loop.",
     "runnable": "Its threads were ready to run, and other work had the CPUs.",

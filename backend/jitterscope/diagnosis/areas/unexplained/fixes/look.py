@@ -56,6 +56,13 @@ _CROWD = _Look(
     "perf sched record -- sleep 60 && perf sched latency --sort max",
     "https://man7.org/linux/man-pages/man1/perf-sched.1.html",
 )
+_FREEZE = _Look(
+    "Confirm that the node freezes",
+    "cyclictest measures how late a real-time thread on each CPU wakes up: a maximum (Max) of 30,000 µs or more is a "
+    "freeze. Then ask whoever runs the machine what pauses it at the times of the stalls.",
+    "cyclictest --mlockall --smp --priority=80 --interval=10000 --duration=60s --quiet",
+    "https://wiki.linuxfoundation.org/realtime/documentation/howto/tools/cyclictest/start",
+)
 _LIMIT = _Look(
     "See what the container ran when its limit throttled it",
     "No known cause of throttling explains it: look at the container's busiest programs in the captures.",
@@ -140,6 +147,7 @@ _INSIDE = _Look(
     "https://man7.org/linux/man-pages/man8/ss.8.html",
 )
 _LOOKS: dict[Where, tuple[_Look, ...]] = {
+    "frozen": (_FREEZE,),
     "throttled": (_LIMIT,),
     "cpu": (_PROFILE,),
     "runnable": (_CROWD,),

@@ -19,16 +19,17 @@ import numpy as np
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import Stall, calm, overlaps, stalls, ticks_of
 from jitterscope.diagnosis.areas.unexplained.readings.waiting import ONE, Waiting, waiting
+from jitterscope.diagnosis.core.freezes import freezes
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
 
-# throttled: the CPU limit; cpu: the program ran; runnable: it waited for a CPU; socket: none of that, and requests
-# waited unread; blocked: none of that, after they were read; idle: none of that, and whether they were read is not
-# known; outside: neither unread nor being worked on; unknown.
-Where = Literal["throttled", "cpu", "runnable", "socket", "blocked", "idle", "outside", "unknown"]
+# frozen: the whole node stood still; throttled: the CPU limit; cpu: the program ran; runnable: it waited for a CPU;
+# socket: none of that, and requests waited unread; blocked: none of that, after they were read; idle: none of that, and
+# whether they were read is not known; outside: neither unread nor being worked on; unknown.
+Where = Literal["frozen", "throttled", "cpu", "runnable", "socket", "blocked", "idle", "outside", "unknown"]
 MOST, LITTLE, NOISE = 0.5, 0.4, 0.5
 # Share of the late answers' time spent in the socket: most of it, or hardly any.
 UNREAD, READ = 0.6, 0.4
@@ -104,6 +105,8 @@ def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
     node_cpu = share((snapshot.node,), "psi_cpu_some_us")
     seen = waiting(snapshot, (stall,))
     where = _where(cpu, whole, delay, throttled, waited, worked, _crowding(snapshot, part))
+    if _frozen_us(snapshot, stall) >= MOST * stall.length_us:
+        where = "frozen"
     if where == "unknown" and seen is not None and _slept(seen):
         where = _unread(waited, worked)
     return Account(
@@ -143,6 +146,12 @@ def _share(values: FloatArray, part: slice, passed_us: FloatArray, length_us: in
     for more, passed in zip(inside - usual.median, passed_us, strict=True):
         counted = min(counted + float(more), float(passed))
     return max(0.0, counted / length_us)
+
+
+def _frozen_us(snapshot: Snapshot, stall: Stall) -> float:
+    """The part of a stall in which the whole node stood still."""
+    inside = (min(stall.end_us, one.end_us) - max(stall.start_us, one.start_us) for one in freezes(snapshot) or ())
+    return float(sum(max(0, one) for one in inside))
 
 
 def _throttled(snapshot: Snapshot, part: slice, length_us: int) -> float | None:
