@@ -58,6 +58,22 @@ def test_without_that_thread_nothing_is_taken_for_a_freeze() -> None:
     assert detect(snapshot, [late(looks_like_freezes=True)]).findings
 
 
+def test_without_answers_around_it_a_late_thread_is_no_freeze() -> None:
+    """A node's single answers are read for a shorter time than its ticks."""
+    snapshot = built("node_freeze/paused by its host")
+    [server] = snapshot.dns_servers
+    queries = server.queries
+    assert queries is not None
+    late = queries.sent_us >= snapshot.start_us + 60_000_000
+    kept = replace(
+        queries, sent_us=queries.sent_us[late], latency_us=queries.latency_us[late], result=queries.result[late]
+    )
+    found = freezes(replace(snapshot, dns_servers=(replace(server, queries=kept),)))
+    assert found == (freezes(snapshot) or ())[2:]
+    untimed = replace(snapshot, dns_servers=())
+    assert len(freezes(untimed) or ()) == 3
+
+
 def test_what_a_freeze_left_waiting_is_worked_off_after_it() -> None:
     """An answer that also waited for those before it counts, and one that took far longer than the freeze does not."""
     snapshot = built("node_freeze/paused by its host")

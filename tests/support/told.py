@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from labs.report import IncidentLine
 
 # The lab, its load, the product, and the tests share a few CPUs: that a server waited for one is true, but not part of
-# the fault. Labs about this check all incidents.
-OF_THE_MACHINE = ("cpu/neighbours", "cpu/steal", "unexplained/slow_answers")
+# the fault. A virtual machine can also be paused. Labs about this check all incidents.
+OF_THE_MACHINE = ("cpu/neighbours", "cpu/steal", "kernel/node_freeze", "unexplained/slow_answers")
 
 
 def causes(found: Iterable[IncidentLine]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ import numpy as np
 import psutil
 from pydantic import BaseModel, ConfigDict
 
+from jitterscope.diagnosis.core.freezes import LEAST_US as FREEZE_US
 from jitterscope.diagnosis.core.severity import SLOW_US
 from labs.console import Say
 from labs.errors import LabError
@@ -51,6 +54,8 @@ class MachineFigures(BaseModel):
     """CPUs used by anything, over whole seconds of the run; `full_s`: seconds in which all were.
 
     `stolen_s`: CPU time that the hypervisor took; `stolen_max_ratio`: its share of all CPU time in the worst second.
+    `frozen_s`: in which a real-time thread of the lab was due and did not run, by 30 ms or more; `frozen_max_ms`: the
+    longest. None without the right to such a thread.
     """
 
     cpus: int
@@ -59,6 +64,8 @@ class MachineFigures(BaseModel):
     full_s: int
     stolen_s: float
     stolen_max_ratio: float
+    frozen_s: float | None
+    frozen_max_ms: float | None
 
 
 class MixedReport(BaseModel):
@@ -95,15 +102,38 @@ class _Machine(Repeating):
         stolen_s, self._stolen_s = self._stolen_s, psutil.cpu_times().steal
         self._seen.append(_Second(sum(busy), min(busy) > 0.98, self._stolen_s - stolen_s))
 
-    def figures(self) -> MachineFigures:
+    def figures(self, freezes: _Freezes) -> MachineFigures:
+        frozen_s, frozen_max_ms = freezes.figures()
         seen, cpus = self._seen[1:], psutil.cpu_count() or 1
         busy = [one.busy for one in seen] or [0.0]
         stolen_s = [one.stolen for one in seen] or [0.0]
         return MachineFigures(
             cpus=cpus, busy_mean=round(float(np.mean(busy)), 2), busy_p99=round(float(np.quantile(busy, 0.99)), 2),
             full_s=sum(one.full for one in seen), stolen_s=round(sum(stolen_s), 2),
-            stolen_max_ratio=round(min(max(stolen_s) / cpus, 1.0), 2),
+            stolen_max_ratio=round(min(max(stolen_s) / cpus, 1.0), 2), frozen_s=frozen_s, frozen_max_ms=frozen_max_ms,
         )  # fmt: skip
+
+
+class _Freezes(Repeating):
+    """How late a real-time thread wakes up: nothing that the lab or the product runs can delay it."""
+
+    def __init__(self) -> None:
+        super().__init__(0.01)
+        self._realtime: bool | None = None
+        self._late_us: list[int] = []
+
+    def look(self, late_us: int) -> None:
+        if self._realtime is None:
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))  # of this thread
+            self._realtime = os.sched_getscheduler(0) == os.SCHED_RR
+        elif late_us >= FREEZE_US:
+            self._late_us.append(late_us)
+
+    def figures(self) -> tuple[float | None, float | None]:
+        if not self._realtime:
+            return None, None
+        return round(sum(self._late_us) / 1e6, 3), round(max(self._late_us, default=0) / 1e3, 1)
 
 
 class _Told(Repeating):
@@ -164,7 +194,7 @@ def watch(product: Product, parameters: Parameters, say: Say) -> Watched:
         ids = find_cgroups(product, [one.cgroup.key for one in members])
         ids += [] if (node := product.node_id()) is None else [node]
         told = _Told(product, ids, since_us, say)
-        with _Machine() as machine, told:
+        with _Machine() as machine, _Freezes() as freezes, told:
             streams = run(parameters, members, clients, Path(folder), say)
         to_us = now_us()
         say("Waiting for the product's final verdict")
@@ -177,7 +207,7 @@ def watch(product: Product, parameters: Parameters, say: Say) -> Watched:
         incidents=told.of("incident"),
         risks=told.of("risk"),
         servers=[figures.get(one.name, _unasked(one)) for one in members],
-        machine=machine.figures(),
+        machine=machine.figures(freezes),
     )
     return Watched(report, told.found, since_us, to_us)
 
@@ -217,6 +247,8 @@ def table(report: MixedReport) -> str:
         f"all of them for {machine.full_s} s; the hypervisor took {machine.stolen_s:g} s of CPU time, "
         f"at most {100 * machine.stolen_max_ratio:.0f} % of a second"
     )
+    if machine.frozen_s is not None:
+        lines.append(f"it stood still for {machine.frozen_s:g} s, at most {machine.frozen_max_ms:g} ms at once")
     for kind, found in (("incident", report.incidents), ("risk", report.risks)):
         for line in found:
             lines += [f"{kind}: {line.cause} ({line.confidence}, {line.severity}) of {line.subject}", f"  {line.title}"]

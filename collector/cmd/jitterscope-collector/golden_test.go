@@ -63,7 +63,7 @@ func compareWithGolden(t *testing.T, version string, update bool, program []stri
 			time.Sleep(time.Duration(seconds / 2 * float64(time.Second)))
 			moveCounters(t, container, version)
 		}, "--cgroup-root", filepath.Join(root, "cgroup"), "--proc-root", filepath.Join(root, "proc"), "--config", config,
-			"--sources", "cgroup_cpu,cgroup_memory,cgroup_pids,psi,host_cpu,names,self"))
+			"--real-time=false", "--sources", "cgroup_cpu,cgroup_memory,cgroup_pids,psi,host_cpu,names,self"))
 		if update {
 			write(t, golden, got)
 		}

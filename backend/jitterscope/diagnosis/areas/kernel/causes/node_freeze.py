@@ -46,7 +46,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 def _none(snapshot: Snapshot) -> NotFound:
     longest = float(np.nanmax(series(snapshot.node, reading.METRIC, snapshot.ticks), initial=0.0))
     late = f"A real-time thread of the collector ran at most {say.ms(longest)} late"
-    reason = f"{late}." if longest < reading.LEAST_US else f"{late}, and servers answered meanwhile: other CPUs ran."
+    reason = f"{late}." if longest < reading.LEAST_US else f"{late}. Answers do not show that all CPUs stood still."
     return NotFound(cause=ID, reason=reason, numbers={"longest_us": longest})
 
 
@@ -71,15 +71,16 @@ def _found(snapshot: Snapshot, found: tuple[Freeze, ...], hurt: NodeHarm, number
         served = hurt.answers.served
         end = f": {say.count(hurt.answers.suffered, served.one, served.noun)} delayed"
     stolen, wanted = _stolen(snapshot, found)
+    silent = ", and no server answered" if reading.any_timed(snapshot) else ""
     return Found(
         cause=ID,
-        score=0.8,
+        score=0.5,  # what keeps the kernel busy can hold the thread up, and says more
         confidence=_confidence(hits, of),
         severity=hurt.severity,
         harm=hurt.harm,
         title=f"The whole node froze {_how_often(numbers)}{end}",
         summary=f"Nothing ran for at least {say.ms(numbers['total_us'])} in all: a thread with real-time priority was "
-        f"due and did not run, and no server answered. {_who(stolen, wanted)}",
+        f"due and did not run{silent}. {_who(stolen, wanted)}",
         onset_us=found[0].start_us,
         last_us=min(snapshot.end_us, found[-1].end_us),
         impact=node_harm.impact(snapshot, hurt),
@@ -88,8 +89,8 @@ def _found(snapshot: Snapshot, found: tuple[Freeze, ...], hurt: NodeHarm, number
 
 
 def _confidence(hits: int, of: int) -> Confidence:
-    """In that freezes are what delays answers: less if few were late, or most of them at other times."""
-    return lowered("high", (hits < MANY) + (hits < 0.5 * of))
+    """In that freezes are what delays answers: less if few or none were late, or most of them at other times."""
+    return lowered("high", (hits < MANY) + (hits < 0.5 * of or not of))
 
 
 def _stolen(snapshot: Snapshot, found: tuple[Freeze, ...]) -> tuple[float, float]:
@@ -134,7 +135,7 @@ def _evidence(
         items.append(
             Evidence(
                 id="late_in_freezes",
-                statement="Answers over 20 ms that waited for a freeze most of the time",
+                statement="Late answers that waited for a freeze most of the time",
                 value=f"{hits:,} of {of:,}",
                 comparison=f"freezes take {say.percent(share)} of the time",
                 numbers={"hits": float(hits), "of": float(of), "chance_ratio": share},
