@@ -37,11 +37,16 @@ func set(policy uintptr, priority int32) bool {
 
 // IsRealtime says whether the calling thread has real-time priority.
 func IsRealtime() bool {
-	policy, _, errno := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, 0, 0, 0)
-	return errno == 0 && (policy&^resetOnFork == unix.SCHED_RR || policy&^resetOnFork == unix.SCHED_FIFO)
+	policy, known := policy()
+	return known && (policy == unix.SCHED_RR || policy == unix.SCHED_FIFO)
 }
 
 func isOrdinary() bool {
+	policy, known := policy()
+	return known && policy == unix.SCHED_NORMAL
+}
+
+func policy() (policy uintptr, known bool) {
 	policy, _, errno := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, 0, 0, 0)
-	return errno == 0 && policy&^resetOnFork == unix.SCHED_NORMAL
+	return policy &^ resetOnFork, errno == 0
 }

@@ -29,10 +29,14 @@ _NEAR_US = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """Nothing ran in [start_us, end_us). It may have begun up to a tick earlier: then the thread was not due yet."""
+    """Nothing ran in [start_us, end_us). It may have begun up to a tick earlier: then the thread was not due yet.
+
+    `tick`: the one that was read when it was over.
+    """
 
     start_us: int
     end_us: int
+    tick: int
 
     @property
     def length_us(self) -> int:
@@ -53,7 +57,7 @@ def freezes(snapshot: Snapshot) -> tuple[Freeze, ...] | None:
     found: list[Freeze] = []
     for tick in np.flatnonzero(latency >= LEAST_US):
         end = snapshot.start_us + (int(tick) + 1) * snapshot.step_us + int(late[tick])
-        found.append(Freeze(end - int(latency[tick]), end))
+        found.append(Freeze(end - int(latency[tick]), end, int(tick)))
     answered, timed = _answered(snapshot), any_timed(snapshot)
     return tuple(
         one for one in found

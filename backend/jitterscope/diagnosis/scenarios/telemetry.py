@@ -30,6 +30,16 @@ def facts_of(values: dict[str, str]) -> tuple[FactValue, ...]:
     return tuple(FactValue(name, value, EPOCH_US) for name, value in values.items())
 
 
+def inside_ticks(spans: Sequence[tuple[float, float]], ticks: int) -> FloatArray:
+    """Share (0..1) of each tick that lies in the spans."""
+    edges = np.arange(ticks + 1) * float(TICK_US)
+    inside = np.zeros(ticks)
+    for at, seconds in spans:
+        low, high = at * 1e6, (at + seconds) * 1e6
+        inside += np.clip(np.minimum(edges[1:], high) - np.maximum(edges[:-1], low), 0, None) / TICK_US
+    return np.minimum(1.0, inside)
+
+
 def frozen(columns: dict[str, FloatArray], spans: Sequence[tuple[float, float]], ticks: int) -> dict[str, FloatArray]:
     """What a collector records of a node that stands still in each (at_s, seconds): no tick that is due meanwhile.
 

@@ -35,16 +35,6 @@ def delays(spans: Sequence[tuple[float, float]], ticks: int) -> FloatArray:
     return waited
 
 
-def hiccup_ticks(spans: Sequence[tuple[float, float]], ticks: int) -> FloatArray:
-    """Share (0..1) of each tick that lies in the spans."""
-    edges = np.arange(ticks + 1) * float(TICK_US)
-    inside = np.zeros(ticks)
-    for at, seconds in spans:
-        low, high = at * 1e6, (at + seconds) * 1e6
-        inside += np.clip(np.minimum(edges[1:], high) - np.maximum(edges[:-1], low), 0, None) / TICK_US
-    return np.minimum(1.0, inside)
-
-
 def contended(
     snapshot: Snapshot,
     waited_us: FloatArray,

@@ -12,14 +12,14 @@ from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import bucket_of, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapshot
 from jitterscope.diagnosis.scenarios.app.near import near_miss
-from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks, throttled_delays
+from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, throttled_delays
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
 from jitterscope.diagnosis.scenarios.cpu.workload import Workload, other_runtime
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
 from jitterscope.diagnosis.scenarios.net.runs import OVERFLOW as CROWD
 from jitterscope.diagnosis.scenarios.net.simulate import simulate as crowd
 from jitterscope.diagnosis.scenarios.scenario import Scenario
-from jitterscope.diagnosis.scenarios.telemetry import TICK_US, facts_of
+from jitterscope.diagnosis.scenarios.telemetry import TICK_US, facts_of, inside_ticks
 
 ID = "cpu/event_loop_blocked"
 NODE = {"process.executable": "node", "runtime.name": "nodejs", "runtime.version": "20.19.2"}
@@ -54,7 +54,7 @@ def _blocked(
 ) -> Snapshot:
     """It computes in the spans, and reads no request meanwhile."""
     made = simulate(replace(load, hiccups=tuple(spans))).snapshot
-    busy = _named(_with_waits(made), facts, hiccup_ticks(spans, made.ticks) * TICK_US)
+    busy = _named(_with_waits(made), facts, inside_ticks(spans, made.ticks) * TICK_US)
     return contended(busy, np.full(made.ticks, 500.0), taken, takers=LITTLE)
 
 
@@ -62,7 +62,7 @@ def _beside_another(load: Workload) -> Snapshot:
     """A second program in its container uses more CPU, at other times."""
     made = _blocked(load, BLOCKS, PYTHON)
     own = made.processes[0]
-    later = hiccup_ticks([(start + 0.8, 0.5) for start, _ in BLOCKS], made.ticks) * TICK_US
+    later = inside_ticks([(start + 0.8, 0.5) for start, _ in BLOCKS], made.ticks) * TICK_US
     number = 1 + max(one.id for one in (made.node, made.subject, *made.processes, *made.tcp_servers))
     other = replace(own, id=number, key="4711:1", facts=facts_of(NODE), series={"process_cpu_us": later})
     usage = series(made.subject, "cpu_usage_us", made.ticks) + later
@@ -77,7 +77,7 @@ def _saturated(load: Workload, facts: dict[str, str]) -> Snapshot:
 def _starved(load: Workload) -> Snapshot:
     """It is runnable in the spans while others use the CPUs."""
     made = _named(_with_waits(simulate(replace(load, hiccups=BLOCKS)).snapshot), NODE)
-    return contended(made, delays(BLOCKS, made.ticks), 0.1 + 0.9 * hiccup_ticks(BLOCKS, made.ticks))
+    return contended(made, delays(BLOCKS, made.ticks), 0.1 + 0.9 * inside_ticks(BLOCKS, made.ticks))
 
 
 def _throttled(load: Workload, facts: dict[str, str]) -> Snapshot:
@@ -100,7 +100,7 @@ def _collects() -> Snapshot:
 def _waits_for_another(load: Workload) -> Snapshot:
     """Answers wait 60 ms for another server, and the thread is busy at other times."""
     made = simulate(replace(load, stray_slow_ratio=0.05)).snapshot
-    busy = _named(_with_waits(made), NODE, hiccup_ticks(BLOCKS, made.ticks) * TICK_US)
+    busy = _named(_with_waits(made), NODE, inside_ticks(BLOCKS, made.ticks) * TICK_US)
     return contended(busy, np.full(made.ticks, 500.0), 0.1, takers=LITTLE)
 
 

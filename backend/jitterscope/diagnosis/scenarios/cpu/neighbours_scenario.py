@@ -16,7 +16,6 @@ from jitterscope.diagnosis.scenarios.cpu.contention import (
     Taker,
     contended,
     delays,
-    hiccup_ticks,
     throttled_delays,
 )
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
@@ -25,7 +24,7 @@ from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scen
 from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario as upstream
 from jitterscope.diagnosis.scenarios.dns import udp_loss_scenario as udp_loss
 from jitterscope.diagnosis.scenarios.scenario import Scenario
-from jitterscope.diagnosis.scenarios.telemetry import facts_of, frozen
+from jitterscope.diagnosis.scenarios.telemetry import facts_of, frozen, inside_ticks
 
 ID = "cpu/neighbours"
 # The server runs about 40 ms of each second: the share of a weight of 2 beside six loops.
@@ -39,7 +38,7 @@ BASE = Workload(qps=300, live_mb=3, quota_us=None, gomaxprocs=1)
 def _starved(load: Workload, spans: Sequence[tuple[float, float]], **more: object) -> Snapshot:
     """Others use all CPUs in the spans, and are nearly idle otherwise."""
     made = simulate(replace(load, hiccups=tuple(spans))).snapshot
-    taken = 0.1 + 0.9 * hiccup_ticks(spans, made.ticks)
+    taken = 0.1 + 0.9 * inside_ticks(spans, made.ticks)
     split = one_socket.split(made, wait_all=True) if load.serves == "dns" else made
     return contended(split, delays(spans, made.ticks), taken, **more)  # type: ignore[arg-type]
 
@@ -80,7 +79,7 @@ def _waits_before() -> Snapshot:
     spans = tuple((50.3 + 0.9 * n, 0.86) for n in range(10))
     made = simulate(replace(BASE, hiccups=spans, seed=47)).snapshot
     waited = delays(spans, made.ticks) + np.where(np.arange(made.ticks) < 500, 40_000.0, 0.0)
-    return contended(one_socket.split(made, wait_all=True), waited, 0.1 + 0.9 * hiccup_ticks(spans, made.ticks))
+    return contended(one_socket.split(made, wait_all=True), waited, 0.1 + 0.9 * inside_ticks(spans, made.ticks))
 
 
 def _waits_for_another(load: Workload) -> Snapshot:
@@ -90,7 +89,7 @@ def _waits_for_another(load: Workload) -> Snapshot:
     assert queries is not None
     read = replace(queries, queue_wait_us=np.minimum(queries.latency_us // 2, 4_000))
     asked = replace(made, dns_servers=(replace(made.dns_servers[0], queries=read),))
-    waited = 50_000.0 + 400_000.0 * hiccup_ticks(MOMENTS, made.ticks)
+    waited = 50_000.0 + 400_000.0 * inside_ticks(MOMENTS, made.ticks)
     return contended(one_socket.split(asked), waited, 1.0, weight="100")
 
 
@@ -106,7 +105,7 @@ def _stolen() -> Snapshot:
     """The hypervisor steals CPU time: threads of the guest wait, and none of its cgroups uses the CPUs."""
     spans = MOMENTS
     made = simulate(replace(BASE, hiccups=spans, seed=44)).snapshot
-    gone = 0.95 * hiccup_ticks(spans, made.ticks)
+    gone = 0.95 * inside_ticks(spans, made.ticks)
     split = one_socket.split(made, wait_all=True)
     return contended(split, delays(spans, made.ticks), 0.03, takers=LITTLE, stolen=gone)
 

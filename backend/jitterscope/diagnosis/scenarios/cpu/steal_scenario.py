@@ -14,12 +14,12 @@ from jitterscope.diagnosis.scenarios.cpu.contention import (
     LOOPS,
     contended,
     delays,
-    hiccup_ticks,
     throttled_delays,
 )
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
 from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import inside_ticks
 
 ID = "cpu/steal"
 BASE = Workload(qps=400, live_mb=3, quota_us=None, gomaxprocs=1)
@@ -29,7 +29,7 @@ ALL_THE_TIME = tuple((0.2 + 0.5 * n, 0.4) for n in range(118))
 
 def _run(load: Workload, spans: Sequence[tuple[float, float]], share: float = 0.9, taken: float = 0.05) -> Snapshot:
     made = simulate(replace(load, hiccups=tuple(spans))).snapshot
-    inside = hiccup_ticks(spans, made.ticks)
+    inside = inside_ticks(spans, made.ticks)
     stolen = share * inside + 0.005
     return contended(made, delays(spans, made.ticks), taken * (1 - stolen), takers=LITTLE, stolen=stolen)
 
@@ -37,7 +37,7 @@ def _run(load: Workload, spans: Sequence[tuple[float, float]], share: float = 0.
 def _taken(load: Workload) -> Snapshot:
     """Neighbors use the CPUs, and the hypervisor steals a little all the time."""
     made = simulate(replace(load, hiccups=MOMENTS)).snapshot
-    taken = 0.1 + 0.85 * hiccup_ticks(MOMENTS, made.ticks)
+    taken = 0.1 + 0.85 * inside_ticks(MOMENTS, made.ticks)
     return contended(made, delays(MOMENTS, made.ticks), taken, takers=LOOPS, stolen=0.02)
 
 

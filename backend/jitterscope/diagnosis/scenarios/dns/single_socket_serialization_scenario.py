@@ -9,14 +9,14 @@ import numpy as np
 
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.snapshot import Queries, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.contention import contended, delays, hiccup_ticks
+from jitterscope.diagnosis.scenarios.cpu.contention import contended, delays
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
 from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 from jitterscope.diagnosis.scenarios.dns.model import DnsLoad, Forward, Hop
 from jitterscope.diagnosis.scenarios.dns.simulate import simulate_dns
 from jitterscope.diagnosis.scenarios.scenario import Scenario
-from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, facts_of, latency_of
+from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, facts_of, inside_ticks, latency_of
 
 ID = "dns/single_socket_serialization"
 COREFILE = ".:53 {\n    forward . 10.0.0.2\n    cache 30\n}\n"
@@ -95,7 +95,7 @@ def _starved(load: Workload) -> Snapshot:
     """Six busy loops take the CPUs for short times."""
     spans = tuple((1.5 + 1.3 * i, 0.15 + 0.1 * (i % 3)) for i in range(44))
     made = split(simulate(replace(load, hiccups=spans)).snapshot, wait_all=True)
-    return contended(made, delays(spans, made.ticks), 0.1 + 0.9 * hiccup_ticks(spans, made.ticks))
+    return contended(made, delays(spans, made.ticks), 0.1 + 0.9 * inside_ticks(spans, made.ticks))
 
 
 SERVER = Hop(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, hiccup_ticks
-from jitterscope.diagnosis.scenarios.telemetry import facts_of
+from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended
+from jitterscope.diagnosis.scenarios.telemetry import facts_of, inside_ticks
 
 MIB = 1 << 20
 NUMBERS = {"vdb": "254:16", "loop0": "7:0"}
@@ -49,7 +49,7 @@ class DiskUse:
 def on_disk(snapshot: Snapshot, use: DiskUse, run_delay_us: FloatArray | None = None) -> Snapshot:
     """The run with a disk, on a node with spare CPU; threads wait for a CPU for `run_delay_us` per tick."""
     n, step_s = snapshot.ticks, snapshot.step_us / 1e6
-    inside = hiccup_ticks(use.spans, n)
+    inside = inside_ticks(use.spans, n)
     made = contended(
         snapshot, np.full(n, 400.0) if run_delay_us is None else run_delay_us, 0.1, takers=LITTLE, weight="100"
     )

@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.kernel.node import KernelRun, Node
-from jitterscope.diagnosis.scenarios.telemetry import EPOCH_US, TICK_US, frozen, latency_of, queries_of, view
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.kernel.node import KernelRun
+from jitterscope.diagnosis.scenarios.telemetry import (
+    EPOCH_US,
+    TICK_US,
+    frozen,
+    inside_ticks,
+    latency_of,
+    queries_of,
+    view,
+)
 
 INODE_BYTES = 1_080.0
 
@@ -52,7 +60,7 @@ def snapshot_of(run: KernelRun) -> Snapshot:
         failures = np.full(run.n, np.nan)
         failures[hot[0] + 10 : hot[-1] + 60] = np.round(column["failures"])[hot[0] + 10 : hot[-1] + 60]
         series["lookup_failures"] = failures
-    series["host_steal_us"] = node.cpus * TICK_US * node.stolen * _inside(node, run.n)
+    series["host_steal_us"] = node.cpus * TICK_US * node.stolen * inside_ticks(node.freezes, run.n)
     series = frozen(series, node.freezes, run.n)
     if node.missing_ratio:
         gone = random.random(run.n) < node.missing_ratio
@@ -65,15 +73,6 @@ def snapshot_of(run: KernelRun) -> Snapshot:
     made = view(0, "node", "node-1", series, facts, tuple(run.events))
     servers = (_dns(run),) if node.serves_dns else ()
     return Snapshot(EPOCH_US, run.n, made, made, dns_servers=servers, cgroups=_cgroups(run))
-
-
-def _inside(node: Node, ticks: int) -> FloatArray:
-    """The share (0..1) of each tick in which the node stands still."""
-    edges = np.arange(ticks + 1) / 10
-    inside = np.zeros(ticks)
-    for at, seconds in node.freezes:
-        inside += np.clip(np.minimum(edges[1:], at + seconds) - np.maximum(edges[:-1], at), 0, None) * 10
-    return inside
 
 
 def _cgroups(run: KernelRun) -> tuple[ResourceView, ...]:

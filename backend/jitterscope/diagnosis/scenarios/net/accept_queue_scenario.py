@@ -9,12 +9,13 @@ import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu import event_loop_blocked_scenario as event_loop
-from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, hiccup_ticks, throttled_delays
+from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, throttled_delays
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate as run
 from jitterscope.diagnosis.scenarios.cpu.workload import Workload
 from jitterscope.diagnosis.scenarios.net.runs import BURSTS, FAR, LOSSY, OVERFLOW
 from jitterscope.diagnosis.scenarios.net.simulate import Server, overflowing, simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario
+from jitterscope.diagnosis.scenarios.telemetry import inside_ticks
 
 ID = "net/accept_queue"
 
@@ -22,7 +23,7 @@ ID = "net/accept_queue"
 def _busy_loop() -> Snapshot:
     """A Node.js program that computes, and accepts nothing meanwhile."""
     made = event_loop.SCENARIOS[0].build()
-    return overflowing(made, hiccup_ticks(event_loop.BLOCKS, made.ticks))
+    return overflowing(made, inside_ticks(event_loop.BLOCKS, made.ticks))
 
 
 def _throttled() -> Snapshot:

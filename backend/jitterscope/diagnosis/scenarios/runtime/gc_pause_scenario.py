@@ -10,14 +10,14 @@ import numpy as np
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
 from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu import event_loop_blocked_scenario as event_loop
-from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks
+from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays
 from jitterscope.diagnosis.scenarios.cpu.neighbours_scenario import STARVED
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate
 from jitterscope.diagnosis.scenarios.cpu.workload import Workload, other_runtime
 from jitterscope.diagnosis.scenarios.memory.reclaim_stall_scenario import AT_LIMIT
 from jitterscope.diagnosis.scenarios.memory.runs import run
 from jitterscope.diagnosis.scenarios.scenario import Scenario
-from jitterscope.diagnosis.scenarios.telemetry import TICK_US
+from jitterscope.diagnosis.scenarios.telemetry import TICK_US, inside_ticks
 
 ID = "runtime/gc_pause"
 JVM = replace(other_runtime("jvm"), quota_us=None, live_mb=600.0, gogc=15)
@@ -46,7 +46,7 @@ def _on_a_full_node(load: Workload) -> Snapshot:
 def _starved(load: Workload) -> Snapshot:
     """Collections of 5 ms of work that others keep off the CPUs for most of a second."""
     made = simulate(replace(load, hiccups=STARVED)).snapshot
-    taken = 0.1 + 0.9 * hiccup_ticks(STARVED, made.ticks)
+    taken = 0.1 + 0.9 * inside_ticks(STARVED, made.ticks)
     return contended(_roomy(made), delays(STARVED, made.ticks), taken)
 
 

@@ -7,19 +7,27 @@ import numpy as np
 from jitterscope.diagnosis.areas.kernel.fixes import machine
 from jitterscope.diagnosis.areas.kernel.readings import kernel_memory, node_harm
 from jitterscope.diagnosis.areas.kernel.readings.node_harm import NodeHarm
-from jitterscope.diagnosis.core import freezes as reading
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
-from jitterscope.diagnosis.core.freezes import Freeze, freezes, late_in_freezes
+from jitterscope.diagnosis.core.freezes import (
+    LEAST_US,
+    METRIC,
+    Freeze,
+    any_timed,
+    freezes,
+    late_in_freezes,
+    ticks_of,
+)
 from jitterscope.diagnosis.core.severity import lowered
 from jitterscope.diagnosis.core.signals import number, series
 from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.stats import dilate
 
 ID = "kernel/node_freeze"
-NEEDS = (reading.METRIC,)
+NEEDS = (METRIC,)
 # Where no answers are timed, this much (µs) is worth reporting.
 UNTIMED_US = 500_000
 # Fewer late answers make it less certain that the freezes delayed them.
@@ -37,16 +45,16 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     total = float(sum(one.length_us for one in found))
     longest = float(max(one.length_us for one in found))
     numbers = {"freezes": float(len(found)), "total_us": total, "longest_us": longest}
-    hurt = node_harm.harm(snapshot, reading.ticks_of(snapshot, found), total)
+    hurt = node_harm.harm(snapshot, ticks_of(snapshot, found), total)
     if (reason := _not(hurt, total)) is not None:
         return NotFound(cause=ID, reason=f"The node froze {_how_often(numbers)}: {reason}.", numbers=numbers)
     return _found(snapshot, found, hurt, numbers)
 
 
 def _none(snapshot: Snapshot) -> NotFound:
-    longest = float(np.nanmax(series(snapshot.node, reading.METRIC, snapshot.ticks), initial=0.0))
+    longest = float(np.nanmax(series(snapshot.node, METRIC, snapshot.ticks), initial=0.0))
     late = f"A real-time thread of the collector ran at most {say.ms(longest)} late"
-    reason = f"{late}." if longest < reading.LEAST_US else f"{late}. Answers do not show that all CPUs stood still."
+    reason = f"{late}." if longest < LEAST_US else f"{late}. Answers do not show that all CPUs stood still."
     return NotFound(cause=ID, reason=reason, numbers={"longest_us": longest})
 
 
@@ -71,7 +79,7 @@ def _found(snapshot: Snapshot, found: tuple[Freeze, ...], hurt: NodeHarm, number
         served = hurt.answers.served
         end = f": {say.count(hurt.answers.suffered, served.one, served.noun)} delayed"
     stolen, wanted = _stolen(snapshot, found)
-    silent = ", and no server answered" if reading.any_timed(snapshot) else ""
+    silent = ", and no server answered" if any_timed(snapshot) else ""
     return Found(
         cause=ID,
         score=0.5,  # what keeps the kernel busy can hold the thread up, and says more
@@ -97,8 +105,7 @@ def _stolen(snapshot: Snapshot, found: tuple[Freeze, ...]) -> tuple[float, float
     """CPU time (µs) that counts as stolen around the freezes, and all CPU time of the freezes; NaN: not recorded."""
     stolen = series(snapshot.node, "host_steal_us", snapshot.ticks)
     cpus = number(snapshot.node.fact("node.cpus")) or np.nan
-    wide = reading.ticks_of(snapshot, tuple(Freeze(one.start_us, one.end_us + snapshot.step_us) for one in found))
-    counted = stolen[wide]
+    counted = stolen[dilate(ticks_of(snapshot, found), 0, 1)]
     taken = float(np.nansum(counted)) if np.isfinite(counted).any() else float("nan")
     return taken, cpus * sum(one.length_us for one in found)
 
@@ -117,7 +124,7 @@ def _evidence(
     snapshot: Snapshot, found: tuple[Freeze, ...], numbers: dict[str, float], late: tuple[int, int],
     stolen: tuple[float, float],
 ) -> list[Evidence]:  # fmt: skip
-    ticks = np.flatnonzero(reading.ticks_of(snapshot, found))
+    ticks = np.flatnonzero(ticks_of(snapshot, found))
     low, high = max(0, int(ticks[0]) - 5), min(snapshot.ticks, int(ticks[-1]) + 6)
     share = numbers["total_us"] / (snapshot.ticks * snapshot.step_us)
     items = [
@@ -127,7 +134,7 @@ def _evidence(
             value=f"{len(found):,}, the longest at least {say.ms(numbers['longest_us'])}",
             comparison=f"at least {say.ms(numbers['total_us'])} in all",
             numbers=numbers,
-            series=kernel_memory.refs(snapshot, reading.METRIC, "collector_lateness_us", low=low, high=high),
+            series=kernel_memory.refs(snapshot, METRIC, "collector_lateness_us", low=low, high=high),
         )
     ]
     hits, of = late
@@ -157,7 +164,7 @@ def _evidence(
 
 
 def _shown(snapshot: Snapshot) -> bool:
-    return shows((snapshot.node,), reading.METRIC, least=reading.LEAST_US - 1)
+    return shows((snapshot.node,), METRIC, least=LEAST_US - 1)
 
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
@@ -186,5 +193,5 @@ CAUSE = Cause(
         "https://wiki.linuxfoundation.org/realtime/documentation/howto/tools/cyclictest/start",
     ),
     subjects=("node",),
-    signs=Signs((reading.METRIC,), _shown),
+    signs=Signs((METRIC,), _shown),
 )

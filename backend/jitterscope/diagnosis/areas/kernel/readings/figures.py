@@ -31,7 +31,7 @@ def drop_time(snapshot: Snapshot) -> Amounts | None:
 
 
 def frozen_time(snapshot: Snapshot) -> Amounts | None:
-    """Length (ms) of the freezes of the node, each in the tick at whose end it was over."""
+    """Length (ms) of the freezes of the node, each in the tick that was read when it was over."""
     found = freezes(snapshot)
     if found is None:
         return None
@@ -39,10 +39,7 @@ def frozen_time(snapshot: Snapshot) -> Amounts | None:
     part = np.where(np.isfinite(known), 0.0, np.nan)
     events = part.copy()
     for one in found:
-        tick = min(snapshot.ticks - 1, (one.end_us - snapshot.start_us) // snapshot.step_us - 1)
-        if tick >= 0:
-            part[tick] = np.nan_to_num(part[tick]) + one.length_us / 1000
-            events[tick] = np.nan_to_num(events[tick]) + 1
+        part[one.tick], events[one.tick] = one.length_us / 1000, 1.0
     return Amounts(part, exposure(snapshot, known, _MINUTE_US), events)
 
 
