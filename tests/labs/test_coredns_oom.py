@@ -12,6 +12,7 @@ from labs.oom.watched import OomReport, watch
 from labs.product import Product
 from tests.support.lab_plan import live
 from tests.support.said import say
+from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 # The upstream of the fault and of its fixes is that slow.
@@ -48,11 +49,10 @@ def test_variant(shared_product: Product, variant: Variant, given: dict[str, flo
     assert killed == _is_killed(variant), "the lab made the fault, or did not"
     cause = expected_cause(variant, killed, parameters.reclaims)
     slow_upstream = TRUE_TOO if parameters.delay_ms >= 1_000 else set()
-    # None is left to the machine: CoreDNS's upstream and clients have the CPU first, and one trouble is one incident.
-    causes = [one.cause for one in report.incidents]
-    found = [one for one in causes if one not in slow_upstream]
-    assert cause == "none" or causes[:1] == [cause], "what was there before the burst comes last"
-    assert found == ([] if cause == "none" else [cause])
+    told = causes(report.incidents)
+    assert cause == "none" or told[:1] == [cause], "what was there before the burst comes last"
+    found = [one for one in told if one not in slow_upstream]
+    assert found == ([] if cause == "none" else [cause]), "one trouble is one incident"
     _accounts_agree(report)
     if cause == "memory/query_burst_oom":
         assert report.incident_before_kill_s is not None

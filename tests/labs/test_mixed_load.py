@@ -23,7 +23,7 @@ KEPT = Path(__file__).parents[2] / ".run" / "mixed-load"
 @live(90)
 @pytest.mark.timeout(600)
 def test_nothing_is_said_of_servers_without_a_fault(product: Product) -> None:
-    watched = watch(product, Parameters(minutes=0.7, seed=7), say)
+    watched = watch(product, Parameters(minutes=0.7, seed=7, rate=0.5), say)
     report = watched.report
     say(report.model_dump_json())
     say(json.dumps(list(watched.found.values())))
@@ -37,4 +37,4 @@ def test_nothing_is_said_of_servers_without_a_fault(product: Product) -> None:
     assert [one for one in wrong if not (froze and one.title.endswith(": the whole node froze"))] == []
     assert {one.name for one in report.servers if one.requests is None} == UNASKED
     for one in report.servers:
-        assert one.requests is None or one.requests > 500
+        assert one.requests is None or one.requests > 100

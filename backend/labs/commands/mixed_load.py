@@ -18,7 +18,7 @@ NAME = "mixed-load"
 def command(
     minutes: Annotated[float | None, typer.Option(help="Length of the load in min [5]")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of rates, their changes, and CPU limits [1]")] = None,
-    rate: Annotated[float | None, typer.Option(help="Factor of all rates [1]")] = None,
+    rate: Annotated[float | None, typer.Option(help="Factor of all rates [1, or less on a slow machine]")] = None,
     url: Url = None,
     token: Token = None,
     keep: Annotated[Path | None, typer.Option(help="Folder for a recording of each incident and risk")] = None,

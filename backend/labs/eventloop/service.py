@@ -6,6 +6,7 @@ Stand-alone: python service.py --listen=ADDRESS:PORT --report-every=N --report-r
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import multiprocessing
 import signal
@@ -64,6 +65,7 @@ async def main() -> None:
     # Like a release that does so: connections stay open.
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, service.move_off)
     server = await asyncio.start_server(service.answer, address, int(port), backlog=4096)
+    gc.freeze()  # what stays for good is not gone through again: only the report stops the loop
     async with server:
         await server.serve_forever()
 

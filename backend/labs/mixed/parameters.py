@@ -12,4 +12,9 @@ class Parameters(BaseModel):
 
     minutes: float = Field(5, ge=0.5, le=240, description="length of the load (min)")
     seed: int = Field(1, ge=0, description="seed of everything random")
-    rate: float = Field(1.0, gt=0, le=20, description="factor applied to all rates")
+    rate: float | None = Field(
+        None,
+        gt=0,
+        le=20,
+        description="factor applied to all rates; none: 1, or less on a slow machine, most of which stays unused",
+    )

@@ -5,6 +5,7 @@ Stand-alone: python shop.py --valkey=PORT --mariadb=PORT --listen=ADDRESS:PORT.
 
 from __future__ import annotations
 
+import gc
 import socket
 import struct
 import sys
@@ -124,6 +125,7 @@ def main() -> None:
     Handler.valkey, Handler.mariadb = int(given["valkey"]), int(given["mariadb"])
     fill(Handler.mariadb)
     address, port = given["listen"].split(":")
+    gc.freeze()  # what stays for good is not gone through again
     Server((address, int(port)), Handler).serve_forever()
 
 

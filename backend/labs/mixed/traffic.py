@@ -92,14 +92,16 @@ def _streams(members: Sequence[Member], clients: LabCgroup, seed: int) -> Iterat
             one.stop()
 
 
-def run(parameters: Parameters, members: Sequence[Member], clients: LabCgroup, folder: Path, say: Say) -> list[Stream]:
-    """Send the load. Raises LabError if a server exits or a driver fails."""
+def run(
+    parameters: Parameters, rate: float, members: Sequence[Member], clients: LabCgroup, folder: Path, say: Say
+) -> list[Stream]:
+    """Send the load, `rate` times the usual one. Raises LabError if a server exits or a driver fails."""
     until_s = time.time() + parameters.minutes * 60
     with _streams(members, clients, parameters.seed) as streams:
         say(f"Load on {len(streams)} of {len(members)} servers for {parameters.minutes:g} min, seed {parameters.seed}")
         going = list(streams)
         while going:
-            going = [one for one in going if one.go_on(until_s, parameters.rate, folder / f"{one.member.name}.load")]
+            going = [one for one in going if one.go_on(until_s, rate, folder / f"{one.member.name}.load")]
             for member in members:
                 is_running(member)
             time.sleep(_LOOK_S)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -16,11 +14,12 @@ import numpy as np
 import psutil
 from pydantic import BaseModel, ConfigDict
 
-from jitterscope.diagnosis.core.freezes import LEAST_US as FREEZE_US
 from jitterscope.diagnosis.core.severity import SLOW_US
 from labs.console import Say
 from labs.errors import LabError
+from labs.mixed.fitting import fitting_rate
 from labs.mixed.fleet import Member, fleet
+from labs.mixed.freezes import Freezes
 from labs.mixed.parameters import Parameters
 from labs.mixed.traffic import Stream, run
 from labs.product import Product
@@ -54,8 +53,8 @@ class MachineFigures(BaseModel):
     """CPUs used by anything, over whole seconds of the run; `full_s`: seconds in which all were.
 
     `stolen_s`: CPU time that the hypervisor took; `stolen_max_ratio`: its share of all CPU time in the worst second.
-    `frozen_s`: in which a real-time thread of the lab was due and did not run, by 30 ms or more; `frozen_max_ms`: the
-    longest. None without the right to such a thread.
+    `frozen_s`: in which a real-time program of the lab was due and did not run, by 30 ms or more; `frozen_max_ms`: the
+    longest. None without the right to run one.
     """
 
     cpus: int
@@ -102,7 +101,7 @@ class _Machine(Repeating):
         stolen_s, self._stolen_s = self._stolen_s, psutil.cpu_times().steal
         self._seen.append(_Second(sum(busy), min(busy) > 0.98, self._stolen_s - stolen_s))
 
-    def figures(self, freezes: _Freezes) -> MachineFigures:
+    def figures(self, freezes: Freezes) -> MachineFigures:
         frozen_s, frozen_max_ms = freezes.figures()
         seen, cpus = self._seen[1:], psutil.cpu_count() or 1
         busy = [one.busy for one in seen] or [0.0]
@@ -112,28 +111,6 @@ class _Machine(Repeating):
             full_s=sum(one.full for one in seen), stolen_s=round(sum(stolen_s), 2),
             stolen_max_ratio=round(min(max(stolen_s) / cpus, 1.0), 2), frozen_s=frozen_s, frozen_max_ms=frozen_max_ms,
         )  # fmt: skip
-
-
-class _Freezes(Repeating):
-    """How late a real-time thread wakes up: nothing that the lab or the product runs can delay it."""
-
-    def __init__(self) -> None:
-        super().__init__(0.01)
-        self._realtime: bool | None = None
-        self._late_us: list[int] = []
-
-    def look(self, late_us: int) -> None:
-        if self._realtime is None:
-            with contextlib.suppress(OSError):
-                os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))  # of this thread
-            self._realtime = os.sched_getscheduler(0) == os.SCHED_RR
-        elif late_us >= FREEZE_US:
-            self._late_us.append(late_us)
-
-    def figures(self) -> tuple[float | None, float | None]:
-        if not self._realtime:
-            return None, None
-        return round(sum(self._late_us) / 1e6, 3), round(max(self._late_us, default=0) / 1e3, 1)
 
 
 class _Told(Repeating):
@@ -194,8 +171,9 @@ def watch(product: Product, parameters: Parameters, say: Say) -> Watched:
         ids = find_cgroups(product, [one.cgroup.key for one in members])
         ids += [] if (node := product.node_id()) is None else [node]
         told = _Told(product, ids, since_us, say)
-        with _Machine() as machine, _Freezes() as freezes, told:
-            streams = run(parameters, members, clients, Path(folder), say)
+        with _Machine() as machine, Freezes() as freezes, told:
+            rate = parameters.rate or fitting_rate(members, clients, Path(folder), say)
+            streams = run(parameters, rate, members, clients, Path(folder), say)
         to_us = now_us()
         say("Waiting for the product's final verdict")
         time.sleep(_SETTLE_S + product.scheduled_diagnosis_every_s)
@@ -203,7 +181,7 @@ def watch(product: Product, parameters: Parameters, say: Say) -> Watched:
     figures = {one.member.name: _figures(one) for one in streams}
     report = MixedReport(
         lab=LAB,
-        parameters=parameters.model_dump(mode="json"),
+        parameters=parameters.model_dump(mode="json") | {"rate": rate},
         incidents=told.of("incident"),
         risks=told.of("risk"),
         servers=[figures.get(one.name, _unasked(one)) for one in members],

@@ -177,7 +177,23 @@ def test_visits() -> None:
     )
     assert after(replace(NOTHING, active=True, news=False), entry=calm).due_at == NOW + plan.STEADY
     assert after(NOTHING, entry=calm).due_at is None
-    assert after(NOTHING, entry=replace(calm, triggered_us=900 * US)).due_at == NOW + plan.STEADY, "triggered of late"
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "look", "next_s"),
+    [
+        (4, NOTHING, 10),
+        (40, NOTHING, 40),
+        (90, replace(NOTHING, visited=True), VISIT.total_seconds()),
+        (40, replace(NOTHING, causes=("cpu/limit_too_low",)), 10),
+        (40, replace(NOTHING, active=True), 10),
+        (120, NOTHING, None),
+    ],
+)
+def test_what_triggered_of_late_is_watched(ago_s: int, look: Look, next_s: float | None) -> None:
+    """The longer ago that was, the less often, as long as nothing is found."""
+    entry = Entry(1, triggered_us=900 * US, diagnosed_us=(900 + ago_s) * US)
+    assert after(look, entry=entry).due_at == (None if next_s is None else NOW + seconds(next_s))
 
 
 def test_an_error_is_tried_again_ever_later() -> None:

@@ -22,7 +22,8 @@ FOLLOW_UP_FOR = timedelta(seconds=7)
 # What stays unexplained, however often it triggers, is left to the schedule.
 FOLLOW_UPS_A_MINUTE = 12
 MINUTE = timedelta(minutes=1)
-# How often a subject in trouble is looked at, and for how long (data time) after its last trigger.
+# How often a subject in trouble is looked at. If nothing was found, looks go on for some time (data time) after its
+# last trigger, each twice as long after it as the one before.
 STEADY = timedelta(seconds=10)
 WATCH_US = 120_000_000
 # After this many looks with the same result, the next of these intervals applies; the last one stays.
@@ -196,10 +197,13 @@ def _next(entry: Entry, look: Look, visit_every: timedelta, now: datetime) -> En
         if entry.follow_ups < FOLLOW_UPS_A_MINUTE:
             entry = replace(entry, follow_ups=entry.follow_ups + 1)
             due = _earlier(due, now + FOLLOW_UP)
-    is_watched = entry.diagnosed_us - entry.triggered_us < WATCH_US and not _is_steady(entry)
-    if look.active or look.harm_us or (look.news and is_watched):
-        due = _earlier(due, now + entry.steady)
-    elif look.visited and look.news:
+    if look.active or look.harm_us:
+        return replace(entry, due_at=_earlier(due, now + entry.steady))
+    quiet_us = entry.diagnosed_us - entry.triggered_us
+    if look.news and quiet_us < WATCH_US and not _is_steady(entry):
+        quiet_for = timedelta(0) if look.causes else timedelta(microseconds=quiet_us)
+        due = _earlier(due, now + max(entry.steady, quiet_for))
+    if look.news and look.visited:
         due = _earlier(due, now + visit_every)
     return replace(entry, due_at=due)
 
