@@ -120,8 +120,8 @@ def test_lost_queries_are_counted(sender: str) -> None:
     finally:
         server.close()
     # 50 in each of the two or three clock seconds that two seconds touch; fewer in time on a busy machine.
-    assert 160 <= run.sent <= 404
-    assert 20 <= run.answered <= 150
+    assert 320 <= run.sent <= 404
+    assert 40 <= run.answered <= 150
     assert run.lost == run.sent - run.answered
 
 
