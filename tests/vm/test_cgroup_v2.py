@@ -14,7 +14,7 @@ from tests.support.said import say
 THROTTLED_US = 1_500_000
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_samples_add_up_to_the_kernels_counters(tmp_path: Path) -> None:
     seen = compare(tmp_path, say, quota_us=20_000, period_us=100_000, busy_s=6, throttled_us=THROTTLED_US)
     assert seen.sources.kernel.startswith("6.1.")
@@ -24,7 +24,7 @@ def test_samples_add_up_to_the_kernels_counters(tmp_path: Path) -> None:
     assert (seen.sources.v1, seen.sources.v2) == (known.v1, known.v2)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @live(60, cpus=0.0, by_turn=False)
 def test_on_the_newest_kernel_of_debian(tmp_path: Path) -> None:
     seen = compare(
