@@ -87,10 +87,8 @@ def watched(folder: Path, parameters: Parameters, say: Say) -> Iterator[Watched]
             "-drive", f"file={disk},format=raw,if=virtio,readonly=on",
             "-netdev", "user,id=net0,ipv6=off", "-device", "virtio-net-pci,netdev=net0,romfile=",
         )  # fmt: skip
-        # With a thread for each CPU, one can run code that the kernel has just patched on another ("Oops: int3" in the
-        # scheduler when the first CPU limit is set).
         with machine.running(
-            folder, debian.kernel, debian.initrd, _OPTIONS, *devices, memory_mib=_MEMORY_MIB, threads="single"
+            folder, debian.kernel, debian.initrd, _OPTIONS, *devices, memory_mib=_MEMORY_MIB
         ) as running:
             counted = _counted(_output(running))
             say(f"{counted.qps} queries/s, p50 {counted.answers['p50_us'] / 1e3:.0f} ms; comparing what was counted")
