@@ -12,7 +12,7 @@ USED = 0.75
 _FITS = "(width) => document.documentElement.scrollWidth <= width"
 # What reaches furthest to the right, unless it scrolls in a box of its own.
 _WIDEST = """(width) => [...document.querySelectorAll("body *")].filter((node) => {
-  if (node.getBoundingClientRect().right <= width + 1 || node.children.length > 0) return false;
+  if (node.getBoundingClientRect().right <= width || node.children.length > 0) return false;
   for (let box = node; box !== document.body; box = box.parentElement)
     if (getComputedStyle(box).overflowX !== "visible") return false;
   return true;
