@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -40,13 +39,6 @@ _shared = SharedProduct()
 def shared_product() -> Product:
     """The product that watches; it also watched earlier labs."""
     return _shared.running()
-
-
-@pytest.fixture
-def product() -> Iterator[Product]:
-    """A new product, for labs that are about the whole node."""
-    with own_product(say) as running:
-        yield running
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from labs.hosting import own_product
 from labs.podstart.variants import Variant, parameters_of
-from labs.podstart.watched import Kubelet, kubelet, watch
-from labs.product import Product
+from labs.podstart.watched import kubelet, watch
 from tests.support.lab_plan import live
 from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and loads eBPF programs: needs root")
 PODS = "pods/"
-
-
-@pytest.fixture  # a new one for each: they are all about the same node
-def watched() -> Iterator[tuple[Product, Kubelet]]:
-    with kubelet() as served, own_product(say, served.collector_config) as product:
-        yield product, served
 
 
 def case(variant: Variant, lasts_s: float, pods: int, cause: str = "none") -> Any:
@@ -39,9 +31,10 @@ CASES = [
 
 @pytest.mark.timeout(500)
 @pytest.mark.parametrize(("variant", "given", "cause"), CASES)
-def test_variant(watched: tuple[Product, Kubelet], variant: Variant, given: dict[str, Any], cause: str) -> None:
-    product, served = watched
-    report = watch(product, served, variant, parameters_of(variant, given), None, say)
+def test_variant(variant: Variant, given: dict[str, Any], cause: str) -> None:
+    # It watched nothing before: the labs are about the whole node.
+    with kubelet() as served, own_product(say, served.collector_config) as product:
+        report = watch(product, served, variant, parameters_of(variant, given), None, say)
     say(report.model_dump_json())
     measured, observed = report.measured, report.observed
     assert (measured.late == measured.starts) == (cause != "none"), "the lab made the fault, or did not"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from labs.hosting import own_product
 from labs.mixed.parameters import Parameters
 from labs.mixed.watched import watch
-from labs.product import Product
 from tests.support.lab_plan import live
 from tests.support.said import say
 
@@ -22,12 +22,13 @@ KEPT = Path(__file__).parents[2] / ".run" / "mixed-load"
 
 @live(90)
 @pytest.mark.timeout(600)
-def test_nothing_is_said_of_servers_without_a_fault(product: Product) -> None:
-    watched = watch(product, Parameters(minutes=0.7, seed=7, rate=0.5), say)
-    report = watched.report
-    say(report.model_dump_json())
-    say(json.dumps(list(watched.found.values())))
-    watched.keep(product, KEPT, say)
+def test_nothing_is_said_of_servers_without_a_fault() -> None:
+    with own_product(say) as product:
+        watched = watch(product, Parameters(minutes=0.7, seed=7, rate=0.5), say)
+        report = watched.report
+        say(report.model_dump_json())
+        say(json.dumps(list(watched.found.values())))
+        watched.keep(product, KEPT, say)
     # The lab makes no fault, but a hypervisor can: then the lab itself has seen it, too.
     true = {"cpu/steal"} if report.machine.stolen_max_ratio > 0.05 else set()
     froze = bool(report.machine.frozen_s)
