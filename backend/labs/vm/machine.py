@@ -18,7 +18,7 @@ from labs.errors import LabError
 
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
 NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "dpkg-deb": "dpkg"}
-# A machine that needs 50 s when it has the CPUs to itself has to share them with all that a test run does.
+# A machine that needs a minute when it has the CPUs to itself needs more than two beside a whole test run.
 _PATIENCE_S = 480.0
 _INIT_HEAD = """#!/bin/busybox sh
 /bin/busybox mount -t devtmpfs none /dev
